@@ -12,7 +12,7 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build build-mpi wheel install dist test campaign soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build build-mpi wheel install dist notes test campaign soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -46,6 +46,11 @@ install: build
 dist: build
 	python3 .cargo/install.py $(BIN) --tarball target/dist
 
+# What this version brings, out of CHANGELOG.md: git tag -a v0.2.0 -m "$$(make -s notes)"
+VERSION = $(shell sed -n '0,/^version/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+notes:
+	@awk '/^## / { shown = $$2 == "$(VERSION)" } shown' CHANGELOG.md
+
 # Unit tests are a second copy of the whole library. They run in seconds as they are, and optimising them would take minutes.
 UNIT_TESTS = cargo test --release --locked --lib --config profile.release.package.sar-single.opt-level=0
 
@@ -74,6 +79,7 @@ soak: soak-parsers
 	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
 	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
 	SAR_BUDGET_CASES=60 cargo test --release --locked --test headline -- --nocapture
+	SAR_TABLE_CASES=5000 cargo test --release --locked --test partition -- files_of_other_libraries --nocapture
 
 # Generates a small community graph and trains on it.
 demo: build

@@ -7,7 +7,7 @@ file, too: `python -m sar_single libtorch` fills the same cache.
   neither                    a per-user cache ($XDG_CACHE_HOME or ~/.cache, sar-single/) is filled through pip from
                              the torch wheel (hashes in libtorch-requirements.txt), and `.libtorch` links to it
 
-The cache is filled beside its final place and renamed when complete, under a lock: two builds may run at once.
+The cache is filled next to its final place and renamed when complete, under a lock: two builds may run at once.
 """
 import fcntl, json, os, pathlib, platform, shutil, subprocess, sys, tempfile, zipfile
 

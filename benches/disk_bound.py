@@ -2,7 +2,7 @@
 
     sudo python benches/disk_bound.py PARTITION.json FOLDER [--mb-per-s 200] [--rounds 3]     # needs fio, control groups of version 1
 
-FOLDER lies on the disk. A control group limits what is read and what is written to so many megabytes per second each, of fio and of
+FOLDER lies on the disk. A control group limits reads and writes to a number of megabytes per second each, of fio and of
 the run alike. fio writes, reads, and does both at once, in requests of a megabyte, four in flight, around the page cache.
 """
 import argparse

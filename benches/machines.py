@@ -51,7 +51,7 @@ def make_graph(program, folder):
 
 
 def fewest_bytes(machines):
-    """What machines must send in an epoch on the full graph: each row of a hidden layer that another machine's nodes have as a neighbour
+    """Rows that machines must send in an epoch on the full graph: each row of a hidden layer that another machine's nodes have as a neighbour
     goes there once, and a gradient of it comes back. The last layer's rows are multiplied first. Features are sent in the first epoch only."""
     source, target = (ids // (NODES // machines) for ids in edges())
     rows = np.unique((edges()[0] * machines + target)[source != target]).size
@@ -70,7 +70,7 @@ def group(machine):
 
 
 def run(args, machines, mode, folder):
-    """Trains on so many machines; the epochs' lines of the metrics, and the peak of each machine."""
+    """Trains on a number of machines; the epochs' lines of the metrics, and the peak of each machine."""
     out = folder / "run"
     shutil.rmtree(out, ignore_errors=True)
     groups = [group(machine) for machine in range(machines)]

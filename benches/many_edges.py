@@ -5,7 +5,7 @@
 The graphs are R-MAT (Graph500's quadrants, scrambled ids) with communities, written in pieces from a seed: 2^23 nodes per 100 million edges, rounded
 down to a power of two; four in five edges stay in one of 1024 communities. Each is cut into 64 partitions with `--memory 2GiB`, or what is given, by a
 process in a control group of that size and an eighth more, which counts the page cache, too; the input leaves the cache before. "Peak" is memory that
-is no page cache. The input and the partitions of a graph go before the next one is made.
+is not page cache. The input and the partitions of a graph go before the next one is made.
 """
 import argparse
 import os
@@ -60,7 +60,7 @@ def write_edges(nodes, edges):
 
 
 def own_memory():
-    """Memory of the group's processes that is no page cache, in bytes."""
+    """Memory of the group's processes without the page cache, in bytes."""
     stat = (GROUP / "memory.stat").read_text().splitlines()
     return int(next(line for line in stat if line.startswith("total_rss ")).split()[1])
 

@@ -1,4 +1,4 @@
-"""A fraction of the size of ogbn-papers100M, from raw files to predictions, with the plan beside the outcome.
+"""A fraction of the size of ogbn-papers100M, from raw files to predictions, with the plan next to the outcome.
 
     python benches/papers.py --folder FOLDER [--fraction 8]      # needs numpy; `make bench-papers` calls it
 

@@ -1,5 +1,5 @@
 //! Classifies nodes without features: each gets a row of a DistEmbedding, which is learned along with the model. The rows lie
-//! on disk; a step reads and updates those of its batch. Two ranks, as threads of this process.
+//! on disk; a step reads and updates those of its batch. A worker process per partition; the budget changes no bit.
 //!
 //!     cargo run --release --example embeddings
 
@@ -7,31 +7,41 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{NoHooks, Ranks, barrier, gather_grads};
 use sar::engine::tape::{Graph, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::config::PartitionConfig;
-use sar::io::IoCounters;
 use sar::load::NodeColumn;
 use sar::nn::{
     Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
+use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{
     Adam, DistEmbedding, DistGraph, DistTensorConfig, Fanout, IndexConfig, PartitionPolicy,
     SparseAdam,
 };
-use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};
 
+const PARTS: &str = "data/karate/karate.json";
 const DIM: usize = 16;
+const EPOCHS: u32 = 15;
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let partitions = PartitionConfig::open(Path::new("data/karate/karate.json"))?;
+    let partitions = PartitionConfig::open(Path::new(PARTS))?;
     let graph = DistGraph::create(&partitions, &IndexConfig::default(), folder.path())?;
     let graph = Arc::new(graph);
-    on_ranks(2, 2, |context| rank(&context, &graph, folder.path()))?;
+    let run = |budget: &str| -> anyhow::Result<_> {
+        let rows = folder.path().join(budget);
+        std::fs::create_dir(&rows)?;
+        let mut job = Job::new(PARTS);
+        job.resources.memory_budget = budget.parse()?;
+        Ok(launch(&job, &mut |_| {}, |rank| train(rank, &graph, &rows))?.swap_remove(0))
+    };
+    let (right, weights) = run("min")?;
+    println!("right predictions of {} nodes in each epoch: {right:?}", graph.num_nodes(None)?);
+    assert_eq!(run("4GiB")?, (right.clone(), weights), "the budget changes no bit");
+    assert!(right.last() > Some(&32.0), "{right:?}");
     Ok(())
 }
 
@@ -42,10 +52,13 @@ fn start(first: u64, rows: &mut [f32]) {
     }
 }
 
-fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Result<()> {
-    let RankContext { rank, group, manager } = context;
-    let ranks = Ranks { group: &**group, hooks: &NoHooks };
-    // One rank creates the embedding, the others open it.
+/// Right predictions of all ranks in each epoch, and the parameters.
+fn train(
+    rank: &Rank<'_>,
+    graph: &Arc<DistGraph>,
+    folder: &Path,
+) -> sar::Result<(Vec<f64>, Vec<f32>)> {
+    let (manager, ranks) = (rank.manager(), rank.ranks());
     let config = DistTensorConfig {
         folder,
         name: Some("member"),
@@ -53,15 +66,13 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
         policy: PartitionPolicy::nodes(graph.book(), "_N")?,
         persistent: false,
     };
-    let made = (*rank == 0).then(|| DistEmbedding::create(graph.book(), &config, start));
-    barrier(&**group, &NoHooks)?;
-    let embedding = made.unwrap_or_else(|| DistEmbedding::open(graph.book(), &config))?;
+    let embedding = DistEmbedding::on_all_ranks(graph.book(), &config, start, ranks)?;
     let mut sparse = SparseAdam::new(vec![embedding], Adam::new(0.05), ranks)?;
 
-    let labels = NodeColumn::labels(graph.config(), None, IoCounters::default())?;
+    let labels = NodeColumn::labels(graph.config(), None, manager.store().counters().clone())?;
     let sampler = DistNeighborSampler::new(vec![Fanout::Total(8); 2])?;
     let sampler = sampler.output_node_feature("labels", labels);
-    let own = graph.book().node_range(*rank).collect();
+    let own = graph.book().node_range(rank.index()).collect();
     let config = DataLoaderConfig { batch_size: 6, ..DataLoaderConfig::default() };
     let loader = DataLoader::new(graph.clone(), own, sampler, config, ranks)?;
 
@@ -73,8 +84,9 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
     let loss = Loss::new(Task::Classification);
     let mut dense = Optimizer::new(OptimizerConfig::default(), manager)?;
 
-    for epoch in 1..=15 {
-        let (mut right, mut total) = (0, 0);
+    let mut right_by_epoch = Vec::new();
+    for epoch in 1..=EPOCHS {
+        let mut right = 0.0;
         for batch in loader.epoch(epoch) {
             let batch = batch?;
             let embedding = &mut sparse.embeddings_mut()[0];
@@ -91,8 +103,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
             let all = labels.ge(0);
             let divisor = labels.size()[0] as f64;
             let (_, gradient) = loss.forward(&*logits.pin()?, labels, &all, divisor)?;
-            right += ScoreSums::new(loss.task(), &*logits.pin()?, labels, &all)?.0[0] as usize;
-            total += batch.seeds().len();
+            right += ScoreSums::new(loss.task(), &*logits.pin()?, labels, &all)?.0[0];
 
             let gradients = tape.backward(logits, gradient)?;
             if let Some(gradient) = gradients.input(&x) {
@@ -100,13 +111,11 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
                 embedding.accumulate(batch.input_nodes(), &values)?;
             }
             sparse.step(ranks)?;
-            let gradient = parameters.flat_gradients(&gradients)?;
-            let gradient = gather_grads(&**group, vec![gradient], &NoHooks)?.remove(0);
-            dense.step(&parameters, gradient)?;
+            let gathered = rank.gather_grads(&parameters, gradients, &[])?;
+            dense.step(&parameters, gathered.gradient)?;
         }
-        if *rank == 0 {
-            println!("epoch {epoch}: {right} of {total} own nodes right");
-        }
+        right_by_epoch.push(rank.sum(&[right])?[0]);
+        rank.end_epoch(epoch, &[("right", right_by_epoch[epoch as usize - 1])])?;
     }
-    Ok(())
+    Ok((right_by_epoch, Vec::try_from(parameters.flat().pin()?.f_flatten(0, -1)?)?))
 }

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::Ranks;
 use sar::engine::tape::{Gradients, Graph, ParameterBuilder, ParameterSet, Policy, Tape, Var};
 use sar::formats::dgl::config::PartitionConfig;
 use sar::load::{NodeColumn, Normalize};
@@ -71,7 +70,7 @@ fn create_dataloader(
     let sampler_threads = 0;
     let config =
         DataLoaderConfig { batch_size, shuffle, drop_last: false, sampler_threads, seed: 0 };
-    DataLoader::new(graph.clone(), nids, sampler, config, ranks(rank))
+    DataLoader::new(graph.clone(), nids, sampler, config, rank.ranks())
 }
 
 /// `class GraphSAGE(nn.Module)`
@@ -179,11 +178,6 @@ fn nids(graph: &DistGraph, nodes: &[u64], mask: &str) -> Result<Vec<u64>> {
     Ok(nodes.iter().copied().filter(|node| chosen[*node as usize] != 0).collect())
 }
 
-/// The ranks, and the pause in which a rank lets the others compute.
-fn ranks<'r>(rank: &'r Rank<'_>) -> Ranks<'r> {
-    Ranks { group: rank.group(), hooks: &**rank.manager() }
-}
-
 /// `def train(rank, world_size, data)`; returns the best validation accuracy.
 fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>, arguments: &Arguments) -> Result<f64> {
     // torch.distributed.init_process_group(...): nothing to do.
@@ -252,7 +246,7 @@ fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>, arguments: &Arguments) -> Resu
             if best_accuracy < accuracy {
                 best_accuracy = accuracy;
                 let texts = BTreeMap::new();
-                save_state_dict(&arguments.best_model, &parameters, &[], &texts, ranks(rank))?;
+                save_state_dict(&arguments.best_model, &parameters, &[], &texts, rank.ranks())?;
             }
         }
         rank.end_epoch(epoch, &values)?;

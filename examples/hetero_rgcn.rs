@@ -27,9 +27,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What one rank does; returns the first and the last loss.
+/// The work of one rank; returns the first and the last loss.
 fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
-    let (manager, partition) = (rank.manager(), rank.partition());
+    let (manager, partition) = (rank.manager(), rank.partition_data());
     let book = partition.book();
     let graph = rank.hetero_graph(None)?;
 

@@ -1,5 +1,6 @@
 //! Predicts friendships of the karate club: GraphSAGE on sampled neighbourhoods without the edges that are to be predicted,
-//! dot-product scores, random negatives; AUC and mean reciprocal rank of held-out edges.
+//! dot-product scores, random negatives; AUC and mean reciprocal rank of held-out edges. A worker process per partition; the budget
+//! changes no bit.
 //!
 //!     cargo run --release --example link_prediction
 
@@ -8,32 +9,46 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{NoHooks, Ranks};
 use sar::engine::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape, Var};
 use sar::formats::dgl::config::PartitionConfig;
-use sar::io::IoCounters;
 use sar::load::{NodeColumn, Normalize};
 use sar::nn::{
     LinkScore, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, auc, link_loss,
     mean_reciprocal_rank,
 };
+use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     NegativeSampler,
 };
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
-use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};
 
+const PARTS: &str = "data/karate/karate.json";
 const NEGATIVES: usize = 5;
+const EPOCHS: u32 = 30;
+
+/// Scores of held-out edges, scores of their negatives, and the parameters.
+type Outcome = [Vec<f32>; 3];
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let partitions = PartitionConfig::open(Path::new("data/karate/karate.json"))?;
+    let partitions = PartitionConfig::open(Path::new(PARTS))?;
     let index = IndexConfig { ends: true, ..IndexConfig::default() };
     let graph = Arc::new(DistGraph::create(&partitions, &index, folder.path())?);
-    on_ranks(1, 1, |context| rank(&context, &graph))?;
+    let run = |budget: &str| -> anyhow::Result<Vec<Outcome>> {
+        let mut job = Job::new(PARTS);
+        job.resources.memory_budget = budget.parse()?;
+        Ok(launch(&job, &mut |_| {}, |rank| train(rank, &graph))?)
+    };
+    let ranks = run("min")?;
+    assert!(ranks == run("4GiB")?, "the budget changes no bit");
+    let all = |i: usize| ranks.iter().flat_map(|of| of[i].iter().copied()).collect::<Vec<f32>>();
+    let (positive, negative) = (all(0), all(1));
+    let (auc, mrr) = (auc(&positive, &negative), mean_reciprocal_rank(&positive, &negative));
+    println!("AUC {:.3}, MRR {:.3}", auc.unwrap_or(f64::NAN), mrr.unwrap_or(f64::NAN));
+    assert!(auc > Some(0.6) && mrr > Some(0.4), "better than chance");
     Ok(())
 }
 
@@ -52,20 +67,21 @@ fn scores<'a>(
     LinkScore::Dot.forward(tape, &h, [&sources, &destinations])
 }
 
-fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
-    let manager = &context.manager;
+fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<Outcome> {
+    let manager = rank.manager();
     let loader = |edges: Vec<u64>, shuffle| {
-        let counters = IoCounters::default();
+        let counters = manager.store().counters().clone();
         let features = NodeColumn::features(graph.config(), None, Normalize::None, counters)?;
         let sampler = DistNeighborSampler::new(vec![Fanout::Total(10); 2])?;
         let sampler = sampler.input_node_feature("features", features);
         let config = DataLoaderConfig { batch_size: 32, shuffle, ..DataLoaderConfig::default() };
         let exclude = exclude(graph)?;
         let negatives = Some(NegativeSampler::PerSourceUniform(NEGATIVES));
-        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
-        DistEdgeDataLoader::new(graph.clone(), edges, sampler, exclude, negatives, config, ranks)
+        let graph = graph.clone();
+        DistEdgeDataLoader::new(graph, edges, sampler, exclude, negatives, config, rank.ranks())
     };
-    let (test, train) = (0..graph.num_edges(None)?).partition(|edge| edge % 5 == 0);
+    let own = graph.book().edge_range(rank.index());
+    let (test, train) = own.partition(|edge| edge % 5 == 0);
     let (train, test) = (loader(train, true)?, loader(test, false)?);
 
     let config = ModelConfig { layers: 2, hidden: 32, dropout: 0.1, ..ModelConfig::default() };
@@ -78,29 +94,26 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     )?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
     let mut optimizer = Optimizer::new(OptimizerConfig::default(), manager)?;
-    for epoch in 1..=30 {
-        let mut losses = Vec::new();
+    for epoch in 1..=EPOCHS {
+        let mut sums = [0.0, 0.0];
         for batch in train.epoch(epoch) {
             let batch = batch?;
             let blocks = block_graphs(manager, &**graph, &batch.neighbourhood, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
             let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
-            let x = features(context, &mut tape, &batch)?;
+            let x = features(rank, &mut tape, &batch)?;
             let scores = scores(&mut tape, &model, (&blocks, x), &batch)?;
             let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
             let gradients = tape.backward(scores, gradient)?;
-            optimizer.step(&parameters, parameters.flat_gradients(&gradients)?)?;
-            losses.push(loss);
+            let gathered = rank.gather_grads(&parameters, gradients, &[loss, 1.0])?;
+            optimizer.step(&parameters, gathered.gradient / rank.world_size() as f64)?;
+            sums.iter_mut().zip(gathered.numbers).for_each(|(sum, number)| *sum += number);
         }
-        if epoch % 10 == 0 {
-            let mean = losses.iter().sum::<f64>() / losses.len() as f64;
-            println!(
-                "epoch {epoch}: loss {mean:.3}, {}",
-                measure(context, &test, &model, &parameters)?
-            );
-        }
+        rank.end_epoch(epoch, &[("loss", sums[0] / sums[1])])?;
     }
-    Ok(())
+    let [positive, negative] = score(rank, &test, &model, &parameters)?;
+    let weights = Vec::try_from(parameters.flat().pin()?.f_flatten(0, -1)?)?;
+    Ok([positive, negative, weights])
 }
 
 /// Hides an edge together with its reverse, as the club's edges go both ways.
@@ -116,32 +129,30 @@ fn exclude(graph: &DistGraph) -> sar::Result<Exclude> {
     Ok(Exclude::WithReverse(Arc::new(reverse)))
 }
 
-fn features(context: &RankContext, tape: &mut Tape<'_>, batch: &EdgeMiniBatch) -> sar::Result<Var> {
+fn features(rank: &Rank<'_>, tape: &mut Tape<'_>, batch: &EdgeMiniBatch) -> sar::Result<Var> {
     let x = batch.neighbourhood.input("features")?.shallow_clone();
-    Ok(tape.input(&context.manager.track("features", x)))
+    Ok(tape.input(&rank.manager().track("features", x)))
 }
 
-/// AUC and mean reciprocal rank of the loader's edges among their negatives.
-fn measure(
-    context: &RankContext,
+/// Scores of the loader's edges and of their negatives.
+fn score(
+    rank: &Rank<'_>,
     test: &DistEdgeDataLoader,
     model: &Stack,
     parameters: &Rc<ParameterSet>,
-) -> sar::Result<String> {
+) -> sar::Result<[Vec<f32>; 2]> {
     let (mut positive, mut negative) = (Vec::new(), Vec::new());
-    for batch in test.epoch(1) {
+    for batch in test.epoch(1).take(test.own_len()) {
         let batch = batch?;
-        let blocks = block_graphs(&context.manager, test.graph(), &batch.neighbourhood, false)?;
+        let blocks = block_graphs(rank.manager(), test.graph(), &batch.neighbourhood, false)?;
         let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-        let mut tape = Tape::evaluation(&context.manager, parameters);
-        let x = features(context, &mut tape, &batch)?;
+        let mut tape = Tape::evaluation(rank.manager(), parameters);
+        let x = features(rank, &mut tape, &batch)?;
         let scores = scores(&mut tape, model, (&blocks, x), &batch)?;
         let values = Vec::<f32>::try_from(scores.pin()?.flatten(0, -1))?;
         let (edges, others) = values.split_at(batch.edges.len());
         positive.extend_from_slice(edges);
         negative.extend_from_slice(others);
     }
-    let auc = auc(&positive, &negative).unwrap_or(f64::NAN);
-    let mrr = mean_reciprocal_rank(&positive, &negative).unwrap_or(f64::NAN);
-    Ok(format!("AUC {auc:.3}, MRR {mrr:.3}"))
+    Ok([positive, negative])
 }

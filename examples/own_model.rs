@@ -130,7 +130,7 @@ impl Data {
     }
 }
 
-/// What one rank does; returns the classes of its nodes.
+/// The work of one rank; returns the classes of its nodes.
 fn train(rank: &Rank<'_>) -> Result<Vec<i64>> {
     let manager = rank.manager();
     let data = Data::new(rank)?;

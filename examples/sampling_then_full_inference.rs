@@ -1,5 +1,5 @@
 //! Trains GraphSAGE on sampled neighbourhoods and, after each epoch, infers on the full graph with the same model: the loop
-//! of SAR's guide to distributed sampling. Two ranks, as threads of this process.
+//! of SAR's guide to distributed sampling. A worker process per partition; the budget changes no bit.
 //!
 //!     cargo run --release --example sampling_then_full_inference
 
@@ -7,46 +7,46 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{NoHooks, Ranks, ReduceOp, all_reduce, gather_grads};
-use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
-use sar::formats::dgl::Partition;
+use sar::engine::tape::{Graph, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::config::PartitionConfig;
-use sar::io::IoCounters;
-use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+use sar::load::{EdgeData, NodeColumn, Normalize};
 use sar::nn::{
     Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
+use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, TrainerRank, node_split};
-use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
-use tch::{Kind, Tensor};
+use tch::Kind;
 
-const EPOCHS: u32 = 10;
+const PARTS: &str = "data/karate/karate.json";
+const EPOCHS: u32 = 30;
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let partitions = PartitionConfig::open(Path::new("data/karate/karate.json"))?;
+    let partitions = PartitionConfig::open(Path::new(PARTS))?;
     let graph = DistGraph::create(&partitions, &IndexConfig::default(), folder.path())?;
     let graph = Arc::new(graph);
-    on_ranks(2, 2, |context| rank(&context, &graph))?;
+    let run = |budget: &str| -> anyhow::Result<_> {
+        let mut job = Job::new(PARTS);
+        job.resources.memory_budget = budget.parse()?;
+        Ok(launch(&job, &mut |_| {}, |rank| train(rank, &graph))?.swap_remove(0))
+    };
+    let (accuracies, weights) = run("min")?;
+    println!("test accuracy after each epoch: {accuracies:.3?}");
+    assert_eq!(run("4GiB")?, (accuracies.clone(), weights), "the budget changes no bit");
+    assert!(accuracies.last() > Some(&0.7), "{accuracies:?}");
     Ok(())
 }
 
-fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
-    let RankContext { rank, group, manager } = context;
-    let counters = IoCounters::default();
+/// Accuracy on the test nodes after each epoch, and the parameters.
+fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<(Vec<f64>, Vec<f32>)> {
+    let manager = rank.manager();
+    let counters = manager.store().counters().clone();
 
     // The partition, and the full graph.
-    let partition = Partition::open(graph.config(), *rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, EdgeData::default())?;
-    let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-    let _first = manager.partition_data.set(shards);
-    let first_node = graph.book().node_range(*rank).start;
-    let full_graph = GraphShardManager::new(manager, group, first_node, sources)?;
-    let features = NodeFeatures::find(&partition, None, Normalize::None)?;
-    let features = manager.track("features", features.read(Kind::Float, &counters)?);
-    let labels = load_labels(&partition, None)?;
+    let full_graph = rank.graph(EdgeData::default())?;
+    let (features, labels, masks) = (rank.features(None)?, rank.labels(None)?, rank.masks()?);
 
     // The sampler, and its seeds.
     let features_of_all =
@@ -59,16 +59,10 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let mut mask = vec![0; nodes.len()];
     graph.ndata("train_mask")?.read_i64(&nodes, &mut mask)?;
     let mask: Vec<bool> = mask.into_iter().map(|m| m != 0).collect();
-    let trainer = TrainerRank { rank: *rank, num_trainers: 2 };
+    let trainer = TrainerRank { rank: rank.index(), num_trainers: rank.world_size() };
     let train_nodes = node_split(&mask, graph.book(), None, trainer, SplitBy::Even)?;
     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
-    let loader = DataLoader::new(
-        graph.clone(),
-        train_nodes,
-        sampler,
-        config,
-        Ranks { group: &**group, hooks: &NoHooks },
-    )?;
+    let loader = DataLoader::new(graph.clone(), train_nodes, sampler, config, rank.ranks())?;
 
     // The model. Ranks draw the same initial values, as they have the same seed.
     let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.2, ..ModelConfig::default() };
@@ -79,6 +73,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let loss = Loss::new(Task::Classification);
     let mut optimizer = Optimizer::new(OptimizerConfig::default(), manager)?;
 
+    let mut accuracies = Vec::new();
     for epoch in 1..=EPOCHS {
         for batch in loader.epoch(epoch) {
             let batch = batch?;
@@ -93,9 +88,8 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let divisor = labels.size()[0] as f64;
             let (_, gradient) = loss.forward(&*logits.pin()?, labels, &all, divisor)?;
             let gradients = tape.backward(logits, gradient)?;
-            let gradient = parameters.flat_gradients(&gradients)?;
-            let gradient = gather_grads(&**group, vec![gradient], &NoHooks)?.remove(0);
-            optimizer.step(&parameters, gradient)?;
+            let gathered = rank.gather_grads(&parameters, gradients, &[])?;
+            optimizer.step(&parameters, gathered.gradient)?;
         }
 
         // Inference, with the same model and the full graph for every layer.
@@ -103,17 +97,13 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let mut tape = Tape::evaluation(manager, &parameters);
             let x = tape.input(&features);
             let logits = model.forward(&mut tape, &[&full_graph as &dyn Graph; 2], x)?;
-            let test = load_mask(&partition, None, "test_mask")?;
-            let test = test.unwrap_or_else(|| labels.ge(0));
-            let sums = ScoreSums::new(loss.task(), &*logits.pin()?, &labels, &test)?;
-            (sums.0[0], test.sum(Kind::Double).double_value(&[]))
+            let (logits, labels, test) = (logits.pin()?, labels.pin()?, masks.test.pin()?);
+            let sums = ScoreSums::new(loss.task(), &logits, &labels, &test)?;
+            (sums.0[0], test.f_sum(Kind::Double)?.f_double_value(&[])?)
         };
-        let counts = Tensor::from_slice(&[right, total]);
-        let counts = all_reduce(&**group, vec![counts], ReduceOp::Sum, &**manager)?.remove(0);
-        if *rank == 0 {
-            let counts = Vec::<f64>::try_from(counts)?;
-            println!("epoch {epoch}: {} of {} test nodes right", counts[0], counts[1]);
-        }
+        let counts = rank.sum(&[right, total])?;
+        accuracies.push(counts[0] / counts[1]);
+        rank.end_epoch(epoch, &[("test_acc", counts[0] / counts[1])])?;
     }
-    Ok(())
+    Ok((accuracies, Vec::try_from(parameters.flat().pin()?.f_flatten(0, -1)?)?))
 }

@@ -24,6 +24,8 @@ struct Parts {
     problem: String,
     hint: Option<String>,
     source: Option<io::Error>,
+    /// Bytes of memory that are missing, if memory is what the error is about and they are known.
+    missing_memory: Option<u64>,
     /// Whether another process shows it.
     reported_elsewhere: bool,
 }
@@ -44,13 +46,14 @@ pub enum ErrorKind {
     OutOfMemory,
     /// A disk has no room for the files of the run.
     OutOfDisk,
-    /// The system starts no more processes or threads.
+    /// The system starts no more processes or threads, or opens no more files.
     OutOfProcesses,
     /// libtorch refused an operation.
     Tensor,
-    /// The loss or the weights are no longer finite.
+    /// The loss or the weights are not finite.
     Diverged,
-    /// A worker process ended before its work was done, without an error of its own.
+    /// A worker process ended before its work was done, without an error of its own, or its program broke a rule that all ranks
+    /// have to follow.
     Worker,
     /// The user asked to stop (Ctrl-C, SIGTERM).
     Interrupted,
@@ -68,8 +71,17 @@ impl Error {
     pub fn new(kind: ErrorKind, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         let (path, field, hint, source) = (None, None, None, None);
-        let reported_elsewhere = false;
-        Error(Box::new(Parts { kind, path, field, problem, hint, source, reported_elsewhere }))
+        let (missing_memory, reported_elsewhere) = (None, false);
+        Error(Box::new(Parts {
+            kind,
+            path,
+            field,
+            problem,
+            hint,
+            source,
+            missing_memory,
+            reported_elsewhere,
+        }))
     }
 
     /// An error in the input file `path`, at `field` (empty: the file as a whole).
@@ -90,13 +102,8 @@ impl Error {
     /// An error that the system reported for a file of the program's own.
     pub fn io(action: &str, path: &Path, source: io::Error) -> Self {
         let problem = format!("cannot {action} {}: {source}", path.display());
-        let full =
-            matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-        let mut error = if full {
-            Error::new(ErrorKind::OutOfDisk, problem).with_hint(DISK_FULL)
-        } else {
-            Error::new(ErrorKind::Io, problem)
-        };
+        let error = Error::shortage(&problem, &source);
+        let mut error = error.unwrap_or_else(|| Error::new(ErrorKind::Io, problem));
         error.0.source = Some(source);
         error
     }
@@ -110,7 +117,33 @@ impl Error {
 
     /// An error for an input file that cannot be opened or read.
     pub fn unreadable(path: &Path, source: &io::Error) -> Self {
-        Error::input(path, "", format!("cannot be read: {source}"))
+        let problem = format!("{}: cannot be read: {source}", path.display());
+        Error::shortage(&problem, source)
+            .unwrap_or_else(|| Error::input(path, "", format!("cannot be read: {source}")))
+    }
+
+    /// An error for what cannot be created where `field` says.
+    pub fn uncreatable(path: &Path, field: &str, source: &io::Error) -> Self {
+        let problem = format!("{}: cannot be created: {source}", path.display());
+        Error::shortage(&problem, source).unwrap_or_else(|| {
+            Error::input(path, "", format!("cannot be created: {source}"))
+                .with_hint(format!("name another place with ‹{field}›"))
+        })
+    }
+
+    /// The error `problem`, if the system has no more of something.
+    pub(crate) fn shortage(problem: &str, source: &io::Error) -> Option<Self> {
+        let (kind, hint) = match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                (ErrorKind::OutOfDisk, DISK_FULL)
+            }
+            io::ErrorKind::FileTooLarge => (ErrorKind::OutOfDisk, FILE_TOO_LARGE),
+            _ if matches!(raw_os_error(source), Some(libc::EMFILE | libc::ENFILE)) => {
+                (ErrorKind::OutOfProcesses, NO_FILE)
+            }
+            _ => return None,
+        };
+        Some(Error::new(kind, problem).with_hint(hint))
     }
 
     /// An error for a thread or process ("a worker") that the system does not start.
@@ -132,6 +165,18 @@ impl Error {
     /// The error of a rank that stops because another one failed.
     pub fn aborted() -> Self {
         Error::new(ErrorKind::Aborted, "stopped because another worker failed")
+    }
+
+    /// Notes how many bytes of memory are missing.
+    #[must_use]
+    pub(crate) fn missing_memory(mut self, bytes: u64) -> Self {
+        self.0.missing_memory = Some(bytes);
+        self
+    }
+
+    /// Bytes of memory that are missing, if the error is about memory and they are known.
+    pub(crate) fn memory_missing(&self) -> Option<u64> {
+        self.0.missing_memory
     }
 
     /// Adds a remedy.
@@ -251,8 +296,21 @@ impl std::error::Error for Error {
     }
 }
 
+/// The number of the system's error. Libraries that wrap an error keep its text only.
+fn raw_os_error(error: &io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| {
+        let text = error.to_string();
+        let (_, rest) = text.split_once("(os error ")?;
+        rest.split_once(')')?.0.parse().ok()
+    })
+}
+
 const DISK_FULL: &str =
     "free space there, or name a folder on a larger disk with ‹spill_dir› or ‹out›";
+
+const FILE_TOO_LARGE: &str = "allow larger files (ulimit -f)";
+
+const NO_FILE: &str = "allow more open files (ulimit -n)";
 
 const NO_PROCESS: &str =
     "allow more processes (ulimit -u, or pids.max of the container), or lower ‹threads›";
@@ -267,7 +325,7 @@ pub mod exit {
     pub const BAD_USAGE: u8 = 2;
     /// A worker process died, or failed for a reason other than its input.
     pub const WORKER_FAILED: u8 = 3;
-    /// The disk is full, a budget cannot be kept, or the system starts no more processes or threads.
+    /// The disk is full, a budget cannot be kept, or the system starts no more processes or threads, or opens no more files.
     pub const OUT_OF_RESOURCES: u8 = 4;
     /// Ctrl-C or SIGTERM.
     pub const INTERRUPTED: u8 = 130;
@@ -290,11 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_a_kind_of_its_own() {
+    fn what_the_system_has_no_more_of_has_exit_code_4() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let error = Error::io("write", Path::new("x"), full());
         assert_eq!((error.kind(), error.exit_code()), (ErrorKind::OutOfDisk, 4));
         assert!(error.hint().unwrap().contains("spill_dir"));
+        for (limit, hint) in [(libc::EFBIG, "ulimit -f"), (libc::EMFILE, "ulimit -n")] {
+            let limited = || io::Error::from_raw_os_error(limit);
+            for error in [
+                Error::io("write", Path::new("x"), limited()),
+                Error::unreadable(Path::new("x"), &limited()),
+                Error::uncreatable(Path::new("x"), "out", &limited()),
+            ] {
+                assert_eq!(error.exit_code(), 4, "{error}");
+                assert!(error.hint().unwrap().contains(hint), "{error:?}");
+            }
+        }
         let error = Error::io("write", Path::new("x"), io::ErrorKind::NotFound.into());
         assert_eq!((error.kind(), error.exit_code()), (ErrorKind::Io, 3));
     }

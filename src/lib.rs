@@ -52,6 +52,9 @@
 //!
 //! The book in `docs/` has concepts and guides; `ARCHITECTURE.md` says what each module is for.
 
+#[cfg(feature = "torch")]
+pub use tch;
+
 pub mod choice;
 pub mod cli;
 pub mod engine;

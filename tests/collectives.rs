@@ -303,6 +303,7 @@ fn ranks_in_different_operations_name_both() {
             group.rank()
         );
         assert!(error.to_string().contains(&expected), "{error}");
+        assert_eq!((error.kind(), error.hint().is_some()), (ErrorKind::Worker, true));
     });
 }
 

@@ -346,9 +346,8 @@ fn dgl_rank(context: &RankContext, dgl: &Tensors) -> Result<Outcome> {
     let columns = EdgeData { ids: true, ..EdgeData::default() };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-    assert!(manager.partition_data.set(shards).is_ok());
     let nodes = partition.book().node_range(context.rank);
-    let graph = GraphShardManager::new(manager, &context.group, nodes.start, sources)?;
+    let graph = GraphShardManager::new(manager, &context.group, shards, nodes.start, sources)?;
     let edges = graph.edge_ids()?;
     let features = EdgeFeatures::find(&partition, "feat", IoCounters::default())?;
     let features = features.read(&edges, Kind::Double)?;

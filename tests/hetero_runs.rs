@@ -33,7 +33,8 @@ fn file(path: &Path) -> Vec<u8> {
 /// A command that makes a file of the trained model's predictions.
 fn sar(command: &str, folder: &Path, name: &str) -> Program {
     let mut sar = Program::new();
-    sar.arg(command).arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
+    sar.arg(command).arg("--run").arg(folder.join("run"));
+    sar.arg("--overwrite").arg("--out").arg(folder.join(name));
     sar
 }
 
@@ -127,7 +128,7 @@ fn dropout_gives_the_same_step_on_any_number_of_partitions() {
     ] {
         let steps = graphs.each_ref().map(|graph| {
             let written = folder.path().join("step.safetensors");
-            let flags = format!("--dropout 0.4 --seed 3 --model {model}");
+            let flags = format!("--dropout 0.4 --seed 3 --overwrite --model {model}");
             step(graph, folder.path(), &flags, &written).assert().success();
             tensors(&file(&written))
         });
@@ -187,7 +188,7 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
         }
         let losses: Vec<_> = metrics(folder.path()).iter().map(|l| l["loss"].clone()).collect();
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
-        assert_eq!(names.count(), 6, "nothing is left behind");
+        assert_eq!(names.count(), 7, "nothing is left behind");
         (weights(folder.path()), losses)
     };
     let whole = run(&["12"], "1GiB");
@@ -258,8 +259,8 @@ fn predictions_come_in_the_original_order_of_the_type() {
         let logits = tensors(&predict(folder.path(), name, flags)).remove("logits").unwrap();
         logits.1.chunks(3).map(<[f64]>::to_vec).collect::<Vec<_>>()
     };
-    let ours = logits("a.safetensors", &[]);
-    let original = logits("b.safetensors", &["--order", "original"]);
+    let ours = logits("a.safetensors", &["--order", "partition"]);
+    let original = logits("b.safetensors", &[]);
     let config = PartitionConfig::open(&graph).unwrap();
     let places = (0..3).flat_map(|part| {
         let partition = Partition::open(&config, part).unwrap();

@@ -41,7 +41,8 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         ("gin --learn-eps", "-1,-1"),
         ("rgcn --bases 2", "-1,-1"),
     ] {
-        let flags = format!("--epochs 4 --lr 0.02 --dropout 0 --model {model}");
+        // Small steps: Adam makes whole ones of gradients that are only rounding errors.
+        let flags = format!("--epochs 4 --lr 0.005 --dropout 0 --model {model}");
         train(&graph, folder.path(), &flags).assert().success();
         let (curve, full) = (losses(folder.path()), tensors(&weights(folder.path())));
         let mut command = train(&graph, folder.path(), &flags);
@@ -52,6 +53,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         for (key, (shape, values)) in &full {
             assert_eq!(&ours[key].0, shape);
             // Some gradients of attention are only rounding errors, of which Adam makes whole steps.
+            // Biases of attention have such gradients only.
             if !model.contains("gat") {
                 assert_close(&format!("{model} {key}"), &ours[key].1, values);
             }
@@ -100,7 +102,7 @@ fn a_resumed_run_ends_in_the_same_bits() {
             command.assert().success();
         }
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
-        assert_eq!(names.count(), 6, "nothing is left behind");
+        assert_eq!(names.count(), 7, "nothing is left behind");
         (weights(folder.path()), losses(folder.path()))
     };
     let whole = run(&["9"]);
@@ -158,7 +160,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
             "nothing: does not match any feature",
             "it holds: author:writes:paper/weight",
         ),
-        ("--dump-step x.safetensors", "--overwrite has no effect with --dump-step", "leave it out"),
+        ("--dump-step x.safetensors", "--dump-step", "leave out --mode sample"),
         ("--task link --edge-prob weight --hetero sum", "--edge-prob", "leave it out"),
         ("--model tag", "--model", "use --model sage"),
     ] {

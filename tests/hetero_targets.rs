@@ -41,7 +41,11 @@ fn repartitioned(folder: &Path, parts: usize) -> PathBuf {
 
 fn predict(folder: &Path, name: &str, flags: &str) -> Program {
     let mut command = Program::new();
-    command.args(["predict", "--run"]).arg(folder.join("run")).arg("--out").arg(folder.join(name));
+    command
+        .args(["predict", "--overwrite", "--run"])
+        .arg(folder.join("run"))
+        .arg("--out")
+        .arg(folder.join(name));
     command.args(flags.split_whitespace());
     command
 }
@@ -277,7 +281,8 @@ fn correct_and_smooth_works_on_one_of_the_types() {
     let smooth = |ntype: &str| {
         let mut command = Program::new();
         command.args(["correct-and-smooth", "--target-type", ntype]);
-        command.arg("--run").arg(path.join("run")).arg("--out").arg(path.join("y.csv"));
+        let out = path.join(format!("{ntype}.csv"));
+        command.arg("--run").arg(path.join("run")).arg("--out").arg(out);
         command.assert()
     };
     smooth("paper").success();

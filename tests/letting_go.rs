@@ -192,7 +192,7 @@ fn what_the_backward_pass_needs_next_stays() {
 }
 
 #[test]
-fn relu_overwrites_its_input_only_where_nobody_else_has_it() {
+fn relu_overwrites_its_input_only_where_it_is_the_only_user() {
     let values = on_ranks(1, 1, |context| {
         let manager = &context.manager;
         let parameters = Rc::new(ParameterBuilder::new(0).finish(manager, Kind::Float)?);

@@ -242,7 +242,7 @@ fn a_machine_needs_its_own_partitions_alone() {
         });
         assert!(files[0] == files[1], "{mode}");
     }
-    // Nobody has partitions 1 and 2.
+    // No machine has partitions 1 and 2.
     let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&one)]];
     let after = train(&each, &out("twice"), &[]);
     assert!(after.error().contains("partition 0: is on machine 0 and on machine 1"));

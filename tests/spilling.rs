@@ -126,7 +126,8 @@ fn a_value_in_use_cannot_be_spilled() {
     let pointer = manager.track("x", numbers());
     let pinned = pointer.pin().unwrap();
     let error = manager.precall_func().unwrap_err();
-    assert!(error.to_string().contains("x is pinned during a pause"), "{error}");
+    assert!(error.to_string().contains("x is pinned at a collective"), "{error}");
+    assert_eq!((error.kind(), error.hint().is_some()), (ErrorKind::Worker, true));
     assert_eq!(*pinned, numbers());
 }
 

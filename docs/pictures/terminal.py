@@ -1,4 +1,4 @@
-"""A terminal of so many columns: runs a command in it, and draws what it shows as an SVG."""
+"""A terminal of a given number of columns: runs a command in it, and draws what it shows as an SVG."""
 
 import fcntl
 import os

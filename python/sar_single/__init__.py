@@ -3,34 +3,60 @@
 ``run`` trains a PyTorch model of your own, a process per partition; ``partition`` and ``train`` call the ``sar-single`` program.
 """
 
-from . import fn
+from . import _absent, fn
 from ._errors import WorkerError
 from ._jobs import Run, inspect, partition, plan, predict, train
 from ._run import run
+from .pyg.errors import Refused
+
+_LAZY = {
+    "BlockSampler": "._samplers",
+    "DataLoader": "._node_loader",
+    "DistNeighborSampler": "._samplers",
+    "DistributedDataParallel": "._data_parallel",
+    "EdgeDataLoader": "._edge_loader",
+    "GraphShardManager": "._sar",
+    "NodeDataLoader": "._node_loader",
+    "Uniform": "._edge_loader",
+    "check": ".checking.check",
+    "construct_full_graph": "._sar",
+    "construct_mfgs": "._sar",
+    "edge_softmax": "._graph",
+    "gather_grads": "._sar",
+    "load_dgl_partition_data": "._sar",
+    "patch_dgl": "._dgl",
+    "rank": "._sar",
+    "sample_neighbors": "._frontier",
+    "suffix_key_lookup": "._sar",
+    "sync_params": "._sar",
+    "to_block": "._frontier",
+    "world_size": "._sar",
+}
+_MODULES = ("dist", "nn")
 
 __all__ = [
+    *_LAZY,
+    *_MODULES,
+    "Refused",
     "Run",
     "WorkerError",
-    "edge_softmax",
     "fn",
     "inspect",
-    "nn",
     "partition",
-    "patch_dgl",
     "plan",
     "predict",
     "run",
     "train",
 ]
 
-_LAZY = {"edge_softmax": "._graph", "nn": ".nn", "patch_dgl": "._dgl"}
-
 
 def __getattr__(name: str) -> object:
-    """What needs torch is imported when it is first used: jobs work without it."""
+    """Imports the parts that need torch on first use: jobs work without it."""
     import importlib
 
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(_LAZY[name], __name__)
-    return module if name == "nn" else getattr(module, name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name], __name__), name)
+    reason = _absent.REASONS.get(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else ""))

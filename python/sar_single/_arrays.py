@@ -14,7 +14,7 @@ _PIECE = 64 << 20
 def write(path: Path, arrays: List[Any]) -> None:
     """Writes one array, or two columns of the same length as an array of two rows."""
     shapes = [tuple(array.shape) for array in arrays]
-    first = _numpy(arrays[0][:0])
+    first = as_numpy(arrays[0][:0])
     shape = shapes[0] if len(arrays) == 1 else (len(arrays), *shapes[0])
     if any(other != shapes[0] for other in shapes):
         raise ValueError(f"sources and destinations differ in shape: {shapes[0]} and {shapes[-1]}")
@@ -26,12 +26,12 @@ def write(path: Path, arrays: List[Any]) -> None:
     for place, array in enumerate(arrays):
         part = target if len(arrays) == 1 else target[place]
         for start in range(0, shapes[0][0], rows):
-            part[start : start + rows] = _numpy(array[start : start + rows])
+            part[start : start + rows] = as_numpy(array[start : start + rows])
     target.flush()
 
 
-def _numpy(array: Any) -> "np.ndarray[Any, Any]":
-    """A piece of an array as numpy; bfloat16, which numpy lacks, becomes float32."""
+def as_numpy(array: Any) -> "np.ndarray[Any, Any]":
+    """An array of another library, or a piece of one, as numpy; bfloat16, which numpy lacks, becomes float32."""
     if hasattr(array, "detach"):
         array = array.detach().cpu()
         array = array.float() if str(array.dtype) == "torch.bfloat16" else array

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ._engine import Attention
 from ._engine import Edges as Engine
 from ._tensors import computable, place
 
@@ -77,7 +76,8 @@ class _Select(torch.autograd.Function):
         return None, gx, None
 
 
-def _check_rows(what: str, x: Tensor, rows: int) -> None:
+def check_rows(what: str, x: Tensor, rows: int) -> None:
+    """Refuses a value with the wrong number of rows."""
     if len(x) != rows:
         raise ValueError(f"{what} has {len(x)} rows, but this rank needs {rows}")
 
@@ -113,7 +113,7 @@ class _Halo(torch.autograd.Function):
 
 
 class _HaloAdjoint(torch.autograd.Function):
-    """Sums rows of all sources into the nodes they belong to."""
+    """Adds the rows of all sources to those of their nodes."""
 
     @staticmethod
     def forward(ctx: Any, engine: Engine, rows: Tensor) -> Tensor:
@@ -149,89 +149,6 @@ class _EdgeSoftmax(torch.autograd.Function):
         return None, gscores
 
 
-class _Attend(torch.autograd.Function):
-    """Attention over in-edges: scores, softmax and weighted sum in one pass over the edges, which has no row per edge."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        engine: Engine,
-        options: Tuple[int, float, int, float],
-        messages: Tensor,
-        scores: Tensor,
-        destinations: Tensor,
-        vector: Optional[Tensor],
-    ) -> Tensor:
-        given = messages.contiguous(), scores.contiguous(), destinations.contiguous()
-        vector = None if vector is None else vector.contiguous()
-        heads, nodes = options[0], engine.num_nodes
-        ctx.kept = engine.share_and_keep([place(part) for part in given[: 2 if vector is None else 1]])
-        largest = messages.new_full((nodes, heads), float("-inf"))
-        total = messages.new_zeros((nodes, heads))
-        y = messages.new_zeros((nodes, messages.shape[1]))
-        size = messages.element_size()
-        engine.attend(size, _attention(options, *given, vector), ctx.kept, place(largest), place(total), place(y))
-        y.view(nodes, heads, y.shape[1] // heads).div_(total.masked_fill(total == 0, 1).unsqueeze(-1))
-        ctx.engine, ctx.options = engine, options
-        ctx.save_for_backward(*given, vector, y, total.log_().add_(largest))
-        return y
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[Optional[Tensor], ...]:
-        messages, scores, destinations, vector, y, log_sum = ctx.saved_tensors
-        nodes, columns = y.shape
-        gy = gy.contiguous()
-        heads = ctx.options[0]
-        delta = (gy * y).view(nodes, heads, columns // heads).sum(-1)
-        wide = destinations.shape[1] if vector is None else 2 * columns
-        gmessages, gscores = torch.zeros_like(messages), torch.zeros_like(scores)
-        gdestinations = messages.new_zeros((nodes, wide))
-        how = _attention(ctx.options, messages, scores, destinations, vector)
-        of = [place(part) for part in (log_sum, delta, gy)]
-        gradients = [place(part) for part in (gmessages, gscores, gdestinations)]
-        ctx.engine.send_attention_gradients(gy.element_size(), how, ctx.kept, of, gradients)
-        ctx.engine.add_attention_gradients(gy.element_size(), place(gmessages), place(gscores))
-        gvector = None if vector is None else gdestinations[:, columns:].sum(0)
-        return None, None, gmessages, gscores, gdestinations[:, : destinations.shape[1]], gvector
-
-
-def _attention(
-    options: Tuple[int, float, int, float], messages: Tensor, scores: Tensor, destinations: Tensor, vector: Optional[Tensor]
-) -> Attention:
-    heads, slope, seed, dropout = options
-    of_vector = None if vector is None else place(vector)
-    return Attention(heads, slope, place(messages), place(scores), place(destinations), of_vector, seed, dropout)
-
-
-def attend(
-    engine: Engine,
-    messages: Tensor,
-    scores: Optional[Tensor],
-    destinations: Tensor,
-    vector: Optional[Tensor],
-    slope: float,
-    dropout: float,
-) -> Tensor:
-    """Sums of ``messages`` ``[sources, heads, width]`` over in-edges, weighted by a softmax of scores.
-
-    GAT: ``leaky_relu(scores[u] + destinations[v])`` with ``[*, heads]``. GATv2: the inner product of ``vector`` ``[heads, width]`` and
-    ``leaky_relu(messages[u] + destinations[v])`` with ``[*, heads, width]``. One pause.
-    """
-    _check_rows("messages", messages, engine.num_sources)
-    _check_rows("destinations", destinations, engine.num_nodes)
-    if scores is not None:
-        _check_rows("scores", scores, engine.num_sources)
-    wide = computable(messages)
-    heads = messages.shape[1]
-    seed = int(torch.randint(1 << 62, ()).item()) if dropout > 0 else 0
-    own = wide.new_empty((len(wide), 0)) if scores is None else scores.to(wide.dtype)
-    flat = None if vector is None else vector.to(wide.dtype).flatten()
-    options = heads, slope, seed, dropout
-    rows = _Attend.apply(engine, options, wide.flatten(1), own, destinations.to(wide.dtype).flatten(1), flat)
-    return rows.view(-1, heads, messages.shape[2]).to(messages.dtype)
-
-
 def neighbour_sum(
     engine: Engine, x: Tensor, factors: Optional[Tensor] = None, counts: Optional[Tensor] = None
 ) -> Tensor:
@@ -252,7 +169,7 @@ def neighbour_sum(
 
 
 def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int], int]:
-    """How many factors an edge has, and how many columns share one; None where they are not laid out so."""
+    """Number of factors of an edge, and number of columns that share one; None if the kernels do not support the layout."""
     edge = (1,) * (len(node) - len(edge)) + tuple(edge) if len(edge) < len(node) else tuple(edge)
     while len(edge) > len(node) and edge[-1] == 1:
         edge = edge[:-1]
@@ -269,6 +186,11 @@ def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int],
     return heads, per_head
 
 
+def fits(factors: Tensor, x: Tensor) -> bool:
+    """Whether ``neighbour_sum`` takes these factors of edges."""
+    return _heads(factors.shape[1:], x.shape[1:])[0] is not None
+
+
 def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
     """The largest (smallest) value of each column over in-edges, 0 without any."""
     return _Select.apply(engine, computable(x), largest).to(x.dtype)
@@ -276,18 +198,18 @@ def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
 
 def halo(engine: Engine, x: Tensor) -> Tensor:
     """Rows of all sources of edges."""
-    _check_rows("a value of nodes", x, engine.num_sources)
+    check_rows("a value of nodes", x, engine.num_sources)
     return _Halo.apply(engine, x)
 
 
 def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
-    """Sums of such rows over all ranks, by the nodes they belong to."""
+    """Sums, over all ranks, of the rows of sources; one row per own node."""
     return _HaloAdjoint.apply(engine, rows)
 
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:
     """Softmax of edge values ``[edges, *]`` over the in-edges of each node."""
-    _check_rows("a value of edges", scores, engine.num_edges)
+    check_rows("a value of edges", scores, engine.num_edges)
     wide = computable(scores)
     heads = wide.reshape(wide.shape[0], wide[:1].numel() if wide.shape[0] else 1)
     return _EdgeSoftmax.apply(engine, heads).reshape(scores.shape).to(scores.dtype)

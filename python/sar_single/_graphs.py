@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
 
 from . import _arrays
 
 # PyG's names for what the command line looks for under these.
 _NAMES = {"x": "feat", "y": "label", "edge_attr": "feat", "edge_weight": "weight"}
 
+# PyG's names for arrays of nodes and of edges that the command line finds by itself.
+_DATA_NAMES = {
+    "node": {"feat": "x", "features": "x", "label": "y", "labels": "y"},
+    "edge": {"feat": "edge_attr", "features": "edge_attr", "weight": "edge_weight"},
+}
+
+
+def data_name(table: str, key: str) -> str:
+    """The name that an array of a partition has in PyG's data."""
+    return _DATA_NAMES[table].get(key, key)
+
+
+def stored_name(name: str) -> str:
+    """The name that an array of PyG's data has in a partition."""
+    return _NAMES.get(name, name)
+
 
 @dataclass
 class Described:
-    """Arrays by where they belong: ``""`` for the only type, else ``type/`` of nodes and ``src:rel:dst`` of edges."""
+    """Arrays by type: ``""`` for the only one, else ``type/`` of nodes and ``src:rel:dst`` of edges."""
 
     edges: Dict[str, Tuple[Any, Any]]
     num_nodes: Dict[str, int] = field(default_factory=dict)
@@ -55,7 +74,9 @@ def plain(edge_index: Tuple[Any, Any]) -> Described:
 
 
 def describe(graph: Any) -> Described:
-    """A graph of DGL, PyG or scipy."""
+    """A graph of DGL, PyG or scipy, or a dataset with one."""
+    if hasattr(type(graph), "raw_dir") or hasattr(type(graph), "get_idx_split"):
+        return _dataset(graph)
     if hasattr(graph, "canonical_etypes"):
         return _dgl(graph)
     if hasattr(graph, "tocoo"):
@@ -65,6 +86,8 @@ def describe(graph: Any) -> Described:
         return Described({"": (matrix.row, matrix.col)}, {"": matrix.shape[0]}, {}, {"weight": matrix.data})
     if hasattr(graph, "node_types") and hasattr(graph, "edge_types"):
         return _hetero_data(graph)
+    if hasattr(graph, "edge_index_dict"):
+        return _data_of_dicts(graph)
     if hasattr(graph, "edge_index"):
         return _data(graph)
     raise TypeError(f"{type(graph).__name__} is not a graph of DGL, PyG or scipy.sparse")
@@ -86,29 +109,80 @@ def _dgl(graph: Any) -> Described:
     return result
 
 
+def _dataset(dataset: Any) -> Described:
+    """The only graph of a dataset of PyG, DGL or OGB. Split indices and labels that OGB has besides the graph are node data."""
+    if len(dataset) != 1:
+        raise ValueError(f"{type(dataset).__name__} has {len(dataset)} graphs, but one is cut: pass one of them, as in dataset[0]")
+    graph, labels = dataset[0] if isinstance(dataset[0], tuple) else (dataset[0], None)
+    result = describe(graph)
+    for name, values in _by_type(labels).items():
+        result.node_data[f"{name}label"] = values
+    splits = dataset.get_idx_split() if hasattr(dataset, "get_idx_split") else {}
+    for split, nodes in splits.items():
+        for name, numbers in _by_type(nodes).items():
+            mask = np.zeros(result.num_nodes[name.rstrip("/")], dtype=bool)
+            mask[_arrays.as_numpy(numbers)] = True
+            result.node_data[f"{name}{'val' if split == 'valid' else split}_mask"] = mask
+    return result
+
+
+def _by_type(values: Any) -> Dict[str, Any]:
+    """Arrays by node type, with a slash behind; of the only type without a name."""
+    if values is None:
+        return {}
+    return {f"{name}/": part for name, part in values.items()} if isinstance(values, Mapping) else {"": values}
+
+
 def _data(data: Any) -> Described:
+    if data.edge_index is None:
+        raise ValueError("the graph has no edge_index: leave out a transform that puts adj_t in its place, as ToSparseTensor does")
     result = Described({"": (data.edge_index[0], data.edge_index[1])}, {"": data.num_nodes})
-    for key, value in _tensors(data):
+    for key, value in _tensors(data).items():
         if data.is_node_attr(key):
-            result.node_data[_NAMES.get(key, key)] = value
+            result.node_data[_free_name(key, data)] = value
         elif data.is_edge_attr(key):
-            result.edge_data[_NAMES.get(key, key)] = value
+            result.edge_data[_free_name(key, data)] = value
     return result
 
 
 def _hetero_data(data: Any) -> Described:
     result = Described({}, {ntype: data[ntype].num_nodes for ntype in data.node_types})
     for ntype in data.node_types:
-        result.node_data.update({f"{ntype}/{_NAMES.get(key, key)}": value for key, value in _tensors(data[ntype])})
+        result.node_data.update({f"{ntype}/{_free_name(key, data[ntype])}": value for key, value in _tensors(data[ntype]).items()})
     for etype in data.edge_types:
-        name = ":".join(etype)
-        edges = data[etype].edge_index
-        result.edges[name] = edges[0], edges[1]
-        result.edge_data.update({f"{name}/{_NAMES.get(key, key)}": value for key, value in _tensors(data[etype])})
+        name, store = ":".join(etype), data[etype]
+        result.edges[name] = store.edge_index[0], store.edge_index[1]
+        result.edge_data.update({f"{name}/{_free_name(key, store)}": value for key, value in _tensors(store).items()})
     return result
 
 
-def _tensors(store: Any) -> List[Tuple[str, Any]]:
-    """The tensors of a PyG store but its edges."""
+def _data_of_dicts(data: Any) -> Described:
+    """OGB's form of a heterogeneous graph: a ``Data`` with a dict by type in place of each tensor."""
+    result = Described({}, {name: int(count) for name, count in data.num_nodes_dict.items()})
+    for etype, edges in data.edge_index_dict.items():
+        result.edges[":".join(etype)] = edges[0], edges[1]
+    for key, values in data.to_dict().items():
+        if key in ("edge_index_dict", "num_nodes_dict") or not isinstance(values, Mapping):
+            continue
+        name = stored_name(key[: -len("_dict")] if key.endswith("_dict") else key)
+        for ty, value in values.items():
+            (result.node_data if isinstance(ty, str) else result.edge_data)[f"{ty if isinstance(ty, str) else ':'.join(ty)}/{name}"] = value
+    return result
+
+
+def _free_name(key: str, store: Any) -> str:
+    """The name that an array is stored under: its own if the data has another array of that one."""
+    return key if stored_name(key) in store else stored_name(key)
+
+
+def _tensors(store: Any) -> Dict[str, Any]:
+    """The tensors of a PyG store but its edges, by name."""
     pairs = store.items() if hasattr(store, "items") else store.to_dict().items()
-    return [(key, value) for key, value in pairs if key != "edge_index" and hasattr(value, "shape") and len(value.shape) > 0]
+    tensors = {key: value for key, value in pairs if key != "edge_index" and hasattr(value, "shape") and len(value.shape) > 0}
+    pairs_of_nodes = [key for key in tensors if "edge_label" in key]
+    for key in pairs_of_nodes:
+        del tensors[key]
+    if pairs_of_nodes:
+        names = " and ".join(pairs_of_nodes)
+        print(f"sar_single: {names} are left out, as their rows are not edges: pass them to workers (args=...) and to rank.pairs", file=sys.stderr)
+    return tensors

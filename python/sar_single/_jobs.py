@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _graphs
+from . import _arrays, _charts, _graphs, _safetensors
 from ._program import call, flags
+from ._results import Page
+
+if TYPE_CHECKING:
+    from . import _pyg_weights
 
 PathLike = Union[str, "os.PathLike[str]"]
-
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
 
 
 def partition(
@@ -32,7 +36,8 @@ def partition(
 ) -> str:
     """Cuts a graph into a partition directory; gives the path of its JSON file.
 
-    ``graph`` is a DGL graph, a PyG ``Data`` or ``HeteroData``, or a scipy sparse matrix (an entry (u, v) is an edge u -> v). Or else
+    ``graph`` is a DGL graph, a PyG ``Data`` or ``HeteroData``, a dataset of DGL, PyG or OGB with one graph, whose splits become masks, or a scipy
+    sparse matrix (an entry (u, v) is an edge u -> v). Or else
     ``edge_index`` is (sources, destinations), each ``[edges]``, and ``node_data`` (``edge_data``) has arrays with a row per node
     (edge). Arrays are numpy arrays, torch tensors or memory maps; they are written to files next to ``out`` in pieces.
     """
@@ -54,31 +59,77 @@ def _folder_for(out: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def train(part_json: PathLike, *, out: Optional[PathLike] = None, **options: Any) -> "Run":
-    """Trains one of the built-in models. Results go to the folder ``out``, which is made."""
+def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: Any = None, **options: Any) -> "Run":
+    """Trains one of the built-in models. Results go to the folder ``out``, which is made.
+
+    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG whose layers are those of the model.
+    """
+    model = options.get("model")
+    if model is not None and not isinstance(model, str):
+        raise TypeError(
+            f"model is a {type(model).__name__}, but train takes the name of a built-in model, such as 'sage': sar.run trains modules of "
+            "PyTorch, in a function that each worker calls"
+        )
     folder = Path(tempfile.mkdtemp(prefix="sar-single-run-")) / "run" if out is None else Path(out)
-    call(flags({"part_json": part_json, "out": folder, **options}))
+    with tempfile.TemporaryDirectory(prefix="sar-single-weights-") as weights:
+        given = _weights_file(init_params, Path(weights) / "weights.safetensors", options)
+        call(flags({"part_json": part_json, "out": folder, "init_params": given, **options}))
     return Run(folder)
 
 
+def _weights_file(weights: Any, path: Path, options: Mapping[str, Any]) -> Optional[PathLike]:
+    """The file of weights that are a file or a state dict; a state dict is written to ``path``."""
+    if weights is None or isinstance(weights, (str, os.PathLike)):
+        return weights
+    from . import _pyg_weights
+
+    state = dict(weights.state_dict() if hasattr(weights, "state_dict") else weights)
+    kind = str(options.get("model") or "sage")
+    if _pyg_weights.is_of_pyg(state, kind):
+        state = _pyg_weights.from_pyg(state, _pyg_weights.Model(kind, learns_eps=bool(options.get("learn_eps"))))
+    _safetensors.write(path, state)
+    return path
+
+
 def plan(part_json: PathLike, **options: Any) -> Dict[str, Any]:
-    """What a training run with these flags takes, as ``sar-single plan --json`` reports it."""
+    """Memory, disk and time of a training run with these flags, as ``sar-single plan --json`` reports them."""
     result: Dict[str, Any] = json.loads(call(["plan", *flags({"part_json": part_json, "json": True, **options})]))
     return result
 
 
 def inspect(part_json: PathLike, **options: Any) -> str:
-    """What is in a partition directory, as text."""
+    """Contents of a partition directory, as text."""
     return call(["inspect", *flags(options), os.fspath(part_json)])
 
 
-def predict(run: PathLike, **options: Any) -> "np.ndarray[Any, Any]":
-    """Predictions for all nodes with the weights of a run's folder, in the user's original ids unless ``order="partition"``."""
+def predict(run: PathLike, *, orig_ids: Any = None, **options: Any) -> "np.ndarray[Any, Any]":
+    """Predictions for all nodes with the weights of a run's folder: a row per node, in the order of the nodes before the graph was cut
+    if that is known, unless ``order="partition"``.
+
+    ``orig_ids`` are the original ids of the nodes of the partitions, if those do not hold them: the first mapping that DGL's
+    ``partition_graph(return_mapping=True)`` returns, or a file of it; by node type if there are several.
+    """
     with tempfile.TemporaryDirectory(prefix="sar-single-predict-") as folder:
         path = Path(folder) / "predictions.npy"
-        call(["predict", *flags({"run": run, "out": path, "order": "original", **options})])
+        given = [word for file in _files_of_ids(orig_ids, Path(folder)) for word in ("--orig-ids", file)]
+        call(["predict", *given, *flags({"run": run, "out": path, **options})])
         result: "np.ndarray[Any, Any]" = np.load(path)
         return result
+
+
+def _files_of_ids(orig_ids: Any, folder: Path) -> List[str]:
+    """Original ids as files, with the node type before each if they have one."""
+    if orig_ids is None:
+        return []
+    files: List[str] = []
+    for ntype, ids in orig_ids.items() if isinstance(orig_ids, Mapping) else [("", orig_ids)]:
+        if isinstance(ids, (str, os.PathLike)):
+            path = Path(ids)
+        else:
+            path = folder / f"ids-{len(files)}.npy"
+            _arrays.write(path, [ids if hasattr(ids, "shape") else np.asarray(ids)])
+        files.append(f"{ntype}={path}" if ntype else str(path))
+    return files
 
 
 class Run:
@@ -102,23 +153,57 @@ class Run:
         lines = (self.folder / "metrics.jsonl").read_text().splitlines()
         return next((line for line in map(json.loads, lines) if line["event"] == "evaluation"), None)
 
-    def state_dict(self) -> Dict[str, Any]:
-        """The weights: name -> torch.Tensor, under the keys of the DGL module."""
-        import torch
+    def state_dict(self, style: str = "dgl") -> Dict[str, Any]:
+        """The weights: name -> torch.Tensor, under the keys of the modules of DGL, or of those of PyG with ``style="pyg"``."""
+        if style not in ("dgl", "pyg"):
+            raise ValueError(f"unknown style {style!r}: use dgl or pyg")
+        state = _safetensors.read(self.folder / "model.safetensors")
+        if style == "dgl":
+            return state
+        from . import _pyg_weights
 
-        content = (self.folder / "model.safetensors").read_bytes()
-        length = int.from_bytes(content[:8], "little")
-        header = json.loads(content[8 : 8 + length])
-        tensors = {}
-        for name, entry in header.items():
-            if name != "__metadata__":
-                begin, end = (8 + length + offset for offset in entry["data_offsets"])
-                array = np.frombuffer(content[begin:end], dtype=_DTYPES[entry["dtype"]])
-                tensors[name] = torch.from_numpy(array.reshape(entry["shape"]).copy())
-        return tensors
+        return _pyg_weights.to_pyg(state, self._model(), self._etypes())
+
+    def _model(self) -> "_pyg_weights.Model":
+        """Settings of the model, from the configuration."""
+        from . import _pyg_weights
+
+        residual, learns_eps = (self._setting(key) == "true" for key in ("residual", "learn_eps"))
+        return _pyg_weights.Model(self._setting("layer"), residual, int(self._setting("hops") or 0), learns_eps)
+
+    def _setting(self, key: str) -> str:
+        """A value of the configuration; an empty text if it has none."""
+        text = (self.folder / "config.toml").read_text(encoding="utf-8")
+        found = re.search(rf'^{key} = "?([^"\n]*)"?$', text, re.M)
+        return found[1] if found else ""
+
+    def _etypes(self) -> List[Tuple[str, str, str]]:
+        """The edge types of the run's graph."""
+        found = re.search(r'^part_json = "(.*)"$', (self.folder / "config.toml").read_text(encoding="utf-8"), re.M)
+        try:
+            names = json.loads(Path(json.loads(f'"{found[1]}"')).read_text(encoding="utf-8"))["edge_map"] if found else {}
+        except FileNotFoundError:  # The graph has moved: its edge types are needed only if there is a layer for each.
+            return []
+        return [(parts[0], parts[1], parts[2]) for parts in (name.split(":") for name in names) if len(parts) == 3]
+
+    def report(self, **options: Any) -> Page:
+        """The page of ``sar-single report``, which a notebook shows; its text is ``.html``."""
+        with tempfile.TemporaryDirectory(prefix="sar-single-report-") as folder:
+            path = Path(folder) / "report.html"
+            call(["report", *flags({"out": path, **options}), os.fspath(self.folder)], show=False)
+            return Page(path.read_text(encoding="utf-8"))
+
+    def _repr_html_(self) -> Optional[str]:
+        if not (self.folder / "metrics.jsonl").exists():
+            return None
+        budget = self._setting("memory_budget")
+        end = (self.evaluation or {}).items()
+        found = [f"{escape(key)} {value:.4g}" for key, value in end if isinstance(value, float) and re.match("train_|val_|test_|loss", key)]
+        charts = _charts.of_metrics(self.metrics, int(budget) if budget.isdigit() else 0)
+        return f"<div><code>{escape(repr(self))}</code> {', '.join(found)}</div><div>{charts}</div>"
 
     def predict(self, **options: Any) -> "np.ndarray[Any, Any]":
-        """Predictions for all nodes, in the user's original ids; see ``predict``."""
+        """Predictions for all nodes; see ``predict``."""
         return predict(self.folder, **options)
 
 

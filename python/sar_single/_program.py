@@ -14,8 +14,12 @@ from typing import Any, Dict, List, Optional, Type
 
 from . import _libtorch
 from ._errors import WorkerError
+from ._screen import Screen
 
 _ERRORS: Dict[int, Type[Exception]] = {1: ValueError, 2: ValueError, 3: WorkerError, 4: MemoryError}
+
+# The line of an epoch, with its number and that of all epochs.
+_EPOCH = re.compile(r"epoch (\d+)/(\d+): ")
 
 # Lines of the program's messages that an exception repeats.
 _LINES = 20
@@ -26,7 +30,7 @@ _PREPARE = ("clean", "completions", "generate", "inspect", "partition")
 
 
 def program(command: str = "train") -> List[str]:
-    """How the program is called for a command: it is in the package, or on PATH. Libraries go into the environment."""
+    """The words that call the program, which is in the package or on PATH. ``environment`` adds the libraries."""
     folder = Path(__file__).parent / "bin"
     if (folder / "sar-single").exists():
         if libraries() is None and command in _PREPARE:
@@ -42,7 +46,7 @@ def program(command: str = "train") -> List[str]:
 
 
 def _on_path() -> Optional[str]:
-    """A program of that name which is not the script that the package itself installs."""
+    """The program on PATH, skipping the script that this package installs."""
     for folder in os.get_exec_path():
         path = shutil.which("sar-single", path=folder)
         if path is not None:
@@ -70,7 +74,7 @@ def torch_folder() -> Optional[Path]:
     """Where the environment's torch is, without importing it; None if there is none."""
     try:
         spec = importlib.util.find_spec("torch")
-    except ValueError:  # Somebody has put something else in its place.
+    except ValueError:  # Another object stands in sys.modules under that name.
         return None
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
@@ -141,17 +145,22 @@ def call(arguments: List[str], show: bool = True) -> str:
     )
     assert process.stdout is not None and process.stderr is not None
     last: List[str] = []
+    screen = Screen()
     try:
         for line in process.stderr:
             last = [*last[1 - _LINES :], line]
-            if show:
-                sys.stderr.write(line)
+            epoch = _EPOCH.match(line)
+            if show and epoch:
+                screen.epoch(int(epoch[1]), int(epoch[2]), line)
+            elif show:
+                screen.line(line)
         printed = process.stdout.read()
         code = process.wait()
     except BaseException:
         _stop(process)
         raise
     finally:
+        screen.close()
         process.stdout.close()
         process.stderr.close()
     if code == 130:

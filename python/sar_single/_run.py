@@ -12,12 +12,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-import cloudpickle
-
-from . import _engine, _program
+from . import _answers, _engine, _pickled, _program
 from ._errors import WorkerError
+from ._results import Results
+from ._screen import Screen
 
 # How long the workers have after the first and after the second signal to stop, in seconds.
 _PATIENCE = (0.7, 0.7)
@@ -35,8 +35,8 @@ def run(
     resident: Optional[int] = None,
     threads: int = 1,
     out: Union[str, "os.PathLike[str]", None] = None,
-) -> List[Any]:
-    """Calls ``worker(rank, *args)`` once per partition, each in a process of its own; gives what they return, by rank.
+) -> Results:
+    """Calls ``worker(rank, *args)`` once per partition, each in a process of its own; gives a list of what they return, by rank.
 
     While a rank waits for the others, what its process has allocated is on disk as far as ``memory_budget`` demands: bytes, a text
     such as ``"3GiB"``, or ``"min"`` for as little as possible. The budget counts what workers take beyond the server process that
@@ -54,15 +54,16 @@ def run(
             raise ValueError(f"{name} is {value!r}, but must be a number from 1 on")
     if _program.torch_folder() is None:
         raise ModuleNotFoundError("sar_single.run needs PyTorch 2.0 or newer: pip install torch", name="torch")
+    budget = _budget(memory_budget)
     request = {
-        "payload": cloudpickle.dumps((worker, tuple(args))),
+        "payload": _pickled.dumps((worker, tuple(args))),
         "part_json": os.path.abspath(os.fspath(part_json)),
         "spill_dir": os.path.abspath(os.fspath(spill_dir)) if spill_dir else _engine.default_spill_dir(),
-        "budget": _budget(memory_budget),
+        "budget": budget,
         "resident": resident,
         "threads": threads,
     }
-    server = _start()
+    server, metrics = _start(), None
     try:
         metrics = _Metrics(out)
         assert server.stdin is not None and server.stdout is not None
@@ -71,13 +72,15 @@ def run(
             server.stdin.close()
         except BrokenPipeError:
             pass  # It says why below.
-        answer = _listen(server.stdout, metrics)
+        answer = _listen(_answers.received(server.stdout, server), metrics)
         code = server.wait()
-        return _results(answer, code)
+        return Results(_results(answer, code), metrics.lines, budget)
     except BaseException:
         _stop(server)
         raise
     finally:
+        if metrics is not None:
+            metrics.close()
         if server.stdout is not None:
             server.stdout.close()
 
@@ -88,7 +91,7 @@ def _start() -> "subprocess.Popen[bytes]":
     # One thread per call: those of OpenMP would go on spinning while a rank waits, and a process with threads cannot fork.
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
     paths = [os.path.abspath(path) for path in sys.path]
-    environment = {**os.environ, **single, "SAR_SINGLE_PATH": json.dumps(paths), "SAR_SINGLE_ANSWER": str(writer)}
+    environment = {**os.environ, **single, **_arrow(), "SAR_SINGLE_PATH": json.dumps(paths), "SAR_SINGLE_ANSWER": str(writer)}
     # Ctrl-C reaches this process alone, which decides what happens.
     group: Dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
     try:
@@ -110,22 +113,27 @@ def _above_standard_streams(end: int) -> int:
     return higher
 
 
-def _listen(pipe: IO[bytes], metrics: "_Metrics") -> Dict[str, Any]:
-    """Reads what the server reports until it ends."""
-    answer: Dict[str, Any] = {"results": {}}
-    while True:
-        try:
-            kind, *values = pickle.load(pipe)
-        except EOFError:
-            return answer
+def _arrow() -> Dict[str, str]:
+    """Settings for Arrow, which pandas and PyG import: memory of the C library's heap, and no thread that cleans up."""
+    names = {"ARROW_DEFAULT_MEMORY_POOL": "system", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    return {name: value for name, value in names.items() if name not in os.environ}
+
+
+def _listen(messages: Iterable[Tuple[Any, ...]], metrics: "_Metrics") -> Dict[str, Any]:
+    """Takes what the server reports until it ends."""
+    answer: Dict[str, Any] = {"results": {}, "waits": []}
+    for kind, *values in messages:
         if kind == "log":
             metrics.add(*values)
         elif kind == "note":
             print(f"sar_single: {values[0]}", file=sys.stderr)
         elif kind == "result":
             answer["results"][values[0]] = values[1]
+        elif kind == "waits":
+            answer["waits"].append(values[0])
         else:
             answer[kind] = values[0]
+    return answer
 
 
 def _results(answer: Dict[str, Any], code: int) -> List[Any]:
@@ -137,20 +145,20 @@ def _results(answer: Dict[str, Any], code: int) -> List[Any]:
         raise error from _loaded(failure["exception"])
     failure = answer.get("failed")
     if failure is not None:
-        raise _of_engine(failure["problem"], _loaded(failure["exception"]))
+        raise _of_engine(failure["problem"], _loaded(failure["exception"]), answer["waits"])
     if "done" not in answer:
         raise WorkerError(f"the server process of the run ended with exit code {code} and did not say why")
     results: Dict[int, bytes] = answer["results"]
     return [pickle.loads(results[rank]) for rank in sorted(results)]
 
 
-def _of_engine(problem: str, exception: Optional[BaseException]) -> BaseException:
+def _of_engine(problem: str, exception: Optional[BaseException], waits: Sequence[str]) -> BaseException:
     """The exception of a run that no exception of a worker ended."""
     text = problem if exception is None else str(exception)
     rank = re.match(r"rank (\d+) ", text)
     if rank is None and isinstance(exception, Exception):
         return exception
-    return WorkerError(text, int(rank[1]) if rank else None)
+    return WorkerError("\n".join([text, *waits]), int(rank[1]) if rank else None)
 
 
 def _loaded(exception: Optional[bytes]) -> Optional[BaseException]:
@@ -178,7 +186,7 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 def _budget(budget: Union[str, int, None]) -> int:
     if budget is None:
         return int(_engine.free_memory() * 0.7)
-    if isinstance(budget, (int, float)) and budget >= 1:
+    if isinstance(budget, (int, float)) and not isinstance(budget, bool) and 1 <= budget < 1 << 62:
         return int(budget)
     if not isinstance(budget, str):
         raise ValueError(f'memory_budget is {budget!r}, but must be bytes, a text such as "3GiB", or "min"')
@@ -189,9 +197,11 @@ def _budget(budget: Union[str, int, None]) -> int:
 
 
 class _Metrics:
-    """Lines of ``rank.log``: on the console, and in ``metrics.jsonl``."""
+    """Values that ``rank.log`` reports: shown, and written to ``metrics.jsonl``."""
 
     def __init__(self, out: Union[str, "os.PathLike[str]", None]) -> None:
+        self.lines: List[Dict[str, Any]] = []
+        self._screen = Screen()
         self._path = None if out is None else Path(out) / "metrics.jsonl"
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,10 +209,16 @@ class _Metrics:
 
     def add(self, text: str, peak: int) -> None:
         values = {**json.loads(text), "peak_memory_bytes": peak}
-        print("  ".join(f"{key} {_shown(value)}" for key, value in values.items()), file=sys.stderr)
+        self.lines.append(values)
+        text = "  ".join(f"{key} {_shown(value)}" for key, value in values.items()) + "\n"
+        self._screen.epoch(len(self.lines), None, text)
         if self._path is not None:
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(values) + "\n")
+
+    def close(self) -> None:
+        """Shows the last line."""
+        self._screen.close()
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The process that workers are forked from: it has imported torch, and has no second thread."""
+"""The process that workers are forked from: it has imported torch, and no other thread of it works."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Optional
 
-from . import _engine
+from . import _answers, _collectives, _current, _engine, _pickled, _threads
 
 
 def main() -> None:
@@ -32,11 +32,14 @@ def main() -> None:
         _answer_last(answer, "interrupted", True)
     except BaseException as error:
         _answer_last(answer, "failed", _failure(error, None))
+    _flush()
+    # Threads and processes that imports have started must not keep this one from ending.
+    os._exit(0)
 
 
 def _answer_last(answer: BinaryIO, kind: str, value: Any) -> None:
     with contextlib.suppress(BrokenPipeError):  # The process that asked may have ended.
-        _send(answer, kind, value)
+        _answers.send(answer, kind, value)
 
 
 def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
@@ -45,31 +48,47 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     os.set_inheritable(answer.fileno(), False)
     import torch
 
+    from ._dgl import patch_dgl
+    from ._dropout import patch_dropout
+    from ._process_group import patch_distributed
     from ._rank import Rank
+    from .pyg.norms import patch_torch
+    from .pyg.patch import patch_pyg
 
     torch.set_num_threads(1)
     # The first optimizer imports torch's compiler: 700 modules and 60 MB, which each worker would otherwise have for itself.
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    threads = _threads.watch()
+    # Before anything of the user's is imported, and so before the modules of other packages that take our graphs.
+    patch_dgl()
+    patch_pyg()
+    patch_torch()
+    patch_dropout()
+    patch_distributed()
     worker, args = pickle.loads(request.pop("payload"))
-    if "dgl" in sys.modules:
-        from ._dgl import patch_dgl
-
-        patch_dgl()
     folder: Optional[Path] = None
 
     def on_event(kind: str, text: str, peak: int) -> None:
         nonlocal folder
         if kind == "folder":
             folder = Path(text)
-            _send(answer, "note", f"the server process takes {peak >> 20} MiB; the budget counts what workers take beyond it")
+            _answers.send(answer, "note", f"the server process takes {peak >> 20} MiB; the budget counts what workers take beyond it")
         elif kind == "end" and folder is not None:
             _collect(folder, answer)
         else:
-            _send(answer, kind, text, *([peak] if kind == "log" else []))
+            _answers.send(answer, kind, text, *([peak] if kind == "log" else []))
 
     def work(engine: _engine.Rank) -> Optional[str]:
-        return _work(lambda: worker(Rank(engine), *args), engine)
+        answer.close()
 
+        def call() -> Any:
+            rank = Rank(engine)
+            _current.begin(rank)
+            return worker(rank, *args)
+
+        return _work(call, engine)
+
+    threads.check()
     # Collections of garbage would touch what the workers share with this process, and so copy it.
     gc.collect()
     gc.freeze()
@@ -82,40 +101,58 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
         work,
         on_event,
     )
-    _send(answer, "done", True)
+    _answers.send(answer, "done", True)
 
 
 def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
     """The life of a worker: None, or why it cannot go on; an empty text if another one is to blame."""
-    folder, rank = Path(engine.folder), engine.index
+    folder, rank, process = Path(engine.folder), engine.index, os.getpid()
+    os.register_at_fork(after_in_parent=_engine.note_fork)
     try:
-        _write(folder / f"result-{rank}", pickle_result(call()))
+        result = call()
+        if os.getpid() != process:
+            os._exit(0)
+        _write(folder / f"result-{rank}", _pickled.dumps(result))
         _flush()
-        engine.end()
+        _current.worker()._collectives.end(engine.end)
         return None
     except _engine.Stopped:
         return ""
     except BaseException as error:
         failure = _failure(error, rank)
+        if os.getpid() != process:  # A process that the worker has forked.
+            print(failure["traceback"], file=sys.stderr, flush=True)
+            os._exit(1)
         _write(folder / f"failure-{rank}", pickle.dumps(failure))
         return str(failure["problem"])
     finally:
+        _end_children()
         # If this fails, the failure is reported already.
         with contextlib.suppress(OSError):
             _flush()
+
+
+def _end_children() -> None:
+    """Ends what ``multiprocessing`` has started, as an interpreter does at its end, but waits for no process that goes on."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is None:
+        return
+    # Users' finalizers may fail in any way; the worker's work is done, or its failure reported.
+    with contextlib.suppress(Exception):
+        util._run_finalizers(0)
+    for child in sys.modules["multiprocessing"].active_children():
+        child.terminate()
+        child.join(0.2)
+        if child.is_alive():
+            child.kill()
+    with contextlib.suppress(Exception):
+        util._run_finalizers()
 
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # A closed one is None.
             stream.flush()
-
-
-def pickle_result(result: Any) -> bytes:
-    """What a worker returns, for the parent."""
-    import cloudpickle
-
-    return bytes(cloudpickle.dumps(result))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -140,7 +177,7 @@ def _failure(error: BaseException, rank: Optional[int]) -> Dict[str, Any]:
 
 def _dumped(error: BaseException) -> Optional[bytes]:
     try:
-        return pickle.dumps(error)
+        return _pickled.dumps(error)
     except Exception:  # Its text is in the traceback.
         return None
 
@@ -149,11 +186,9 @@ def _collect(folder: Path, answer: BinaryIO) -> None:
     """Hands results over, and the failure that came first."""
     failures = sorted(folder.glob("failure-*"), key=lambda path: path.stat().st_mtime_ns)
     if failures:
-        _send(answer, "worker_failed", pickle.loads(failures[0].read_bytes()))
+        _answers.send(answer, "worker_failed", pickle.loads(failures[0].read_bytes()))
         return
+    for text in _collectives.waiting(folder):
+        _answers.send(answer, "waits", text)
     for path in folder.glob("result-*"):
-        _send(answer, "result", int(path.name.split("-")[1]), path.read_bytes())
-
-
-def _send(answer: BinaryIO, *message: Any) -> None:
-    answer.write(pickle.dumps(message))
+        _answers.send(answer, "result", int(path.name.split("-")[1]), path.read_bytes())

@@ -16,13 +16,13 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 
 def place(tensor: torch.Tensor) -> Place:
-    """Address and bytes of a contiguous tensor, which has to live as long as the call that gets them."""
+    """Address and size in bytes of a contiguous tensor; keep the tensor until the call that takes them returns."""
     assert tensor.is_contiguous(), "only contiguous tensors have one place"
     return tensor.data_ptr(), tensor.numel() * tensor.element_size()
 
 
 def empty(name: str, shape: Tuple[int, ...]) -> Tuple[torch.Tensor, Place]:
-    """A tensor to fill with stored elements of type ``name``, and where they go."""
+    """An unfilled tensor for stored elements of type ``name``, and its address and size."""
     if name in _TORCH:
         tensor = torch.empty(shape, dtype=_TORCH[name])
         return tensor, place(tensor)

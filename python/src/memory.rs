@@ -15,7 +15,7 @@ impl Memory {
         Memory { address, bytes }
     }
 
-    /// The elements. Nobody writes to them while the slice is used: a call gets tensors that it reads and others that it fills.
+    /// The elements. They are not written while the slice is used: a call gets tensors that it reads and others that it fills.
     pub(crate) fn slice<'a, T: Pod>(self) -> &'a [T] {
         let len = self.elements::<T>();
         if len == 0 {

@@ -5,24 +5,23 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use sar::engine::comm::{FileGroup, Hooks, Operation, Recipient};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
-use sar::formats::dgl::{
-    ArrayRef, FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
-};
+use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig};
 use sar::io::{DiskStorage, IoCounters, IoMode, Storage};
 
 use crate::edges::Edges;
 use crate::errors::exception;
-use crate::graph::{LocalGraph, World};
+use crate::files::{Described, Files, described, found};
+use crate::graph::{Layer, LocalGraph, World};
 use crate::memory::{Place, memory};
 use crate::sleep::Sleeper;
 
-/// What a worker is made from.
+/// The parts of which a worker is made.
 pub(crate) struct Surroundings<'a> {
     pub(crate) rank: usize,
     pub(crate) control: &'a Arc<Control>,
@@ -40,10 +39,6 @@ pub(crate) struct Rank {
     folder: PathBuf,
     partition: Partition,
     partitions: PartitionConfig,
-    /// Features of the nodes of all partitions, once they are asked for.
-    node_features: RefCell<Vec<FeatureSet>>,
-    /// Features of the edges of all partitions.
-    edge_features: RefCell<Vec<FeatureSet>>,
     /// Until `edges` hands it over.
     graph: Option<LocalGraph>,
     world: Rc<World>,
@@ -103,8 +98,6 @@ impl Rank {
             folder,
             partition,
             partitions: partitions.clone(),
-            node_features: RefCell::default(),
-            edge_features: RefCell::default(),
             graph,
             world,
             turns,
@@ -117,12 +110,15 @@ impl Rank {
         self.turns.lock.finish();
     }
 
-    fn array(&self, table: &str, index: usize) -> PyResult<&ArrayRef> {
-        let features = match table {
+    fn features(&self, table: &str) -> &FeatureSet {
+        match table {
             "node" => self.partition.node_features(),
             _ => self.partition.edge_features(),
-        };
-        let feature = features.features().get(index);
+        }
+    }
+
+    fn array(&self, table: &str, index: usize) -> PyResult<&ArrayRef> {
+        let feature = self.features(table).features().get(index);
         Ok(feature
             .ok_or_else(|| PyValueError::new_err(format!("there is no array {index}")))?
             .array())
@@ -158,6 +154,26 @@ impl Rank {
         Ok(Edges::new(graph, self.world.clone()))
     }
 
+    /// The operations along edges into some of the rank's nodes; one collective. Each rank has chosen some of its rows, how many `rows`
+    /// says, and numbered them. Of each edge: the rank that owns its source, the source's number there, and its destination, type and id.
+    #[allow(clippy::too_many_arguments)] // called once, from Python
+    fn layer(
+        &self,
+        num_nodes: usize,
+        rows: Place,
+        owner: Place,
+        row: Place,
+        destination: Place,
+        etype: Place,
+        id: Place,
+    ) -> PyResult<Edges> {
+        let [rows, owner, row, destination, etype, id] =
+            [rows, owner, row, destination, etype, id].map(|column| memory(column).slice::<i64>());
+        let layer = Layer { num_nodes, rows, owner, row, destination, etype, id };
+        let graph = LocalGraph::of_layer(&self.partition, &layer, &self.world);
+        Ok(Edges::new(graph.map_err(exception)?, self.world.clone()))
+    }
+
     /// Names of the node types, and how many own nodes each has.
     #[getter]
     fn ntypes(&self) -> Vec<(String, u64)> {
@@ -177,27 +193,13 @@ impl Rank {
     }
 
     /// Key, type, element type and shape of each array of the `table` ("node" or "edge").
-    fn arrays(&self, table: &str) -> Vec<(String, usize, &'static str, Vec<u64>)> {
-        let features = match table {
-            "node" => self.partition.node_features(),
-            _ => self.partition.edge_features(),
-        };
-        let describe = |feature: &sar::formats::dgl::Feature| {
-            let array = feature.array();
-            (feature.key().to_owned(), feature.ty(), array.dtype().name(), array.shape().to_vec())
-        };
-        features.features().iter().map(describe).collect()
+    fn arrays(&self, table: &str) -> Vec<Described> {
+        described(self.features(table))
     }
 
     /// The indexes of the arrays that a key means, one per type or none, as on the command line.
     fn lookup(&self, table: &str, key: &str) -> PyResult<Vec<Option<usize>>> {
-        let features = match table {
-            "node" => self.partition.node_features(),
-            _ => self.partition.edge_features(),
-        };
-        let found = features.lookup(key).map_err(exception)?;
-        let index = |key: &str| features.features().iter().position(|f| f.key() == key);
-        Ok(found.iter().map(|feature| feature.and_then(|f| index(f.key()))).collect())
+        found(self.features(table), key)
     }
 
     /// Reads all rows of an array.
@@ -207,75 +209,18 @@ impl Rank {
         array.read_rows(rows, memory(out).slice_mut()).map_err(exception)
     }
 
-    /// Where the nodes of each partition begin, and behind the last one where they end.
-    #[getter]
-    fn first_nodes(&self) -> Vec<u64> {
-        let book = self.partition.book();
-        (0..book.num_parts())
-            .map(|part| book.node_range(part).start)
-            .chain([book.num_nodes()])
-            .collect()
+    /// The files of all partitions.
+    fn files(&self) -> Files {
+        Files::new(self.partitions.clone())
     }
 
-    /// The ids of the nodes (edges) that a partition has of a type: the first one, the partition and the type, for all of them by
-    /// their ids, and the end behind the last one.
-    fn ranges(&self, table: &str) -> (Vec<(u64, usize, usize)>, u64) {
-        let book = self.partition.book();
-        let (types, end) = match table {
-            "node" => (book.ntypes().len(), book.num_nodes()),
-            _ => (book.etypes().len(), book.num_edges()),
+    /// Original ids of the own nodes (edges, by row) of a type, if the partition has them.
+    fn original_ids(&self, table: &str, ty: usize, out: Place) -> PyResult<bool> {
+        let ids = match table {
+            "node" => self.partition.orig_node_ids(ty),
+            _ => self.partition.orig_edge_ids(ty),
         };
-        let range = |part, ty| match table {
-            "node" => book.node_type_range(part, ty),
-            _ => book.edge_type_range(part, ty),
-        };
-        let all = (0..book.num_parts()).flat_map(|part| (0..types).map(move |ty| (part, ty)));
-        let ranges = all.map(|(part, ty)| (range(part, ty), part, ty));
-        let some = ranges.filter(|(range, ..)| !range.is_empty());
-        let mut firsts: Vec<_> = some.map(|(range, part, ty)| (range.start, part, ty)).collect();
-        firsts.sort_unstable();
-        (firsts, end)
-    }
-
-    /// Reads rows of a feature of any partition, by its key there; `rows` are ascending numbers of rows (int64).
-    fn read_rows(
-        &self,
-        table: &str,
-        part: usize,
-        key: &str,
-        rows: Place,
-        out: Place,
-    ) -> PyResult<()> {
-        let mut all = match table {
-            "node" => self.node_features.borrow_mut(),
-            _ => self.edge_features.borrow_mut(),
-        };
-        for part in all.len()..self.partitions.book().num_parts() {
-            let opened = match table {
-                "node" => open_node_features(&self.partitions, part),
-                _ => open_edge_features(&self.partitions, part),
-            };
-            all.push(opened.map_err(exception)?);
-        }
-        let feature = all[part].features().iter().find(|feature| feature.key() == key);
-        let array = feature
-            .ok_or_else(|| PyKeyError::new_err(format!("partition {part} has no array {key}")))?
-            .array();
-        let (rows, out) = (memory(rows).slice::<i64>(), memory(out).slice_mut::<u8>());
-        let width = out.len().checked_div(rows.len()).unwrap_or(0);
-        let mut begin = 0;
-        for run in rows.chunk_by(|a, b| a + 1 == *b) {
-            let out = &mut out[begin * width..(begin + run.len()) * width];
-            let first = run[0] as u64;
-            array.read_rows(first..first + run.len() as u64, out).map_err(exception)?;
-            begin += run.len();
-        }
-        Ok(())
-    }
-
-    /// Original ids of the own nodes of a type, if the partition has them.
-    fn original_ids(&self, ntype: usize, out: Place) -> PyResult<bool> {
-        let Some(ids) = self.partition.orig_node_ids(ntype).map_err(exception)? else {
+        let Some(ids) = ids.map_err(exception)? else {
             return Ok(false);
         };
         ids.read(0..ids.num_rows(), memory(out).slice_mut()).map_err(exception)?;

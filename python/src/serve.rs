@@ -29,6 +29,13 @@ pub(crate) fn end_with_parent() -> PyResult<()> {
         .map_err(std::io::Error::from)?)
 }
 
+/// Notes that this process has forked another one.
+#[pyfunction]
+#[pyo3(name = "note_fork")]
+pub(crate) fn process_forked() {
+    crate::sleep::note_fork();
+}
+
 /// The folder for spilled memory if none is named.
 #[pyfunction]
 #[pyo3(name = "default_spill_dir")]
@@ -116,6 +123,7 @@ fn run(
         control: &control,
         limits: Limits {
             budget,
+            uncounted: before,
             resident: job.resident,
             planned: None,
             lends: true,
@@ -142,7 +150,7 @@ fn run(
             _ => Ok(()),
         }
     };
-    let done = supervise(supervision, &in_worker, &mut on_event);
+    let done = supervise(supervision, &in_worker, None, &mut on_event);
     report("end", "", 0)?;
     done
 }

@@ -1,4 +1,4 @@
-"""What tests share: the golden data beside the repository, and a folder for spilled memory that has to be empty at the end."""
+"""Fixtures that tests share: the golden data next to the repository, and a folder for spilled memory that has to be empty at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spill(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def golden() -> Path:
     if not GOLDEN.exists():
-        pytest.skip("there is no ../shared/golden beside the repository")
+        pytest.skip("there is no ../shared/golden next to the repository")
     return GOLDEN
 
 

@@ -82,8 +82,8 @@ def gradients(module):
     return {f"gradient of {name}": parameter.grad for name, parameter in module.named_parameters()}
 
 
-def worker(rank, layers, cases):
-    if layers.startswith("dgl") or "edge weight norm" in cases:
+def worker(rank, layers, cases, patch=True):
+    if patch and (layers.startswith("dgl") or "edge weight norm" in cases):
         sar.patch_dgl()
     x, weight = features(rank.num_total_nodes), rank.edata["weight"].double()
     own = slice(rank.first_node, rank.first_node + rank.graph.num_nodes())
@@ -114,8 +114,8 @@ def close(ours, expected, what):
     assert difference <= 1e-9 * scale, f"{what} differs by {difference}"
 
 
-def of_dgl(karate):
-    """Results of DGL's layers on the whole graph, in the ids of its partitions."""
+def whole_graph(karate):
+    """The graph of DGL, in the ids of its partitions, and the weights of its edges."""
     import dgl
 
     source, destination, weight = [], [], []
@@ -126,7 +126,12 @@ def of_dgl(karate):
         source.append(graph.ndata[dgl.NID][ends[0][inner]])
         destination.append(graph.ndata[dgl.NID][ends[1][inner]])
         weight.append(next(value for key, value in edge_data.items() if key.endswith("weight")))
-    graph, weight = dgl.graph((torch.cat(source), torch.cat(destination))), torch.cat(weight).double()
+    return dgl.graph((torch.cat(source), torch.cat(destination))), torch.cat(weight).double()
+
+
+def of_dgl(karate):
+    """Results of DGL's layers on the whole graph."""
+    graph, weight = whole_graph(karate)
     results = {}
     for case in CASES:
         module, call = made("dgl.nn.pytorch", case)

@@ -126,3 +126,21 @@ def test_memory_that_grows_is_freed_and_is_changed_between_pauses_keeps_its_valu
     for (same, sums, spilled), (other_same, other_sums, _) in zip(least, most):
         assert same and other_same and sums == other_sums
         assert spilled < 500 << 20
+
+
+def test_a_budget_that_is_too_little_is_named_as_it_was_given(karate, spill):
+    def worker(rank):
+        for _ in range(300):
+            kept = torch.ones(20 << 20)
+            rank.barrier()
+        return kept
+
+    with pytest.raises(MemoryError, match="the memory budget is 20.0 MiB; rank") as error:
+        sar.run(worker, karate, memory_budget="20MiB", spill_dir=spill)
+    assert "hint: raise `memory_budget`" in str(error.value)
+
+
+@pytest.mark.parametrize("budget", ["20 apples", "-1GiB", 0, -5, [1], float("nan"), float("inf"), True])
+def test_a_budget_that_is_no_size_is_refused_with_its_name(karate, budget):
+    with pytest.raises((ValueError, TypeError), match="memory_budget"):
+        sar.run(lambda rank: None, karate, memory_budget=budget)

@@ -48,6 +48,15 @@ def test_from_arrays_to_predictions_in_original_ids(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_run_shows_itself_and_its_page(tmp_path):
+    parts = sar.partition(tmp_path / "parts", edge_index=ring(60), node_data=arrays(60), num_parts=1)
+    run = sar.train(parts, out=tmp_path / "run", hidden=8, epochs=2, memory_budget="1GiB")
+    shown = run._repr_html_()
+    assert shown.count("<svg") == 3 and "budget 1024" in shown and "train_acc" in shown
+    assert "</html>" in run.report().html and "<iframe" in run.report()._repr_html_()
+    assert sar.Run(tmp_path / "missing")._repr_html_() is None
+
+
 def test_a_scipy_matrix_is_a_graph(tmp_path):
     sparse = pytest.importorskip("scipy.sparse")
     source, destination = ring(20)
@@ -75,9 +84,47 @@ def test_a_dgl_graph_keeps_its_data(tmp_path):
         assert torch.equal(feat, graph.ndata["feat"][ids])
 
 
+def test_ids_that_partitions_lack_are_given_to_predictions(tmp_path):
+    nodes, spill = 60, tmp_path / "spill"
+    edges = torch.from_numpy(np.stack(ring(nodes)))
+    parts = sar.partition(tmp_path / "parts", edge_index=edges, node_data=arrays(nodes), num_parts=2)
+    run = sar.train(parts, out=tmp_path / "run", hidden=8, epochs=1, spill_dir=spill)
+    original = run.predict(output="logits")
+    ids = torch.cat(sar.run(lambda rank: rank.orig_ids, parts, memory_budget="min", spill_dir=spill))
+    # As `partition_graph` of DGL leaves the partitions.
+    for file in tmp_path.glob("parts/part*/orig_nids.dgl"):
+        file.unlink()
+    assert np.array_equal(run.predict(output="logits"), original[ids])
+    assert not np.array_equal(original, original[ids])
+    torch.save(ids, tmp_path / "ids.pt")
+    for given in [ids, ids.numpy(), ids.tolist(), tmp_path / "ids.pt", str(tmp_path / "ids.pt"), {"_N": ids}]:
+        assert np.array_equal(run.predict(output="logits", orig_ids=given), original), type(given)
+    with pytest.raises(ValueError, match=r"has shape \[59\], but the graph has 60 nodes of type _N"):
+        run.predict(orig_ids=ids[1:])
+    with pytest.raises(ValueError, match="unknown node type"):
+        run.predict(orig_ids={"paper": ids})
+
+    def refusal(rank):
+        try:
+            return rank.orig_ids
+        except ValueError as error:
+            return str(error)
+
+    for said in sar.run(refusal, parts, memory_budget="min", spill_dir=spill):
+        assert said.startswith("no file holds the original ids of nodes of type _N\nhint: ")
+        assert "partition_graph(return_mapping=True)" in said and "rank.first_node" in said
+
+
 def test_errors_of_the_program_are_exceptions(tmp_path):
     with pytest.raises(ValueError, match="nowhere.json"):
         sar.train(tmp_path / "nowhere.json", out=tmp_path / "run")
+
+
+def test_names_of_other_libraries_lead_to_those_of_this_one(tmp_path):
+    with pytest.raises(ValueError, match="tip: use --lr RATE"):
+        sar.train(tmp_path / "g.json", learning_rate=0.1)
+    with pytest.raises(TypeError, match="sar.run trains modules of PyTorch"):
+        sar.train(tmp_path / "g.json", model=torch.nn.Linear(1, 1))
 
 
 def test_keyword_arguments_are_flags():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 
 import pytest
 
@@ -108,6 +109,84 @@ def test_a_rank_without_seeds_gets_empty_batches(karate, spill):
     assert min(some) > 0 and none == [0] * len(some)
     for layer, other in zip(ours, theirs):
         assert all(torch.equal(a, b) and a.isfinite().all() for a, b in zip(layer, other))
+
+
+def test_a_rank_with_fewer_seeds_repeats_its_batches_and_says_so(karate, spill):
+    def worker(rank):
+        x = rank.ndata["features"].float()
+        seeds = torch.arange(len(x)) < (2 if rank.index == 0 else 11)
+        model = torch.nn.Linear(x.shape[1], 1)
+        rank.sync_params(model)
+        epochs = []
+        for _ in range(2):
+            new = []
+            for batch in (loader := rank.loader(fanouts=[2], batch_size=3, seeds=seeds)):
+                input_nodes, output_nodes, blocks = batch
+                assert len(output_nodes) > 0 and batch.num_new in (0, len(output_nodes))
+                loss = rank.all_reduce(model(rank.rows("features", output_nodes).float()).mean().detach())
+                assert loss.isfinite()
+                new += output_nodes[: batch.num_new].tolist()
+            assert len(loader) == 4
+            epochs.append(sorted(new))
+        return epochs, (torch.nonzero(seeds).flatten() + rank.first_node).tolist()
+
+    for epochs, seeds in sar.run(worker, karate, memory_budget="min", spill_dir=spill):
+        assert epochs == [seeds, seeds]
+
+
+SEEDS = {
+    "ids of the partitioned graph": (lambda rank, n: {"seeds": torch.arange(n) + rank.first_node}, "17 is not a node of rank 1.*node_ids"),
+    "a number that does not exist": (lambda rank, n: {"seeds": [3, n]}, "seeds: 17 is not a node of rank 1, whose nodes have the numbers 0 to 16"),
+    "a negative number": (lambda rank, n: {"seeds": [-1]}, "-1 is not a node"),
+    "a mask of integers": (lambda rank, n: {"seeds": torch.ones(n, dtype=torch.int64)}, r"node 1 occurs more than once; .*seeds.bool\(\)"),
+    "a node twice": (lambda rank, n: {"seeds": [4, 5, 4]}, "seeds: node 4 occurs more than once"),
+    "a short mask": (lambda rank, n: {"seeds": torch.ones(n - 1, dtype=torch.bool)}, "a mask of 16 values, but rank 1 has 17 nodes"),
+    "a mask of all nodes": (lambda rank, n: {"seeds": torch.ones(34, dtype=torch.uint8)}, "a mask of 34 values, but rank 1 has 17 nodes"),
+    "numbers of another type": (lambda rank, n: {"seeds": torch.ones(n)}, "elements of type float32, but nodes are integers or a mask of bool"),
+    "unsigned numbers": (lambda rank, n: {"seeds": torch.arange(n, dtype=torch.uint8)}, "a mask has 0 and 1 only"),
+    "two dimensions": (lambda rank, n: {"seeds": torch.ones(n, 1).bool()}, "must have one dimension"),
+    "a node of another rank": (lambda rank, n: {"node_ids": [16]}, "node_ids: 16 is not a node of rank 1, which has 17 to 33"),
+    "an id twice": (lambda rank, n: {"node_ids": [18, 18]}, "node_ids: node 18 occurs more than once"),
+    "both": (lambda rank, n: {"seeds": [1], "node_ids": [18]}, "pass either seeds"),
+    "neither": (lambda rank, n: {}, "pass either seeds"),
+}
+
+
+def test_seeds_that_are_no_own_nodes_are_refused(karate, spill):
+    def worker(rank):
+        problems = {}
+        for name, (arguments, _) in SEEDS.items():
+            try:
+                if rank.index == 1:
+                    rank.loader(fanouts=[2], batch_size=4, **arguments(rank, rank.graph.num_nodes()))
+                problems[name] = None
+            except (TypeError, ValueError) as error:
+                problems[name] = str(error)
+        return problems
+
+    _, problems = sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+    for name, (_, pattern) in SEEDS.items():
+        assert problems[name] and re.search(pattern, problems[name]), (name, problems[name])
+
+
+def test_seeds_may_be_a_mask_numbers_or_ids_in_any_container(karate, spill):
+    def worker(rank):
+        import numpy as np
+
+        first, chosen = rank.first_node, [1, 5, 6]
+        mask = torch.zeros(rank.graph.num_nodes(), dtype=torch.uint8)
+        mask[chosen] = 1
+        forms = [{"seeds": chosen}, {"seeds": mask}, {"seeds": mask.bool().numpy()}, {"seeds": np.array(chosen, dtype="int32")}]
+        forms += [{"node_ids": [first + i for i in chosen]}, {"seeds": tuple(chosen)}]
+        found = []
+        for form in forms:
+            (batch,) = rank.loader(fanouts=[-1], batch_size=10, shuffle=False, **form)
+            found.append((batch.output_nodes - first).tolist())
+        (none,) = rank.loader(fanouts=[-1], batch_size=10, seeds=[] if rank.index else [1])
+        return found, len(none.output_nodes)
+
+    (found, one), (other, none) = sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+    assert found == other == [[1, 5, 6]] * 6 and (one, none) == (1, 0)
 
 
 def test_draws_are_distinct_in_edges_and_differ_between_epochs(karate, spill):

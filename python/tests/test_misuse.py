@@ -35,6 +35,20 @@ def exits_without_a_word(rank):
     rank.barrier()
 
 
+def makes_another_exchange(rank):
+    if rank.index == 0:
+        rank.all_reduce(1.0)
+    else:
+        rank.all_gather(torch.ones(1))
+
+
+def goes_back_alone(rank):
+    total = rank.graph.halo(torch.ones(rank.graph.num_nodes(), 2, requires_grad=True)).sum()
+    if rank.index == 0:
+        total.backward()
+    rank.mean(torch.ones(3, 2))
+
+
 def brings_other_shapes(rank):
     rank.all_reduce(torch.ones(rank.index + 1))
 
@@ -52,10 +66,13 @@ def returns_a_lock(rank):
 
 
 MISTAKES = {
-    returns_early: "rank . is in collective 1 .*, but rank . sent a message of collective 1",
-    takes_another_way: "sent a message of",
-    exits_without_a_word: r"rank 0 .*ended with exit code 0 before its work was complete",
-    brings_other_shapes: r"all_reduce: rank . brings \[.\] of torch.float32, but rank . \[.\]",
+    returns_early: r"rank . is in collective 1 .*, but rank . sent a message of collective 1 .*\nhint: all ranks have to make the same collectives"
+    r"(?=[^$]*rank 0: barrier at test_misuse.py:\d+ in returns_early)[^$]*rank 1: the end of the worker",
+    takes_another_way: r"sent a message of .*\nhint: all ranks have to make the same collectives[^$]*rank 1: barrier at test_misuse.py:\d+ in takes_another_way",
+    exits_without_a_word: r"rank 0 .*ended with exit code 0 before its work was complete.*\nrank 1 waits: barrier at test_misuse.py:\d+ in exits_without",
+    makes_another_exchange: r"rank . is in all_\w+, but rank . is in all_\w+\nhint: all ranks have(?=[^$]*rank 0: all_reduce at test_misuse)[^$]*rank 1: all_gather at ",
+    goes_back_alone: r"hint: all ranks have(?=[^$]*rank 0: the gradient of an operation over edges at test_misuse.py)[^$]*rank 1: all_reduce at test_misuse.py",
+    brings_other_shapes: r"all_reduce: rank . brings \[.\] of torch.float32, but rank . \[.\] of torch.float32\nrank .: all_reduce at test_misuse.py",
     has_rows_of_another_graph: "a value of edges has 4 rows, but this rank needs",
     attends_to_another_graph: "messages has 5 rows, but this rank needs",
     returns_a_lock: "cannot pickle",
@@ -64,8 +81,9 @@ MISTAKES = {
 
 @pytest.mark.parametrize("worker", MISTAKES, ids=lambda worker: worker.__name__)
 def test_a_mistake_ends_the_run_and_is_named(karate, spill, worker):
-    with pytest.raises(sar.WorkerError, match=MISTAKES[worker]):
+    with pytest.raises(sar.WorkerError, match=MISTAKES[worker]) as error:
         run(worker, karate, spill)
+    assert "internal error" not in str(error.value)
 
 
 ARGUMENTS = [
@@ -83,6 +101,19 @@ def test_wrong_arguments_are_named_before_anything_starts(karate, spill, options
         run(lambda rank: None, karate, spill, **options)
     with pytest.raises(TypeError, match="worker is a function of the rank, not str"):
         run("worker", karate, spill)
+
+
+def test_a_budget_that_is_too_small_is_named_as_the_user_gave_it(karate, spill):
+    def worker(rank):
+        kept = []
+        while True:
+            kept.append(torch.ones(1 << 22))
+            rank.barrier()
+            for tensor in kept:
+                tensor.add_(1)
+
+    with pytest.raises(MemoryError, match="the memory budget is 50.0 MiB"):
+        run(worker, karate, spill, memory_budget="50MiB")
 
 
 def test_workers_may_use_threads_processes_and_loaders_between_pauses(karate, spill):

@@ -21,7 +21,7 @@ def run(worker, karate, spill, **options):
 
 
 def alive(pids):
-    """Those of some processes that have not ended. Their parent may not have asked for their exit code yet."""
+    """The processes among some that have not ended. Their parent may not have asked for their exit code yet."""
     found = []
     for pid in pids:
         try:

@@ -14,12 +14,12 @@ use super::config_file;
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
 use super::fields::note_flags;
+use super::first_page::{self, HelpArgs};
+use super::front_door;
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::manual::{ManualArgs, manual};
-#[cfg(feature = "torch")]
-use super::mistaken;
-use super::output::{print, print_usage, show};
+use super::output::{print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
 use super::pause::{ContinueArgs, PauseArgs, go_on, pause};
@@ -34,13 +34,14 @@ use super::resume::{RunArgs, changed, resume};
 use super::signals::interruptible;
 #[cfg(feature = "torch")]
 use super::status::{StatusArgs, status};
+use super::tips;
 #[cfg(feature = "torch")]
 use super::train::{TrainArgs, train};
 use super::voice::{self, VoiceArgs};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;
 use crate::error::{Error, Result, exit};
-use crate::event::start_log;
+use crate::event::{flush, start_log};
 use crate::platform::raise_open_files;
 use crate::platform::signals;
 #[cfg(feature = "torch")]
@@ -53,7 +54,12 @@ use crate::run::config::RunConfig;
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
 #[cfg_attr(not(feature = "torch"), command(about = without_torch::ABOUT, long_about = None))]
-#[command(args_conflicts_with_subcommands = true, args_override_self = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    args_override_self = true,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
 #[command(allow_negative_numbers = true)]
 struct Arguments {
     #[cfg(feature = "torch")]
@@ -64,6 +70,8 @@ struct Arguments {
     run: RunArgs,
     #[command(flatten)]
     voice: VoiceArgs,
+    #[command(flatten)]
+    help: HelpArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -106,6 +114,12 @@ pub fn run() -> u8 {
 
 /// Runs a command line whose first word is the program's name; returns the exit code.
 pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let code = carry_out(arguments);
+    flush();
+    code
+}
+
+fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(error) = signals::watch() {
         return report(&error);
     }
@@ -113,8 +127,12 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         return report(&error);
     }
     raise_open_files();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut definition = definition();
     note_flags(&definition);
+    if arguments.iter().any(|word| word == "-h" || word == "--help") {
+        definition = first_page::of(definition);
+    }
     let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
         #[cfg(feature = "torch")]
@@ -122,6 +140,10 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             if crate::run::is_one_of_several() && message.exit_code() != 0 =>
         {
             Err(crate::run::end_everywhere(one_line(&message)))
+        }
+        Err(Refused::Usage(message)) if front_door::is_asked_for(&message) => {
+            front_door::show();
+            Ok(exit::BAD_USAGE)
         }
         Err(Refused::Usage(message)) => print_usage(&message),
         #[cfg(feature = "torch")]
@@ -192,10 +214,9 @@ fn parse(
             None => (definition, words),
         }
     };
-    let matches = definition.try_get_matches_from_mut(arguments);
-    #[cfg(feature = "torch")]
-    let matches = matches.map_err(mistaken::with_tip);
-    let matches = matches.map_err(Refused::Usage)?;
+    let matches = definition.try_get_matches_from_mut(&arguments);
+    let matches =
+        matches.map_err(|error| Refused::Usage(tips::with_tip(error, definition, &arguments)))?;
     let (command, given) = match matches.subcommand() {
         Some((name, given)) => (definition.find_subcommand(name).unwrap_or(definition), given),
         None => (&*definition, &matches),
@@ -211,16 +232,20 @@ fn parse(
     arguments.map_err(|e| Refused::Usage(e.format(definition)))
 }
 
-fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
+fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
     let Some(command) = arguments.command else {
         #[cfg(feature = "torch")]
         match arguments.train {
+            Some(args) if arguments.run.resume.is_some() => {
+                return resume(arguments.run, Some(args.part_json));
+            }
             Some(args) => return train(args, arguments.run),
-            None if arguments.run.resume.is_some() => return resume(arguments.run),
+            None if arguments.run.resume.is_some() => return resume(arguments.run, None),
             None => {}
         }
-        // Nothing was requested: show the help.
-        return print(&definition.render_help().to_string());
+        // Nothing was requested.
+        front_door::show();
+        return Ok(());
     };
     match command {
         Command::Generate(args) => generate(args),

@@ -23,7 +23,7 @@ pub(super) struct CleanArgs {
     spill_dir: Option<PathBuf>,
 }
 
-/// Prints each folder that it removes, and those that it leaves although they have such a name.
+/// Prints each folder that it removes, and those that it leaves although they have the name of one.
 pub(super) fn clean(args: CleanArgs) -> Result<()> {
     let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let Swept { removed, foreign, failed } = sweep(&folder);

@@ -1,7 +1,6 @@
 //! `--config`: the configuration of another run, whose values are defaults of flags.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use clap::{ArgAction, ArgMatches, Command, value_parser};
@@ -9,6 +8,7 @@ use clap::{ArgAction, ArgMatches, Command, value_parser};
 use super::configuration_flags::{Flag, flags};
 use super::effect::is_given;
 use crate::error::{Error, Result};
+use crate::io::read_input;
 use crate::run::config::RunConfig;
 
 const CONFIG: &str = "config";
@@ -99,6 +99,6 @@ fn set_defaults(command: Command, defaults: Vec<Flag>) -> Command {
 }
 
 fn read(path: &Path) -> Result<RunConfig> {
-    let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+    let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
     RunConfig::from_toml(path, &text)
 }

@@ -82,6 +82,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         sampling,
         link,
         seed,
+        init,
         init_params,
         resident,
         threads,
@@ -134,6 +135,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         of_sampling(&mut flags, sampling);
     }
     flags.set("seed", seed);
+    flags.name("init", *init);
     flags.some("init-params", init_params.as_ref().map(|path| path.display()));
     flags.some("resident", *resident);
     flags.set("threads", threads);
@@ -270,6 +272,7 @@ fn of_link(flags: &mut Flags, link: &LinkConfig) {
     flags.some("target-etype", target_etype.as_ref());
     flags.some("reverse-etype", reverse_etype.as_ref());
     match split {
+        EdgeSplit::Usual => {}
         EdgeSplit::Fractions { val, test } => {
             flags.set("val-fraction", val);
             flags.set("test-fraction", test);

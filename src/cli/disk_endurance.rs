@@ -13,7 +13,7 @@ pub(super) struct DiskEndurance {
 }
 
 impl DiskEndurance {
-    /// What share of the endurance so many written bytes use up, in words.
+    /// Share of the endurance that written bytes use up, in words.
     pub(super) fn share_of(self, written: u64) -> Option<String> {
         let percent = 100.0 * written as f64 / self.bytes? as f64;
         // Two digits that are not 0.

@@ -21,6 +21,8 @@ enum On {
     OtherValues(&'static str, &'static [&'static str]),
     /// The flag is given.
     Given(&'static str),
+    /// One of the flags is given, or has a value without being given.
+    OneGiven(&'static [&'static str]),
     /// The flag is not given.
     NotGiven(&'static str),
 }
@@ -63,7 +65,7 @@ const OF_TRAINING: [Rule; 8] = [
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 21] = [
+const AFTER_THE_FIRST_STEP: [&str; 20] = [
     "optimizer",
     "lr",
     "weight_decay",
@@ -83,7 +85,6 @@ const AFTER_THE_FIRST_STEP: [&str; 21] = [
     "metrics",
     "on_nan",
     "checkpoint_every",
-    "overwrite",
     "tensorboard",
 ];
 
@@ -94,18 +95,21 @@ const MORE: [Rule; 13] = [
     Rule { flags: &["optimized_batches"], on: On::OtherValues("task", &["link"]) },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
-    Rule { flags: &["overwrite"], on: On::Given("out") },
+    Rule { flags: &["overwrite"], on: On::OneGiven(&["out", "dump_step", "trace"]) },
     Rule { flags: &["of"], on: On::Given("top_k") },
     Rule { flags: &["layer"], on: On::Given("output") },
     Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
     Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
     Rule { flags: &["source_column", "target_column"], on: On::Given("edges") },
-    Rule { flags: &["id", "label", "drop", "embed", "fill_missing"], on: On::Given("node_table") },
+    Rule {
+        flags: &["id", "label", "drop", "embed", "fill_missing", "scale"],
+        on: On::Given("node_table"),
+    },
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
 
 /// Flags about the results of a run, of which a plan has none, and about other machines.
-const RESULTS: [&str; 7] =
+pub(super) const RESULTS: [&str; 7] =
     ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace", "partitions"];
 
 /// Refuses flags that are given and have no effect.
@@ -145,7 +149,13 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
     let (id, values, wanted) = match on {
         On::Values(id, values) => (id, *values, true),
         On::OtherValues(id, values) => (id, *values, false),
-        On::Given(id) if is_given(given, id) => return None,
+        On::Given(id) if is_given(given, id) || !has_flag(command, id) => return None,
+        On::OneGiven(ids) if ids.iter().any(|id| has_value(given, id)) => return None,
+        On::OneGiven(ids) => {
+            let flags: Vec<String> = ids.iter().map(|id| flag(command, id)).collect();
+            let remedy = format!(", or add {}", flags[0]);
+            return Some(Obstacle { what: format!("without {}", flags.join(" or ")), remedy });
+        }
         On::NotGiven(id) if !is_given(given, id) => return None,
         On::NotGiven(id) => {
             let flag = flag(command, id);
@@ -158,8 +168,9 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
             return Some(Obstacle { what: format!("without {flag}"), remedy });
         }
     };
-    // Another command's flag.
-    command.get_arguments().find(|flag| flag.get_id() == id)?;
+    if !has_flag(command, id) {
+        return None;
+    }
     let raw = given.get_raw(id).and_then(|mut values| values.next())?;
     let value = raw.to_string_lossy();
     if values.contains(&&*value) == wanted {
@@ -175,6 +186,11 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
     Some(Obstacle { what: format!("with {flag} {value}"), remedy })
 }
 
+/// Whether a command has a flag; a rule about another command's flag says nothing.
+fn has_flag(command: &Command, id: &str) -> bool {
+    command.get_arguments().any(|flag| flag.get_id() == id)
+}
+
 fn refused(problem: String, hint: String) -> Error {
     Error::new(ErrorKind::Config, problem).with_hint(hint)
 }
@@ -184,6 +200,11 @@ pub(super) fn is_given(given: &ArgMatches, id: &str) -> bool {
     // Other commands have other flags.
     given.try_contains_id(id).is_ok_and(|known| known)
         && given.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// Whether a flag has a value, be it the default one.
+fn has_value(given: &ArgMatches, id: &str) -> bool {
+    given.try_contains_id(id).is_ok_and(|has_value| has_value)
 }
 
 /// The name of a flag.

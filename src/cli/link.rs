@@ -8,7 +8,7 @@ use crate::load::EdgeSplit;
 use crate::nn;
 use crate::run::config::{LinkConfig, PairScore};
 
-/// What is learned.
+/// The task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum TaskArg {
     /// One class per node: cross entropy of labels `int64 [n]`
@@ -18,7 +18,7 @@ pub(super) enum TaskArg {
     Multilabel,
     /// Numbers: mean squared error to labels `[n]` or `[n, outputs]`
     Regression,
-    /// Edges between nodes: binary cross entropy of scores of edges and of random pairs; with --mode sample
+    /// Edges between nodes: binary cross entropy of scores of edges and of random pairs; implies --mode sample
     Link,
 }
 
@@ -38,10 +38,12 @@ pub(super) struct LinkArgs {
     /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
     #[arg(long, value_name = "K", help_heading = "Training")]
     negatives: Option<usize>,
-    /// Fraction of edges kept for validation, with --task link [default: 0.05]
+    /// Fraction of edges kept for validation, with --task link [default: the edges of val_mask, if the graph has a train_mask of
+    /// edges; otherwise 0.05]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     val_fraction: Option<f64>,
-    /// Fraction of edges kept for the test, with --task link [default: 0.1]
+    /// Fraction of edges kept for the test, with --task link [default: the edges of test_mask, if the graph has a train_mask of
+    /// edges; otherwise 0.1]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     test_fraction: Option<f64>,
 }
@@ -80,6 +82,9 @@ impl LinkArgs {
             None if val.is_some() || test.is_some() => {
                 Err(Error::config("keys.train_mask", "is missing, but another mask is given")
                     .with_hint("also name the edge feature that marks training edges"))
+            }
+            None if self.val_fraction.is_none() && self.test_fraction.is_none() => {
+                Ok(EdgeSplit::Usual)
             }
             None => Ok(EdgeSplit::Fractions {
                 val: self.val_fraction.unwrap_or(0.05),

@@ -14,20 +14,23 @@ mod correct_and_smooth;
 mod disk_endurance;
 mod effect;
 #[cfg(feature = "torch")]
+mod end_of_run;
+#[cfg(feature = "torch")]
 mod evaluation;
 #[cfg(feature = "torch")]
 mod evaluation_flags;
 mod fields;
+mod first_page;
+mod front_door;
 #[cfg(feature = "torch")]
 mod future_config;
 mod future_run;
 mod generate;
+mod guesses;
 mod inspect;
 #[cfg(feature = "torch")]
 mod link;
 mod manual;
-#[cfg(feature = "torch")]
-mod mistaken;
 #[cfg(feature = "torch")]
 mod model;
 #[cfg(feature = "torch")]
@@ -57,6 +60,8 @@ mod statistics_table;
 #[cfg(feature = "torch")]
 mod status;
 mod table;
+mod text_rules;
+mod tips;
 #[cfg(feature = "torch")]
 mod train;
 mod voice;

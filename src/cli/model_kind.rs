@@ -45,7 +45,7 @@ impl OptionFlag {
         ModelKind::names("and", |kind| self.of(kind).is_some())
     }
 
-    /// What it means in which models, and the defaults.
+    /// Meaning in each model, and the defaults.
     fn help(&self) -> String {
         let mut meanings: Vec<(&str, Vec<&str>)> = Vec::new();
         for (kind, option) in &self.declared {

@@ -3,7 +3,10 @@
 use clap::Args;
 
 use super::choice::choice;
-use crate::prepare::import::{ColumnOf, FillMissing, GraphFiles, NodeTableFile, NodeTables};
+use crate::choice::Choice;
+use crate::prepare::import::{
+    ColumnOf, DrawnSplit, FillMissing, GraphFiles, NodeTableFile, NodeTables, Scale,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct NodeTableArgs {
@@ -30,9 +33,12 @@ pub(super) struct NodeTableArgs {
     /// Column whose values get learned rows: they become nodes of a type of this name, with edges to the nodes that have them
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     embed: Vec<String>,
-    /// What stands for missing values of features and masks, which are errors otherwise
+    /// Replacement for missing values of features and masks [default: an error]
     #[arg(long, value_parser = choice::<FillMissing>(), help_heading = "Node tables")]
     fill_missing: Option<FillMissing>,
+    /// How numbers of tables become features
+    #[arg(long, value_parser = choice::<Scale>(), default_value = Scale::default().name(), help_heading = "Node tables")]
+    scale: Scale,
 }
 
 impl NodeTableArgs {
@@ -56,7 +62,13 @@ impl NodeTableArgs {
         (columns.collect(), others.into_iter().map(|(_, text)| text.clone()).collect())
     }
 
-    pub(super) fn node_tables(&self, splits: Vec<ColumnOf<String>>) -> NodeTables {
+    /// The tables, with the columns whose values are masks, and those that order nodes.
+    pub(super) fn node_tables(
+        &self,
+        splits: Vec<ColumnOf<String>>,
+        drawn: &[DrawnSplit],
+    ) -> NodeTables {
+        let orders = drawn.iter().filter_map(DrawnSplit::column_of_nodes).collect();
         let files = self.files();
         let columns = |list: &[String]| {
             let is_type = |ty: &str| files.iter().any(|file| file.ty == ty);
@@ -69,7 +81,9 @@ impl NodeTableArgs {
             drops: columns(&self.drop),
             embeds: columns(&self.embed),
             fill_missing: self.fill_missing,
+            scale: self.scale,
             splits,
+            orders,
             files,
         }
     }

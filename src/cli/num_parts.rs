@@ -27,7 +27,7 @@ impl FromStr for NumParts {
     }
 }
 
-/// What is known of a graph before it is cut.
+/// Facts about a graph before it is cut.
 #[cfg_attr(not(feature = "torch"), allow(dead_code))] // Only measurements read it.
 pub(super) enum Uncut<'g> {
     /// A graph that was read, and its number of edges.
@@ -90,7 +90,7 @@ fn chosen(future: FutureRunArgs) -> Result<Choose> {
     }))
 }
 
-/// What was chosen, and why.
+/// The choice, and its reason.
 #[cfg(feature = "torch")]
 fn line(planned: &crate::run::plan::PlannedParts) -> String {
     use crate::event::size;

@@ -1,13 +1,17 @@
-//! Standard output and standard error.
+//! Results and errors.
 
-use std::io::{self, Write};
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use clap::builder::Styles;
 use serde_json::{Value, json};
 
 use super::fields::with_flags;
 use crate::error::{Error, Result, exit};
-use crate::event::{Voice, printable, show_always, show_event, voice};
+use crate::event::{Voice, printable, show_always, show_event, show_result, voice};
+#[cfg(feature = "torch")]
+use crate::io::is_standard_output;
 
 /// Prints a result to standard output; to programs as an event. A reader may stop reading: `sar-single inspect g.json | head` is
 /// not an error.
@@ -24,8 +28,13 @@ pub(super) fn print_event(event: &Value) -> Result<()> {
 }
 
 fn write(text: &str) -> Result<()> {
-    let mut output = io::stdout().lock();
-    printed(output.write_all(text.as_bytes()).and_then(|()| output.flush()))
+    match show_result(text) {
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(Error::interrupted()),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::io("write", "standard output".as_ref(), e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints the path of a command's result; to programs as the event `done`.
@@ -36,22 +45,53 @@ pub(super) fn print_path(path: &Path) -> Result<()> {
     }
 }
 
-/// Prints a message of the command line's parser: help and version are results, all others are errors. Returns the exit code.
-pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
-    let written = message.print();
-    if message.use_stderr() {
-        // As in `show_status`: the exit code also shows it.
-        return Ok(exit::BAD_USAGE);
+/// Checks that a file which a command writes and the events of `--json` do not both go to standard output.
+#[cfg(feature = "torch")]
+pub(super) fn check_output(path: &Path) -> Result<()> {
+    if voice() != Voice::Json || !is_standard_output(path) {
+        return Ok(());
     }
-    printed(written).map(|()| exit::DONE)
+    Err(Error::config("--json", "events go to standard output, and so does the output file")
+        .with_hint("name another file with ‹out›, or leave --json out"))
 }
 
-fn printed(written: io::Result<()>) -> Result<()> {
-    match written {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::io("write", "standard output".as_ref(), e))
-        }
-        _ => Ok(()),
+/// Prints the path of a file that a command has written, unless the file is standard output itself.
+#[cfg(feature = "torch")]
+pub(super) fn print_output(path: &Path) -> Result<()> {
+    if is_standard_output(path) { Ok(()) } else { print_path(path) }
+}
+
+/// Prints a message of the command line's parser: help and version are results, all others are errors. Returns the exit code.
+pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
+    if message.use_stderr() {
+        show_always(&styled(message, &io::stderr()));
+        return Ok(exit::BAD_USAGE);
+    }
+    write(&styled(message, &io::stdout())).map(|()| exit::DONE)
+}
+
+/// The message, with colours where the stream shows them.
+fn styled(message: &clap::Error, stream: &impl IsTerminal) -> String {
+    let text = message.render();
+    if has_colours(stream) { text.ansi().to_string() } else { text.to_string() }
+}
+
+/// Whether the stream is a terminal that shows colours and the user has not refused them.
+fn has_colours(stream: &impl IsTerminal) -> bool {
+    let is =
+        |name: &str, value: fn(&OsStr) -> bool| std::env::var_os(name).is_some_and(|v| value(&v));
+    let plain = is("NO_COLOR", |value| !value.is_empty()) || is("TERM", |value| value == "dumb");
+    stream.is_terminal() && !plain
+}
+
+/// The words before an error and its remedy, in the colours of the parser's.
+fn headings() -> [String; 2] {
+    let styles = Styles::styled();
+    if has_colours(&io::stderr()) {
+        let [error, hint] = [styles.get_error(), styles.get_valid()];
+        [format!("{error}error:{error:#}"), format!("{hint}hint:{hint:#}")]
+    } else {
+        ["error:", "hint:"].map(str::to_owned)
     }
 }
 
@@ -66,6 +106,7 @@ pub(super) fn show(error: &Error) {
         "exit_code": error.exit_code(),
     }));
     let hint = hint.map(|hint| printable(&hint));
-    let hint = hint.map(|hint| format!("\n  hint: {hint}"));
-    show_always(&format!("error: {}{}", printable(&message), hint.unwrap_or_default()));
+    let [error_heading, hint_heading] = headings();
+    let hint = hint.map(|hint| format!("\n  {hint_heading} {hint}"));
+    show_always(&format!("{error_heading} {}{}", printable(&message), hint.unwrap_or_default()));
 }

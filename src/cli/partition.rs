@@ -14,11 +14,15 @@ use super::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
 use super::output::print_path;
 use super::partition_report::report;
 use super::signals::interruptible;
+use super::text_rules::TextArgs;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, printable, show_status, size};
+use crate::graph::CanonicalEtype;
 use crate::platform::signals;
-use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds, RawGraph};
+use crate::prepare::import::{
+    BadRowRule, BadRows, DataFile, DrawnSplit, GraphFiles, ImportSource, NodeIds, RawGraph,
+};
 use crate::prepare::partition::{
     EdgeRules, Method, PartitionRequest, PartitionSpace, PartitionStep, SelfLoops, default_memory,
     partition_graph_into, peak_memory,
@@ -33,10 +37,9 @@ const MUCH_SPACE: u64 = 1 << 30;
 /// original ids of nodes and edges. The path of the JSON file is printed: pass it to --part-json to train, or to
 /// dgl.distributed.load_partition.
 ///
-/// Files of edges are text (source and destination on a line, separated by white space, comma, semicolon, tab or |; maybe
-/// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
-/// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments. A file
-/// called - is standard input.
+/// Files are text (a row on each line, its fields separated by white space, comma, semicolon, tab or |; maybe compressed by gzip),
+/// Parquet, .npy or .npz; edges may also be in METIS's .graph. Columns are found by their names, or by their order in files
+/// without names. A note for each file says what it was taken for. A file called - is standard input.
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
@@ -49,7 +52,7 @@ pub(super) struct PartitionArgs {
         long,
         value_name = "FILE",
         conflicts_with = "edges",
-        required_unless_present_any = ["edges", "ogb", "chunked"],
+        required_unless_present_any = ["edges", "ogb", "chunked", "npz"],
         help_heading = "Input"
     )]
     part_json: Option<PathBuf>,
@@ -59,6 +62,9 @@ pub(super) struct PartitionArgs {
     /// Instead of files of edges: metadata.json of a graph in DGL's chunked format
     #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"], help_heading = "Input")]
     chunked: Option<PathBuf>,
+    /// Instead of files of edges: an archive of all arrays of a graph under usual names, such as edge_index, x, y and train_mask
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb", "chunked"], help_heading = "Input")]
+    npz: Option<PathBuf>,
     /// Number of nodes [default: rows of the node data, or one more than the largest id]
     #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json", help_heading = "Input")]
     num_nodes: Vec<String>,
@@ -78,16 +84,39 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     edge_data: Vec<String>,
-    /// List of nodes that becomes a mask: train=FILE makes train_mask. Or the column of a node table whose values are train, val
-    /// and test
+    /// List of nodes or edges that becomes a mask: train=FILE makes train_mask. Or the column of a node table whose values are
+    /// train, val and test. Or random shares: random:0.6,0.2,0.2
     #[arg(
         long,
-        value_name = "[TYPE/]NAME=FILE|[TYPE=]COLUMN",
+        value_name = "[TYPE/]NAME=FILE|[TYPE=]COLUMN|[TYPE=]random:SHARES",
         conflicts_with = "part_json",
         help_heading = "Input"
     )]
     split: Vec<String>,
-    /// Names of the columns after source and destination in text files of edges; they become edge data
+    /// The split that is taken, counted from 0, where masks hold several
+    #[arg(long, value_name = "K", conflicts_with = "part_json", help_heading = "Input")]
+    split_index: Option<u64>,
+    /// Column of numbers or dates that orders nodes or edges: the first are trained on, the last are the test. Shares of training,
+    /// validation and test are 0.8,0.1,0.1 unless they are given
+    #[arg(
+        long,
+        value_name = "[TYPE=]COLUMN[:SHARES]",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
+    split_by: Vec<String>,
+    /// Treatment of bad rows in files of edges: all are counted and listed in a file next to the output, DIR.bad_rows.txt
+    /// [default: the first is an error]
+    #[arg(
+        long,
+        value_parser = choice::<BadRows>(),
+        requires = "edges",
+        conflicts_with_all = ["part_json", "ogb", "chunked", "npz"],
+        help_heading = "Input"
+    )]
+    bad_rows: Option<BadRows>,
+    /// Further columns of files of edges, which become edge data: columns with these names; in files without names, the columns
+    /// after source and destination
     #[arg(
         long,
         value_name = "NAMES",
@@ -96,15 +125,24 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     edge_columns: Vec<String>,
-    /// Column with the sources of edges, in text files with a header and in Parquet files
+    /// Column with the sources of edges, in files that name their columns [default: that with a usual name, such as source or
+    /// from]
     #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
     source_column: Vec<String>,
-    /// Column with the destinations of edges
+    /// Column with the destinations of edges [default: that with a usual name, such as target or to]
     #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
     target_column: Vec<String>,
-    /// Text files of edges begin with a line of column names; seen without this flag if ids are numbers
-    #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
-    header: bool,
+    /// Column that names the type of each edge, in files of triples: its name, or its number from 1 if columns have no names
+    #[arg(
+        long,
+        value_name = "NAME|N",
+        requires = "edges",
+        conflicts_with_all = ["part_json", "ogb", "chunked", "npz"],
+        help_heading = "Input"
+    )]
+    relation_column: Option<String>,
+    #[command(flatten)]
+    text: TextArgs,
     /// How files identify nodes
     #[arg(long, value_parser = choice::<NodeIds>(), default_value = NodeIds::default().name(), conflicts_with = "part_json", help_heading = "Input")]
     node_ids: NodeIds,
@@ -120,7 +158,7 @@ pub(super) struct PartitionArgs {
     /// Give every relation x between different node types a reverse, rev_x, and store all other edges in both directions
     #[arg(long, conflicts_with = "undirected", help_heading = "Edges")]
     reverse_edges: bool,
-    /// What happens to edges from a node to itself
+    /// Treatment of edges from a node to itself
     #[arg(long, value_parser = choice::<SelfLoops>(), default_value = SelfLoops::default().name(), help_heading = "Edges")]
     self_loops: SelfLoops,
     /// Keep only the first of several edges with the same ends
@@ -260,26 +298,48 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
             count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is not a number")))?;
         Ok((ty, count))
     });
-    let mut files = match (&args.ogb, &args.chunked) {
-        (Some(folder), _) => GraphFiles::of_ogb(folder)?,
-        (_, Some(json)) => GraphFiles::of_chunks(json)?,
-        (None, None) => GraphFiles::default(),
+    let mut files = match (&args.ogb, &args.chunked, &args.npz) {
+        (Some(folder), _, _) => GraphFiles::of_ogb(folder)?,
+        (_, Some(json), _) => GraphFiles::of_chunks(json)?,
+        (_, _, Some(archive)) => GraphFiles::of_npz(archive)?,
+        (None, None, None) => GraphFiles::default(),
     };
     files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
     add_data("--node-data", &mut files.node_data, node_data("node_data", &args.node_data)?)?;
     add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
-    let (columns_of_splits, files_of_splits) = args.tables.splits(&args.split);
+    let is_type = |ty: &str| {
+        CanonicalEtype::parse(ty).is_some()
+            || files.edges.iter().any(|file| file.etype.src == ty || file.etype.dst == ty)
+    };
+    let by = args.split_by.iter().map(|text| DrawnSplit::parse_column(text, is_type));
+    files.drawn_splits = by.collect::<Result<_>>()?;
+    let mut splits = Vec::new();
+    for text in &args.split {
+        match DrawnSplit::parse_random(text, args.seed)? {
+            Some(split) => files.drawn_splits.push(split),
+            None => splits.push(text.clone()),
+        }
+    }
+    let (columns_of_splits, files_of_splits) = args.tables.splits(&splits);
     add_data("--split", &mut files.splits, node_data("split", &files_of_splits)?)?;
+    files.split_index = args.split_index;
     files.node_ids = args.node_ids;
     files.node_names = typed_paths(&args.node_names);
-    files.header = args.header;
+    files.text = args.text.rules()?;
     files.edge_columns.clone_from(&args.edge_columns);
     let columns =
         |list: &[String]| list.iter().map(|text| GraphFiles::parse_edge_column(text)).collect();
-    files.node_tables = args.tables.node_tables(columns_of_splits);
+    files.node_tables = args.tables.node_tables(columns_of_splits, &files.drawn_splits);
     files.source_columns = columns(&args.source_column);
     files.target_columns = columns(&args.target_column);
+    files.relation_column.clone_from(&args.relation_column);
+    files.undirected = args.undirected;
+    files.bad_rows = args.bad_rows.map(|rows| {
+        let mut name = args.out.file_name().unwrap_or_default().to_owned();
+        name.push(".bad_rows.txt");
+        BadRowRule { rows, list: args.out.with_file_name(name) }
+    });
     Ok(ImportSource::Files(files))
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::output::{print, print_event};
 use crate::engine::spill_dir::LivingRun;
+use crate::engine::turns::Request;
 use crate::error::{Error, Result};
 use crate::event::{Voice, size, voice};
 use crate::platform::{proportional_bytes, signals};
@@ -37,8 +38,8 @@ pub(super) struct ContinueArgs {
 /// Pauses a run, and waits until its workers have stopped.
 pub(super) fn pause(args: PauseArgs) -> Result<()> {
     let run = LivingRun::find(&args.run)?;
-    if !run.control.run().pause_asked() {
-        run.control.pause();
+    if !run.control.run().is_asked(Request::Pause) {
+        run.control.ask(Request::Pause);
     }
     while !run.is_paused() {
         signals::check()?;
@@ -69,10 +70,10 @@ pub(super) fn pause(args: PauseArgs) -> Result<()> {
 /// Lets a run go on.
 pub(super) fn go_on(args: ContinueArgs) -> Result<()> {
     let run = LivingRun::find(&args.run)?;
-    if !run.control.run().pause_asked() {
+    if !run.control.run().is_asked(Request::Pause) {
         return Err(Error::input(&args.run, "", "the run is not paused"));
     }
-    run.control.go_on();
+    run.control.take_back(Request::Pause);
     match voice() {
         Voice::Json => print_event(&json!({ "event": "continued" })),
         _ => print("continued\n"),

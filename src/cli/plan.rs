@@ -6,7 +6,7 @@ use clap::Args;
 use super::disk_endurance::DiskEndurance;
 use super::fields::with_flags;
 use super::output::print;
-use super::resume::{RunArgs, absolute, apply};
+use super::resume::{RunArgs, resumed};
 use super::table::{TextTable, number};
 use super::train::{TrainArgs, config};
 use crate::error::{Error, Result};
@@ -50,14 +50,10 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
 /// The configuration of the run that flags describe. Without flags of a new run there is --resume: the parser sees to it.
 pub(super) fn of_flags(train: Option<TrainArgs>, run: RunArgs) -> Result<RunConfig> {
     match train {
+        Some(train) if run.resume.is_some() => resumed(run, Some(train.part_json)),
         Some(train) => config(train, run),
-        None => resumed(run),
+        None => resumed(run, None),
     }
-}
-
-fn resumed(args: RunArgs) -> Result<RunConfig> {
-    let folder = absolute(args.resume.clone().unwrap_or_default())?;
-    apply(args, run::resumable(&folder)?)
 }
 
 fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {

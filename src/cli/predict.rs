@@ -8,12 +8,13 @@ use clap::Args;
 use super::choice::choice;
 use super::evaluation::{prediction_event, prediction_table};
 use super::fields::with_flags;
-use super::output::print_path;
-use super::resume::absolute;
+use super::output::{check_output, print_output};
+use super::resume::{absolute, absolute_output};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
+use crate::prepare::import::OriginalIdsFile;
 use crate::run::CONFIG;
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 use crate::run::rank::{
@@ -30,16 +31,19 @@ pub(super) struct PredictArgs {
     /// Folder of a training run, with its model, its data keys and its weights
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
-    /// File of predictions: .npy, .safetensors, .csv or .parquet
+    /// File of predictions: .npy, .safetensors, .csv or .parquet; - is standard output
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace existing files
+    #[arg(long)]
+    overwrite: bool,
     /// Format of the file [default: the one that its name calls for]
     #[arg(long, value_parser = choice::<PredictionFormat>())]
     format: Option<PredictionFormat>,
     /// Form of the predictions [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_parser = choice::<Prediction>())]
     output: Option<Prediction>,
-    /// Node type that is predicted, after training for several
+    /// Node type that is predicted, where the model was trained for several
     #[arg(long, value_name = "TYPE")]
     target_type: Option<String>,
     /// Hidden layer whose output --output embeddings writes, from 1 [default: the last one]
@@ -57,13 +61,17 @@ pub(super) struct PredictArgs {
     /// Find the K best partners of each node to which it has no edge yet (after --task link)
     #[arg(long, value_name = "K", conflicts_with_all = ["nodes", "split", "output", "target_type", "layer"])]
     top_k: Option<usize>,
-    /// Find partners only of the nodes that this file lists [default: of all nodes]
-    #[arg(long, value_name = "FILE")]
+    /// Find partners only of the nodes that this file lists, or of the node with this id or name [default: of all nodes]
+    #[arg(long, value_name = "FILE|NODE")]
     of: Option<PathBuf>,
-    /// Order of the rows, and the ids that --nodes lists; in a heterogeneous graph, node types follow one another [default:
-    /// original for --nodes, csv and parquet where the graph has original ids; else partition]
+    /// Order of the rows, and ids of nodes in files; node types follow one another [default: original, where original ids are
+    /// known; else partition]
     #[arg(long, value_parser = choice::<NodeOrder>())]
     order: Option<NodeOrder>,
+    /// File of the original id of every node of the partitions, by torch.save or numpy: the first mapping that DGL's
+    /// partition_graph(return_mapping=True) returns; TYPE=FILE for one of several node types [default: what the partitions hold]
+    #[arg(long, value_name = "FILE")]
+    orig_ids: Vec<PathBuf>,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -101,6 +109,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
 }
 
 fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
+    check_output(&args.out)?;
     let mut run = read_config(&args.run)?;
     // The run may have been moved.
     run.out = absolute(args.run)?;
@@ -133,10 +142,12 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
             (None, None) => None,
         },
         order: args.order,
+        orig_ids: args.orig_ids.into_iter().map(original_ids).collect(),
         correct_and_smooth,
         output: args.out,
+        overwrite: args.overwrite,
         format: args.format,
-        trace: args.trace.map(absolute).transpose()?,
+        trace: args.trace.map(absolute_output).transpose()?,
     };
     let console = Console::new(0);
     let mut before = None;
@@ -152,7 +163,18 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     });
     drop(console);
     predicted?;
-    if run::reports() { print_path(&config.output) } else { Ok(()) }
+    if run::reports() { print_output(&config.output) } else { Ok(()) }
+}
+
+/// A file of original ids, or TYPE=FILE.
+fn original_ids(value: PathBuf) -> OriginalIdsFile {
+    let typed = value.to_str().filter(|_| !value.exists()).and_then(|text| text.split_once('='));
+    match typed {
+        Some((ntype, path)) if !ntype.is_empty() && !path.is_empty() => {
+            OriginalIdsFile { ntype: Some(ntype.to_owned()), path: path.into() }
+        }
+        _ => OriginalIdsFile { ntype: None, path: value },
+    }
 }
 
 fn read_config(run: &Path) -> Result<RunConfig> {

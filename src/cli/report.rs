@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
-use super::output::print_path;
-use crate::error::{Error, Result};
-use crate::io::{AtomicFile, MadeFolders};
+use super::output::{check_output, print_output};
+use crate::error::Result;
+use crate::io::Destination;
 use crate::report::{Page, RunData, RunFiles, page};
 use crate::run::{CONFIG, METRICS, PLAN, TURNS};
 
@@ -22,26 +22,28 @@ pub(super) struct ReportArgs {
     /// Folders of training runs, complete or not
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// HTML file to write
+    /// HTML file to write; - is standard output
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    overwrite: bool,
     #[command(flatten)]
     disk_endurance: DiskEndurance,
 }
 
 /// Writes the page, and prints its path.
 pub(super) fn report(args: ReportArgs) -> Result<()> {
+    check_output(&args.out)?;
+    let place = Destination::find(&args.out, "out", args.overwrite)?;
     let files = RunFiles { config: CONFIG, metrics: METRICS, turns: TURNS, plan: PLAN };
     let runs = args.runs.iter().map(|folder| RunData::read(folder, files));
     let runs = runs.collect::<Result<_>>()?;
     let made_by = format!("sar-single {}", env!("CARGO_PKG_VERSION"));
     let wear = |written| args.disk_endurance.share_of(written);
     let html = page(Page { runs, made_by }, &wear);
-    let made = MadeFolders::create_for(&args.out, "out")?;
-    let file = AtomicFile::create(&args.out)?;
-    let written = file.file().write_all(html.as_bytes());
-    written.map_err(|e| Error::io("write", &args.out, e))?;
+    let mut file = place.open()?;
+    file.write_all(html.as_bytes()).map_err(|e| file.failed(e))?;
     file.commit()?;
-    made.keep();
-    print_path(&args.out)
+    print_output(&args.out)
 }

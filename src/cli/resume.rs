@@ -9,15 +9,15 @@ use super::choice::choice;
 use super::effect::is_given;
 use super::train::{TrainArgs, run};
 use crate::error::{Error, Result};
-use crate::io::IoMode;
+use crate::io::{IoMode, is_standard_output};
 
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
-    /// Continue a run from its last checkpoint, with its settings
-    #[arg(long, value_name = "RUN", conflicts_with = "part_json", help_heading = "Run")]
+    /// Continue a run from its last checkpoint, with its settings; --part-json names the new place of a graph that has moved
+    #[arg(long, value_name = "RUN", help_heading = "Run")]
     pub(super) resume: Option<PathBuf>,
     /// Number of epochs [default: 100]
     #[arg(long, value_name = "N", help_heading = "Training")]
@@ -45,13 +45,19 @@ pub(super) struct RunArgs {
     pub(super) partitions: Option<OwnPartitions>,
 }
 
+/// The flag that names the graph.
+const PART_JSON: &str = "part_json";
+
 /// A flag next to `--resume` that would change the run's settings, if there is one.
 pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
     if !is_given(given, "resume") {
         return None;
     }
     let free = RunArgs::augment_args(Command::new(""));
-    let is_free = |flag: &Arg| free.get_arguments().any(|other| other.get_id() == flag.get_id());
+    let is_free = |flag: &Arg| {
+        flag.get_id() == PART_JSON
+            || free.get_arguments().any(|other| other.get_id() == flag.get_id())
+    };
     let of_run = TrainArgs::augment_args(Command::new(""));
     let changes = |flag: &&Arg| {
         let is_of_run = of_run.get_arguments().any(|other| other.get_id() == flag.get_id());
@@ -62,15 +68,21 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 }
 
 /// Continues the run that the flags name.
-pub(super) fn resume(args: RunArgs) -> Result<()> {
-    let folder = absolute(args.resume.clone().unwrap_or_default());
-    let config = folder.and_then(|folder| run::resumable(&folder));
-    let config = config.and_then(|config| apply(args, config));
+pub(super) fn resume(args: RunArgs, part_json: Option<PathBuf>) -> Result<()> {
+    let config = resumed(args, part_json);
     config.and_then(|config| run(&config, run::resume)).map_err(run::end_everywhere)
 }
 
+/// The configuration of the run that the flags name, with their changes. `part_json` names the new place of its graph.
+pub(super) fn resumed(args: RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
+    let folder = absolute(args.resume.clone().unwrap_or_default())?;
+    let mut config = run::resumable(&folder)?;
+    config.part_json = part_json.map(absolute).transpose()?.unwrap_or(config.part_json);
+    apply(args, config)
+}
+
 /// A run's configuration with the changes of the flags.
-pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
+fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
     config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
@@ -78,8 +90,13 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.resident = args.resident.or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
     config.partitions = args.partitions;
-    config.trace = args.trace.map(absolute).transpose()?;
+    config.trace = args.trace.map(absolute_output).transpose()?;
     Ok(config)
+}
+
+/// Makes the path of an output file absolute; `-` stays standard output.
+pub(super) fn absolute_output(path: PathBuf) -> Result<PathBuf> {
+    if is_standard_output(&path) { Ok(path) } else { absolute(path) }
 }
 
 /// Makes a path absolute: the configuration is stored with the results and may be read in another folder.

@@ -18,8 +18,8 @@ enum Mode {
 /// Flags of training on sampled neighbourhoods.
 #[derive(Debug, Args)]
 pub(super) struct SamplingArgs {
-    /// Part of the graph that a training step uses
-    #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
+    /// Part of the graph that a training step uses; --task link implies sample
+    #[arg(long, value_enum, default_value_t = Mode::Full, default_value_if("task", "link", "sample"), help_heading = "Training")]
     mode: Mode,
     /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
     /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]

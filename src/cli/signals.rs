@@ -1,5 +1,6 @@
 //! Commands that a signal can end at any point.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use signal_hook::iterator::Signals;
 
 use super::output::show;
 use crate::error::{Error, Result};
+use crate::event::flush;
 use crate::platform::signals;
 
 /// Time that a command has to end by itself after a signal.
@@ -19,7 +21,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// ends.
 pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
     static DONE: AtomicBool = AtomicBool::new(false);
-    let failed = |e| Error::internal(format!("cannot handle signals: {e}"));
+    let failed = |e| Error::io("watch", Path::new("signals"), e);
     let mut signals = Signals::new(signals::ending()).map_err(failed)?;
     let watch = move || {
         // A signal that came before this thread started shows only in the flag.
@@ -36,6 +38,7 @@ pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
         signals::remove_unfinished();
         let stopped = Error::interrupted();
         show(&stopped);
+        flush();
         signal_hook::low_level::exit(i32::from(stopped.exit_code()));
     };
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);

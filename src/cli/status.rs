@@ -1,20 +1,22 @@
 //! `status`: what running runs do.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::fields::with_flags;
 use super::output::{print, print_event};
 use super::table::TextTable;
 use crate::engine::spill_dir::{LivingRun, default_spill_dir};
-use crate::engine::turns::Activity;
+use crate::engine::turns::{Activity, Request};
 use crate::error::Result;
-use crate::event::{Voice, size, time, voice};
+use crate::event::{Voice, printable, size, time, voice};
 use crate::platform::{free_space, proportional_bytes};
+use crate::run::{EndedRun, Ending, resume_command};
 
-/// Show what the workers of a running run do: their memory, the disk, and the time that is left
+/// Show what the workers of a running run do: their memory, the disk, and the time that is left; or how a run has ended
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Folder of results of a run, or the folder that it spills into
@@ -31,7 +33,13 @@ pub(super) struct StatusArgs {
 /// Prints a table for each run, or an event.
 pub(super) fn status(args: StatusArgs) -> Result<()> {
     let runs = match args.run {
-        Some(run) => vec![LivingRun::find(&run)?],
+        Some(run) => match LivingRun::find(&run) {
+            Ok(living) => vec![living],
+            Err(not_found) => {
+                let ended = EndedRun::read(&run)?.ok_or(not_found)?;
+                return show_ended(&run, &ended);
+            }
+        },
         None => LivingRun::all(&args.spill_dir.unwrap_or_else(default_spill_dir))?,
     };
     for run in &runs {
@@ -46,7 +54,36 @@ pub(super) fn status(args: StatusArgs) -> Result<()> {
     Ok(())
 }
 
-/// What a rank does.
+/// Prints how a run has ended.
+fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
+    if voice() == Voice::Json {
+        let mut event = json!(run);
+        event["event"] = json!("ended");
+        event["folder"] = json!(folder);
+        return print_event(&event);
+    }
+    let EndedRun { ending, epoch, epochs, saved, .. } = run;
+    let how = match ending {
+        Ending::Done => "done",
+        Ending::Interrupted => "interrupted",
+        Ending::Failed => "failed",
+        Ending::Killed => "killed, without a word about its end",
+    };
+    let mut text = format!("{}: {how}, {epoch} of {epochs} epochs complete\n", folder.display());
+    for (what, said) in [("error", &run.error), ("  hint", &run.hint)] {
+        if let Some(said) = said {
+            let _ = writeln!(text, "{what}: {}", printable(&with_flags(said)));
+        }
+    }
+    if let Some(saved) = saved.filter(|_| *ending != Ending::Done) {
+        let folder = std::path::absolute(folder).unwrap_or(folder.to_owned());
+        let command = with_flags(&resume_command(&folder));
+        let _ = writeln!(text, "saved as of epoch {saved}; resume with: {command}");
+    }
+    print(&text)
+}
+
+/// Activity of a rank.
 fn doing(activity: Activity) -> &'static str {
     match activity {
         Activity::Starting => "starts",
@@ -73,7 +110,7 @@ fn show(run: &LivingRun) -> String {
     if of_run.epochs() > 0 {
         let _ = write!(text, ", epoch {} of {}", epoch(run), of_run.epochs());
     }
-    let state = match (run.is_paused(), of_run.pause_asked()) {
+    let state = match (run.is_paused(), of_run.is_asked(Request::Pause)) {
         (true, _) => ", paused".to_owned(),
         (false, true) => ", about to pause".to_owned(),
         (false, false) => of_run

@@ -2,17 +2,19 @@
 
 use crate::run;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
 use super::choice::choice;
+use super::end_of_run::end_of_run;
 use super::evaluation::tables;
 use super::evaluation_flags::EvaluationArgs;
 use super::fields::with_flags;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
 use super::output::print_path;
-use super::resume::{RunArgs, absolute};
+use super::resume::{RunArgs, absolute, absolute_output};
 use super::sampling::SamplingArgs;
 use super::schedule::ScheduleArgs;
 use crate::choice::Choice;
@@ -22,9 +24,9 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::{DataKeys, Normalize};
 
 use crate::engine::spill::{ComputeDtype, SpillDtype};
-use crate::engine::tape::Policy;
+use crate::engine::tape::{InitStyle, Policy};
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
-use crate::prepare::import::read_class_names;
+use crate::prepare::import::class_names_beside;
 use crate::run::config::{OnNan, Relations, RunConfig, TargetTypes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,7 +43,7 @@ struct ResultsArgs {
     /// Folder of results, new or empty [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
-    /// Replace the results of an earlier run in the folder of results; other files in it stay
+    /// Replace the results of an earlier run in the folder of results, whose other files stay, and files of --trace and --dump-step
     #[arg(long, help_heading = "Run")]
     overwrite: bool,
 }
@@ -52,13 +54,15 @@ struct ResultsArgs {
 #[derive(Debug, Args)]
 #[group(args = ["part_json"])]
 pub(super) struct TrainArgs {
-    /// Take the values of another run's config.toml, but for its results folder, as defaults of the flags
-    #[arg(long, value_name = "FILE", help_heading = "Run")]
-    #[allow(dead_code)] // Read from the parser's matches, before anything else.
-    config: Option<PathBuf>,
     /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
-    part_json: PathBuf,
+    #[arg(
+        long,
+        value_name = "FILE",
+        required = false,
+        required_unless_present = "resume",
+        help_heading = "Data"
+    )]
+    pub(super) part_json: PathBuf,
     /// Number of worker processes, one per partition [default: the number of partitions]
     #[arg(long, value_name = "N", help_heading = "Data")]
     world_size: Option<usize>,
@@ -97,11 +101,14 @@ pub(super) struct TrainArgs {
     /// type with labels]
     #[arg(long, value_name = "TYPES", help_heading = "Model")]
     target_type: Option<TargetTypes>,
+    /// Library whose distributions start weights are drawn from
+    #[arg(long, value_name = "LIBRARY", value_parser = choice::<InitStyle>(), default_value = InitStyle::default().name(), help_heading = "Model")]
+    init: InitStyle,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// What the model learns
+    /// The task that the model learns
     #[arg(long, value_enum, default_value_t = TaskArg::Classification, help_heading = "Training")]
     task: TaskArg,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
@@ -126,7 +133,7 @@ pub(super) struct TrainArgs {
     patience: Option<u32>,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// What to do when the loss is no longer finite
+    /// Reaction to a loss that is not finite
     #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
     on_nan: OnNan,
     /// Seed of initial weights and dropout
@@ -138,6 +145,10 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     link: LinkArgs,
 
+    /// Take the values of another run's config.toml, but for its results folder, as defaults of the flags
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    #[allow(dead_code)] // Read from the parser's matches, before anything else.
+    config: Option<PathBuf>,
     #[command(flatten)]
     results: ResultsArgs,
     /// Write a checkpoint every N epochs, for --resume [default: never]
@@ -180,19 +191,22 @@ pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 
 /// Trains a model, and shows the progress.
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
+    let begin = Instant::now();
     let console = Console::new(config.epochs);
+    let mut metric = None;
     let several = config.relations.as_ref().is_some_and(Relations::several_targets);
     let class_names = if several {
         // The names are those of one type's classes.
         Vec::new()
     } else {
-        read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?
+        class_names_beside(&config.part_json)?
     };
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Epoch(report) => console.epoch(report),
         Event::Batch(report) => console.step(report),
         Event::Evaluation(report) => {
+            metric = report.scores.first().map(|scores| scores.metric);
             console.evaluation(report);
             if voice() != Voice::Json {
                 show_status(&tables(report, &class_names));
@@ -208,6 +222,9 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         | Event::Logged(_)
         | Event::Step => {}
     })?;
+    if let Some(metric) = metric.filter(|_| voice() != Voice::Json) {
+        show_status(&end_of_run(config, begin.elapsed().as_secs_f64(), metric)?);
+    }
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     if run::reports() { print_path(written) } else { Ok(()) }
 }
@@ -277,15 +294,16 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         link,
         model,
         seed: args.seed,
+        init: args.init,
         init_params: args.init_params.map(absolute).transpose()?,
         resident: run_args.resident,
         threads: run_args.threads.unwrap_or(defaults.threads),
         memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
         io: run_args.io.unwrap_or(defaults.io),
         tensorboard: args.tensorboard.map(absolute).transpose()?,
-        dump_step: args.dump_step.map(absolute).transpose()?,
+        dump_step: args.dump_step.map(absolute_output).transpose()?,
         partitions: run_args.partitions,
-        trace: run_args.trace.map(absolute).transpose()?,
+        trace: run_args.trace.map(absolute_output).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,
         out: defaults.out,

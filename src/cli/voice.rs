@@ -12,7 +12,7 @@ pub(super) struct VoiceArgs {
     /// Show errors and results only
     #[arg(long, global = true, conflicts_with_all = ["verbose", "json"], help_heading = "Output")]
     quiet: bool,
-    /// Print a progress line every second if standard error is not a terminal
+    /// Show more: memory, bytes, turns, and progress every second
     #[arg(long, global = true, conflicts_with = "json", help_heading = "Output")]
     verbose: bool,
     /// Write events to standard output, a JSON object per line

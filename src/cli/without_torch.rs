@@ -13,7 +13,7 @@ This program was built without libtorch. A program with libtorch also trains: bu
 const COMMANDS: [&str; 3] = ["plan", "predict", "correct-and-smooth"];
 
 /// Flags that both programs have.
-const FLAGS: [&str; 4] = ["-h", "--help", "-V", "--version"];
+const FLAGS: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
 /// The arguments, unless only the program with libtorch can do what is requested.
 pub(super) fn checked(

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 impl From<TchError> for Error {
     fn from(error: TchError) -> Self {
-        // The rest is a trace of C++ frames, which helps nobody here.
+        // The rest is a trace of C++ frames.
         let text = error.to_string();
         let message = text.split("\nException raised from").next().unwrap_or_default();
         let message = message.trim().replace('\n', " ");

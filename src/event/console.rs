@@ -8,10 +8,11 @@ use serde_json::json;
 
 use super::kinds::{EpochReport, Evaluation, StepReport};
 use super::metrics::Line;
-use super::progress::RunProgress;
+use super::progress::{RunProgress, time};
 use super::scores::{Metric, Scores};
+use super::screen::progress_bar;
 use super::size::size;
-use super::stderr::{Voice, progress_bar, show_event, show_line, show_note, show_status, voice};
+use super::stderr::{Voice, show_event, show_line, show_note, show_status, voice};
 
 /// Positions of the bar per epoch.
 const FINE: u64 = 1000;
@@ -47,6 +48,8 @@ pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
     lines: Lines,
+    /// Number of epochs that were shown, and the seconds that they took with their evaluations.
+    shown: Cell<(u32, f64)>,
 }
 
 impl Console {
@@ -58,7 +61,8 @@ impl Console {
             bar.set_prefix(format!("epoch 1/{epochs}"));
             bar.set_message("starting");
         }
-        Console { bar, epochs, lines: Lines { shown: Cell::new(Instant::now()) } }
+        let lines = Lines { shown: Cell::new(Instant::now()) };
+        Console { bar, epochs, lines, shown: Cell::default() }
     }
 
     /// Shows a remark.
@@ -71,29 +75,33 @@ impl Console {
         if voice() == Voice::Json {
             return show_line(&Line::of_epoch(report).text());
         }
-        let trained = scores(&report.scores);
-        let trained =
-            if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
-        let evaluated = report.evaluation.map(|evaluation| scores(&evaluation.scores));
-        let evaluated = evaluated.map_or_else(String::new, |text| format!(", evaluated: {text}"));
-        let sent = match report.io.sent {
-            0 => String::new(),
-            bytes => format!(", {} to other machines", size(bytes)),
-        };
-        let line = format!(
-            "epoch {}/{}: loss {:.4}{trained}{evaluated}, {:.2} s, {} turns, {} written, {} read{sent}",
-            report.epoch,
-            self.epochs,
-            report.loss,
-            report.epoch_s,
-            report.lock_turns,
-            size(report.io.written),
-            size(report.io.read),
-        );
+        let line = self.epoch_line(report, voice() == Voice::Verbose);
         self.above(|| show_status(&line));
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(report.epoch) * FINE);
         }
+    }
+
+    /// The line of an epoch: loss, validation, seconds and the time that is left. With `all`, what it moved and all scores follow.
+    fn epoch_line(&self, report: &EpochReport, all: bool) -> String {
+        let EpochReport { epoch, scores: trained, evaluation, epoch_s, .. } = report;
+        let seconds = epoch_s + evaluation.map_or(0.0, |evaluation| evaluation.seconds);
+        let (count, sum) = self.shown.get();
+        let (count, sum) = (count + 1, sum + seconds);
+        self.shown.set((count, sum));
+        let score = match evaluation {
+            Some(evaluation) => shown_score(&evaluation.scores, ""),
+            None => shown_score(trained, " with dropout"),
+        };
+        let left = match self.epochs.saturating_sub(*epoch) {
+            0 => String::new(),
+            left => format!(", {} left", time(f64::from(left) * sum / f64::from(count))),
+        };
+        let of_all = if all { everything(report) } else { String::new() };
+        let epochs = self.epochs;
+        let loss = shown_loss(report.loss);
+        let digits = if *epoch_s < 100.0 { 2 } else { 0 };
+        format!("epoch {epoch}/{epochs}: loss {loss}{score}, {epoch_s:.digits$} s{left}{of_all}")
     }
 
     /// Shows a completed step.
@@ -102,12 +110,10 @@ impl Console {
             return show_line(&Line::of_step(report).text());
         }
         let StepReport { epoch, step, steps, loss, scores: of_step, seconds } = report;
-        let trained = scores(of_step);
-        let trained =
-            if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
+        let (loss, trained) = (shown_loss(*loss), shown_score(of_step, " with dropout"));
         let epochs = self.epochs;
         let line = format!(
-            "epoch {epoch}/{epochs}, step {step}/{steps}: loss {loss:.4}{trained}, {seconds:.2} s"
+            "epoch {epoch}/{epochs}, step {step}/{steps}: loss {loss}{trained}, {seconds:.2} s"
         );
         self.above(|| show_status(&line));
     }
@@ -173,6 +179,39 @@ impl Drop for Console {
     }
 }
 
+/// A loss in at most ten letters.
+fn shown_loss(loss: f64) -> String {
+    if loss.abs() < 1e4 || !loss.is_finite() { format!("{loss:.4}") } else { format!("{loss:.3e}") }
+}
+
+/// The validation score, or that of training where there is none.
+fn shown_score(scores: &Scores, remark: &str) -> String {
+    let Scores { metric, train, val, .. } = *scores;
+    let key = match metric {
+        Metric::Accuracy => String::new(),
+        _ => format!(" {}", metric.key()),
+    };
+    let named = val.map(|value| ("val", value)).or(train.map(|value| ("train", value)));
+    named.map_or_else(String::new, |(name, value)| {
+        format!(", {name}{key} {}{remark}", metric.show(value))
+    })
+}
+
+/// All scores of an epoch, its turns and its bytes.
+fn everything(report: &EpochReport) -> String {
+    let trained = scores(&report.scores);
+    let trained = if trained.is_empty() { trained } else { format!(", with dropout: {trained}") };
+    let evaluated = report.evaluation.map(|evaluation| scores(&evaluation.scores));
+    let evaluated = evaluated.map_or_else(String::new, |text| format!(", evaluated: {text}"));
+    let sent = match report.io.sent {
+        0 => String::new(),
+        bytes => format!(", {} to other machines", size(bytes)),
+    };
+    let (written, read) = (size(report.io.written), size(report.io.read));
+    let turns = report.lock_turns;
+    format!("{trained}{evaluated}, {turns} turns, {written} written, {read} read{sent}")
+}
+
 /// Formats scores as "train 98.00 %, val 80.00 %", with the metric's key where the metric is not the accuracy.
 fn scores(scores: &Scores) -> String {
     let Scores { metric, .. } = *scores;
@@ -188,7 +227,10 @@ fn scores(scores: &Scores) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::EpochEvaluation;
     use super::*;
+    use crate::io::IoTotals;
+    use crate::platform::ProcessorSeconds;
 
     /// Seconds at which progress that comes twice a second is shown, with an epoch's line after 40 seconds.
     fn shown(voice: Voice, seconds: u64) -> Vec<f64> {
@@ -204,6 +246,47 @@ mod tests {
             }
         }
         shown
+    }
+
+    #[test]
+    fn an_epochs_line_fits_80_columns_and_has_the_rest_on_request() {
+        let scores = |metric, value| Scores {
+            metric,
+            train: Some(value),
+            val: Some(value),
+            test: Some(value),
+        };
+        let report = EpochReport {
+            epoch: 1,
+            loss: 1.25,
+            scores: scores(Metric::Accuracy, 0.5),
+            lr: 0.01,
+            evaluation: None,
+            epoch_s: 2.0,
+            processor: ProcessorSeconds { user: 1.0, system: 0.5 },
+            lock_turns: 5,
+            io: IoTotals { written: 1 << 30, read: 2 << 30, cached: 0, sent: 0 },
+            samples: None,
+        };
+        let console = Console::new(3);
+        let line = console.epoch_line(&report, false);
+        assert_eq!(line, "epoch 1/3: loss 1.2500, val 50.00 % with dropout, 2.00 s, 4 s left");
+        let evaluation =
+            EpochEvaluation { scores: scores(Metric::MeanReciprocalRank, 0.25), seconds: 2.0 };
+        let second = EpochReport { epoch: 2, evaluation: Some(evaluation), ..report };
+        let line = console.epoch_line(&second, false);
+        assert_eq!(line, "epoch 2/3: loss 1.2500, val mrr 0.2500, 2.00 s, 3 s left");
+        let last = EpochReport { epoch: 3, loss: f64::NAN, ..report };
+        let line = console.epoch_line(&last, true);
+        let all = "epoch 3/3: loss NaN, val 50.00 % with dropout, 2.00 s, with dropout: train 50.00 %, val 50.00 %, test 50.00 %, \
+                   5 turns, 1.00 GiB written, 2.00 GiB read";
+        assert_eq!(line, all);
+        let scores = scores(Metric::MeanSquaredError, 0.01);
+        let long = EpochReport { epoch: 500, epoch_s: 999.0, loss: 12_345.0, scores, ..report };
+        let line = Console::new(1000).epoch_line(&long, false);
+        let due = "epoch 500/1000: loss 1.234e4, val mse 1.0000e-2 with dropout, 999 s, 138 h left";
+        assert_eq!(line, due);
+        assert!(line.len() <= 80, "{} letters: {line}", line.len());
     }
 
     #[test]

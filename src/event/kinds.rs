@@ -110,7 +110,7 @@ pub struct TurnSpan {
     pub begin_s: f64,
     /// End, in seconds of the same clock.
     pub end_s: f64,
-    /// What the rank did at the end of the turn.
+    /// The rank's step at the end of the turn.
     pub phase: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a run reports: typed events from ranks to the launcher, and from there to the console and a file.
+//! Reports of a run: typed events from ranks to the launcher, and from there to the console and a file.
 
 mod console;
 mod kinds;
@@ -9,10 +9,12 @@ pub(crate) mod printable;
 mod progress;
 mod recorder;
 mod scores;
+mod screen;
 pub(crate) mod size;
 mod span;
 mod stderr;
 mod step_bar;
+mod stream;
 mod trace_file;
 mod tracks;
 
@@ -31,6 +33,8 @@ pub(crate) use recorder::{Interval, record};
 pub use scores::{Confusion, Metric, PredictionScores, Scores, SetScores};
 pub use size::{parse_size, size};
 pub(crate) use span::{Span, SpanKind, span, span_of};
+pub(crate) use stderr::show_result;
 pub use stderr::{Voice, set_voice, show_always, show_event, show_note, show_status, voice};
 pub use step_bar::StepBar;
+pub(crate) use stream::{flush, own_streams};
 pub use trace_file::{Recording, TraceFile};

@@ -1,13 +1,15 @@
 //! Events between processes: frames on one pipe that all workers write to.
 //!
-//! A frame is a header (the sender's process id u32, the length of its part u16, 1 if it is the last part or else 0 u16; little
-//! endian) and part of a bincode record. Frames have at most `PIPE_BUF` bytes, which the kernel writes as a whole: frames of
+//! A frame is a header (the sender's process id u32, the length of its part u16, what follows it u16; little endian) and part of a
+//! bincode record. Frames have at most `PIPE_BUF` bytes, which the kernel writes as a whole: frames of
 //! different workers never mix, and an event of a killed worker arrives whole or not at all.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::kinds::{Event, Failure};
 use crate::error::{Error, Result};
@@ -16,7 +18,13 @@ use crate::io;
 /// Size in bytes that Linux writes to a pipe as a whole, by POSIX's guarantee.
 const FRAME: usize = 4096;
 const HEADER: usize = 8;
-/// Largest size of a text in bytes; longer texts help nobody.
+/// In a header: another part of the event follows.
+const PART: u16 = 0;
+/// In a header: the event ends here.
+const LAST_PART: u16 = 1;
+/// In a header: no event follows at all.
+const CLOSED: u16 = 2;
+/// Maximum length of a text in bytes.
 const TEXT: usize = 3500;
 
 /// Creates the pipe of a run.
@@ -68,14 +76,33 @@ impl EventSender {
         let parts = record.chunks(FRAME - HEADER);
         let last = parts.len() - 1;
         for (i, part) in parts.enumerate() {
-            let mut frame = std::process::id().to_le_bytes().to_vec();
-            frame.extend((part.len() as u16).to_le_bytes());
-            frame.extend(u16::from(i == last).to_le_bytes());
-            frame.extend(part);
-            let written = (&self.0).write_all(&frame);
-            written.map_err(|e| Error::io("write", Path::new("event pipe"), e))?;
+            self.write(if i == last { LAST_PART } else { PART }, part)?;
         }
         Ok(())
+    }
+
+    /// Ends the receiver's events behind those that have been sent, whoever else still has the pipe open: processes that workers have
+    /// started inherit it. Returns `false`, and does nothing, while the pipe is full. No one else sends any more.
+    ///
+    /// # Errors
+    /// If the receiver has been dropped (`Io`).
+    pub fn close(&self) -> Result<bool> {
+        let mut pipe = [PollFd::new(&self.0, PollFlags::OUT)];
+        let ready = poll(&mut pipe, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        ready.map_err(|e| Error::io("look at", Path::new("event pipe"), e.into()))?;
+        if pipe[0].revents().is_empty() {
+            return Ok(false);
+        }
+        self.write(CLOSED, &[]).map(|()| true)
+    }
+
+    fn write(&self, follows: u16, part: &[u8]) -> Result<()> {
+        let mut frame = std::process::id().to_le_bytes().to_vec();
+        frame.extend((part.len() as u16).to_le_bytes());
+        frame.extend(follows.to_le_bytes());
+        frame.extend(part);
+        let written = (&self.0).write_all(&frame);
+        written.map_err(|e| Error::io("write", Path::new("event pipe"), e))
     }
 }
 
@@ -89,7 +116,7 @@ fn cut(mut text: String) -> String {
 }
 
 impl EventReceiver {
-    /// Waits for the next event; `None` when no worker is left that could send one.
+    /// Waits for the next event; `None` when no sender is left or one has [closed](EventSender::close) the pipe.
     ///
     /// # Errors
     /// If the pipe cannot be read (`Io`), or a record is not an event (`Internal`).
@@ -101,13 +128,17 @@ impl EventReceiver {
                 Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
                 Err(e) => return Err(Error::io("read", Path::new("event pipe"), e)),
             }
-            let [a, b, c, d, len @ .., last, _] = header;
-            let mut part = vec![0; usize::from(u16::from_le_bytes(len))];
+            let [a, b, c, d, e, f, g, h] = header;
+            let (len, follows) = (u16::from_le_bytes([e, f]), u16::from_le_bytes([g, h]));
+            if follows == CLOSED {
+                return Ok(None);
+            }
+            let mut part = vec![0; usize::from(len)];
             let read = self.pipe.read_exact(&mut part);
             read.map_err(|e| Error::io("read", Path::new("event pipe"), e))?;
             let sender = u32::from_le_bytes([a, b, c, d]);
             self.parts.entry(sender).or_default().extend(part);
-            if last == 1 {
+            if follows == LAST_PART {
                 let record = self.parts.remove(&sender).unwrap_or_default();
                 return io::decode(&record).map(Some);
             }
@@ -132,11 +163,33 @@ mod tests {
         sender.send(Event::Note("first".into())).unwrap();
         sender.send(Event::Failed(failure)).unwrap();
         sender.send(Event::Evaluation(evaluation.clone())).unwrap();
-        drop(sender);
+        let inherited = sender.another().unwrap();
+        assert!(sender.close().unwrap());
         assert_eq!(receiver.receive().unwrap(), Some(Event::Note("first".into())));
         let Some(Event::Failed(failure)) = receiver.receive().unwrap() else { panic!() };
         assert!(failure.problem.len() < FRAME && failure.problem.ends_with(" ..."));
         assert_eq!(receiver.receive().unwrap(), Some(Event::Evaluation(evaluation)));
+        assert_eq!(receiver.receive().unwrap(), None);
+        drop(inherited);
+    }
+
+    /// The launcher closes the pipe, and must not wait for its own thread that reads it.
+    #[test]
+    fn a_full_pipe_is_closed_later() {
+        let (sender, mut receiver) = event_pipe().unwrap();
+        let mut sent = 0;
+        let mut room = [PollFd::new(&sender.0, PollFlags::OUT)];
+        while poll(&mut room, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() > 0 {
+            sender.send(Event::Note("x".repeat(3000))).unwrap();
+            sent += 1;
+        }
+        assert!(!sender.close().unwrap());
+        assert!(receiver.receive().unwrap().is_some());
+        while !sender.close().unwrap() {
+            assert!(receiver.receive().unwrap().is_some());
+            sent -= 1;
+        }
+        (1..sent).for_each(|_| assert!(receiver.receive().unwrap().is_some()));
         assert_eq!(receiver.receive().unwrap(), None);
     }
 }

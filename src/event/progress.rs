@@ -65,6 +65,7 @@ pub fn time(seconds: f64) -> String {
     match whole {
         0..100 => format!("{whole} s"),
         100..6000 => format!("{} min", whole.div_ceil(60)),
+        360_000.. => format!("{} h", whole / 3600),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
 }
@@ -95,5 +96,6 @@ mod tests {
         let text = "paused in forward of layer 1, 5 of 16 workers, 3.00 GiB moved, 1.00 GiB memory";
         assert_eq!(unknown.describe(), text);
         assert_eq!([0.4, 99.0, 150.0, 7260.0].map(time), ["0 s", "99 s", "3 min", "2 h 1 min"]);
+        assert_eq!(time(500_000.0), "138 h");
     }
 }

@@ -1,12 +1,12 @@
-//! Standard error, and events on standard output: the one place that shows the progress of a command.
+//! Status on standard error, events and results on standard output: what a command says, and how much.
 
-use std::io::{IsTerminal, Write};
+use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::printable::printable;
+use super::stream::{ERRORS, OUTPUT};
 
 /// How much a command says while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,9 @@ pub fn voice() -> Voice {
 
 /// Shows `text` to people, and ends its last line if the text does not. An empty text shows nothing.
 ///
-/// Nobody may be there to read it: the terminal was closed, the reader of a pipe has left (`2>&1 | head -1`), or the disk that
-/// takes a log is full. The work matters more than the text about it, so a failure to write is ignored.
+/// It may find no reader: the terminal was closed or stopped (Ctrl-S), the reader of a pipe has left (`2>&1 | head -1`) or does not read,
+/// or the disk that takes a log is full. The work matters more than the text about it, so a failure to write is ignored, and text that
+/// is not read in time is left out.
 pub fn show_status(text: &str) {
     match voice() {
         _ if text.is_empty() => {}
@@ -64,7 +65,7 @@ pub fn show_note(text: &str) {
 pub fn show_always(text: &str) {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     // In one piece, so that lines of other processes do not come in between.
-    let _ = std::io::stderr().write_all(format!("{text}{end}").as_bytes());
+    ERRORS.offer(&format!("{text}{end}"));
 }
 
 /// Writes an event to standard output if the voice is [`Voice::Json`]. As with text, the work matters more than the words about it.
@@ -76,17 +77,13 @@ pub fn show_event(event: &Value) {
 
 /// Writes a line that is an event to standard output, as [`show_event`] does.
 pub(super) fn show_line(line: &str) {
-    let mut output = std::io::stdout().lock();
-    let _ = output.write_all(format!("{line}\n").as_bytes()).and_then(|()| output.flush());
+    OUTPUT.offer(&format!("{line}\n"));
 }
 
-/// A progress bar, if standard error is a terminal and the voice shows one. `indicatif` ignores what it cannot draw, as
-/// [`show_status`] does.
-pub(super) fn progress_bar(len: Option<u64>, template: &str) -> Option<ProgressBar> {
-    let shows = matches!(voice(), Voice::Usual | Voice::Verbose);
-    (shows && std::io::stderr().is_terminal()).then(|| {
-        let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template(template);
-        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-    })
+/// Writes a result to standard output, and waits until it is read or a signal ends the program.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn show_result(text: &str) -> io::Result<()> {
+    OUTPUT.deliver(text)
 }

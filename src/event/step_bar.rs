@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::stderr::{progress_bar, show_event, show_status};
+use super::screen::progress_bar;
+use super::stderr::{show_event, show_status};
 
 /// Interval of the events that show how far a step is.
 const OFTEN: Duration = Duration::from_secs(1);

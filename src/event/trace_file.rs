@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::progress::RunProgress;
 use super::recorder::{Recorder, recorder};
 use crate::error::{Error, Result};
-use crate::io::{AtomicFile, MadeFolders};
+use crate::io::{AtomicFile, Destination};
 use crate::platform::nanoseconds;
 
 /// First line of the file.
@@ -51,26 +51,28 @@ impl Drop for Recording {
 }
 
 impl TraceFile {
-    /// Checks that a trace may be written to `path`: nothing is there, an empty file, or an earlier trace.
+    /// Finds the place of a trace, `path` without links: nothing is there, or with `overwrite` an empty file or an earlier trace.
     ///
     /// # Errors
-    /// If anything else is there.
-    pub fn check(path: &Path) -> Result<()> {
+    /// If anything else is there, or nothing can be.
+    pub fn check(path: &Path, overwrite: bool) -> Result<PathBuf> {
         let name_another = "name another file with ‹trace›";
-        match fs::symlink_metadata(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        let place = Destination::find(path, "trace", overwrite)?;
+        let Some(place) = place.regular() else {
+            let problem = "is not a regular file, and a trace is read again at its end";
+            return Err(Error::input(path, "", problem).with_hint(name_another));
+        };
+        match fs::metadata(place) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(place.to_owned()),
             Err(e) => return Err(Error::unreadable(path, &e)),
-            Ok(found) if !found.is_file() => {
-                return Err(Error::input(path, "", "is not a file").with_hint(name_another));
-            }
-            Ok(found) if found.len() == 0 => return Ok(()),
+            Ok(found) if found.len() == 0 => return Ok(place.to_owned()),
             Ok(_) => {}
         }
         let first = first_event();
         let mut begin = vec![0; first.len()];
         let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
         match read {
-            Ok(()) if begin == first.as_bytes() => Ok(()),
+            Ok(()) if begin == first.as_bytes() => Ok(place.to_owned()),
             Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(Error::unreadable(path, &e)),
             _ => {
                 let problem = "is not a trace, so it is not replaced";
@@ -84,8 +86,7 @@ impl TraceFile {
     /// # Errors
     /// If something else is there, or the file cannot be written.
     pub fn create(path: &Path, ranks: usize) -> Result<Self> {
-        Self::check(path)?;
-        let made = MadeFolders::create_for(path, "trace")?;
+        let path = &Self::check(path, true)?;
         let failed = |e| Error::io("create", path, e);
         match fs::remove_file(path) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
@@ -97,7 +98,6 @@ impl TraceFile {
         (&trace.file).write_all(first_event().as_bytes()).map_err(failed)?;
         trace.append(&json!({ "name": "process_name", "ph": "M", "pid": ranks, "args": { "name": "launcher" } }))?;
         trace.append(&json!({ "name": "process_sort_index", "ph": "M", "pid": ranks, "args": { "sort_index": ranks } }))?;
-        made.keep();
         Ok(trace)
     }
 
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn lines_that_are_cut_off_are_removed_and_the_rest_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new/trace.json");
+        let path = folder.path().join("trace.json");
         TraceFile::create(&path, 2).unwrap().close().unwrap();
         let whole = events(&path).len();
         for cut in ["{\"name\":\"linear\",\"pi", "{\"name\":", "12},\n{\"name\":\"x\"},\n{"] {
@@ -232,7 +232,7 @@ mod tests {
             assert_eq!((named("after"), named("launcher"), named("end of the run")), (1, 0, 1));
             assert_eq!(events.len(), whole + 1 + named("x"), "{cut}");
         }
-        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
@@ -247,7 +247,15 @@ mod tests {
         }
         fs::write(folder.path().join("empty"), "").unwrap();
         TraceFile::create(&folder.path().join("empty"), 1).unwrap();
-        let error = TraceFile::create(folder.path(), 1).err().unwrap().to_string();
-        assert!(error.contains("is not a file"), "{error}");
+        for (path, problem) in [
+            (folder.path(), "is a folder"),
+            (Path::new("/dev/null"), "is not a regular file"),
+            (&folder.path().join("missing/trace.json"), "does not exist"),
+        ] {
+            let error = TraceFile::create(path, 1).err().unwrap().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+        let error = TraceFile::check(&folder.path().join("empty"), false).unwrap_err().to_string();
+        assert!(error.contains("exists already"), "{error}");
     }
 }

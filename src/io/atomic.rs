@@ -40,7 +40,7 @@ impl AtomicFile {
         Ok(AtomicFile { temporary, path: path.to_owned() })
     }
 
-    /// Removes unfinished files that killed processes left in a folder to which nobody else writes.
+    /// Removes unfinished files that killed processes left in a folder to which no other process writes.
     ///
     /// # Errors
     /// If a file cannot be removed (`Io`).

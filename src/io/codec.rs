@@ -20,7 +20,7 @@ pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
 /// Decodes the record in `bytes`, which must hold it and nothing else.
 ///
 /// # Errors
-/// If the bytes are not such a record (`Internal`).
+/// If the bytes are not a record of this type (`Internal`).
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (record, used) = bincode::serde::decode_from_slice(bytes, config)

@@ -5,6 +5,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+/// The mark with which some editors begin a text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Opens a regular file for reading. A FIFO or a device is refused, as opening it could wait for ever.
 ///
 /// # Errors
@@ -18,12 +21,12 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
 }
 
-/// The text of a regular file.
+/// The text of a regular file, without a byte order mark.
 ///
 /// # Errors
 /// As for [`open_input`], or if the file is not UTF-8.
 pub fn read_input(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_input(path)?.read_to_string(&mut text)?;
-    Ok(text)
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Folders that did not exist before a command wrote into them. One rule holds for everything that a command writes: missing
-/// folders are created, and removed again unless the command has [kept](Self::keep) them, but never with anything in them.
+/// Folders of results that did not exist before a command wrote into them. Missing ones are created with their parents, and removed
+/// again unless the command has [kept](Self::keep) them, but never with anything in them. (For files, no folder is created: see
+/// [`Destination`](super::Destination).)
 #[derive(Debug, Default)]
 pub struct MadeFolders(Vec<PathBuf>);
 
@@ -17,24 +18,7 @@ impl MadeFolders {
     /// # Errors
     /// If one of them cannot be created; then none of them stays.
     pub fn create(folder: &Path, field: &str) -> Result<Self> {
-        Self::make(folder).map_err(|e| match e.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Error::io("create", folder, e)
-            }
-            _ => {
-                let error = Error::input(folder, "", format!("cannot be created: {e}"));
-                error.with_hint(format!("name another place with ‹{field}›"))
-            }
-        })
-    }
-
-    /// Creates the missing folders that a file will lie in.
-    ///
-    /// # Errors
-    /// As for [`create`](Self::create).
-    pub fn create_for(file: &Path, field: &str) -> Result<Self> {
-        file.parent()
-            .map_or_else(|| Ok(MadeFolders::default()), |folder| Self::create(folder, field))
+        Self::make(folder).map_err(|e| Error::uncreatable(folder, field, &e))
     }
 
     fn make(folder: &Path) -> io::Result<Self> {
@@ -83,7 +67,7 @@ mod tests {
         drop(MadeFolders::create(&root.join("a/b/c"), "out").unwrap());
         assert!(!root.join("a").exists());
 
-        let made = MadeFolders::create_for(&root.join("a/b/file"), "out").unwrap();
+        let made = MadeFolders::create(&root.join("a/b"), "out").unwrap();
         fs::write(root.join("a/other"), "x").unwrap();
         drop(made);
         assert!(root.join("a/other").exists() && !root.join("a/b").exists());
@@ -99,6 +83,5 @@ mod tests {
         let long = "x".repeat(300);
         assert!(MadeFolders::create(&root.path().join("a").join(long), "out").is_err());
         assert!(!root.path().join("a").exists());
-        assert!(MadeFolders::create_for("file".as_ref(), "out").unwrap().0.is_empty());
     }
 }

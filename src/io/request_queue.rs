@@ -74,7 +74,7 @@ impl<T: Send + 'static> InFlight<T> {
         request: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<()> {
         let (sender, answer) = bounded(1);
-        // Nobody waits for the answers of a file that has been given up.
+        // The answers of a file that has been given up are not awaited.
         self.queue.submit(Box::new(move || drop(sender.send(request()))))?;
         self.answers.push_back(answer);
         Ok(())

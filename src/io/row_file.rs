@@ -21,7 +21,7 @@ pub struct RowFile {
     file: File,
     header: Vec<u8>,
     row_bytes: usize,
-    /// The bytes behind the header that were written here, in the order of the writes; `None` if nobody asks.
+    /// The bytes behind the header that were written here, in the order of the writes; `None` if they are not recorded.
     written: Option<Mutex<Vec<Range<u64>>>>,
 }
 

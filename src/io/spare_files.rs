@@ -16,7 +16,7 @@ const MOST: usize = 64;
 pub(super) struct SpareFiles(Mutex<HashMap<PathBuf, Vec<PathBuf>>>);
 
 impl SpareFiles {
-    /// Empties a file that nobody reads any more and keeps it; false if there are enough of them.
+    /// Empties a file that has been read and keeps it for later; returns false if enough files are kept.
     pub(super) fn keep(&self, path: &Path) -> io::Result<bool> {
         let Some(folder) = path.parent() else { return Ok(false) };
         let mut folders = self.0.lock();

@@ -26,7 +26,7 @@ pub trait Storage: Send + Sync {
     /// If the file cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Lets files of this storage take `bytes` bytes of the system's page cache together, if the storage keeps to such a share.
+    /// Lets files of this storage take `bytes` bytes of the system's page cache together, if the storage keeps to a share.
     fn set_cache_share(&self, _bytes: u64) {}
     /// Bytes of page cache that files of this storage take, if it keeps to a share.
     fn cached_bytes(&self) -> u64 {

@@ -60,7 +60,7 @@ pub struct Attention<'a, T, S> {
     pub dropout: Option<AttentionDropout<'a>>,
 }
 
-/// What the adjoint needs of the destinations.
+/// Values of the destinations that the adjoint needs.
 #[derive(Clone, Copy)]
 pub struct Destinations<'a, T> {
     /// Logarithm of the sum of exponentials of scores, `[num_rows, heads]`.

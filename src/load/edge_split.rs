@@ -5,16 +5,26 @@ use serde::{Deserialize, Serialize};
 use super::shards::edge_columns_of;
 use super::target_edges::TargetEdges;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::formats::dgl::{EdgeBlock, Feature, Partition};
 use crate::kernels::philox4x32;
 
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
+/// Names of the masks of edges to train on, for validation and for the test, unless they are given.
+const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+
+/// Fractions kept for validation and for the test, unless they are given.
+const USUAL: EdgeSplit = EdgeSplit::Fractions { val: 0.05, test: 0.1 };
+
 /// How edges are split.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeSplit {
+    /// Masks of the usual names, `train_mask`, `val_mask` and `test_mask`, if the graph has them; otherwise 5 % of the edges are
+    /// kept for validation and 10 % for the test.
+    #[default]
+    Usual,
     /// Random fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side, whatever
     /// the partitioning.
     Fractions {
@@ -67,6 +77,21 @@ impl EdgeSplit {
         }
     }
 
+    /// The split that a graph is given: masks or fractions.
+    #[must_use]
+    pub fn of_graph(&self, partition: &Partition, target: Option<TargetEdges>) -> Self {
+        if *self != EdgeSplit::Usual {
+            return self.clone();
+        }
+        let is_predicted = |etype| target.is_none_or(|target| target.etype == etype);
+        let features = partition.edge_features().features();
+        let [train, val, test] = MASKS.map(|mask| {
+            let is_mask = |found: &Feature| found.name() == mask && is_predicted(found.ty());
+            features.iter().any(is_mask).then(|| mask.to_owned())
+        });
+        train.map_or(USUAL, |train| EdgeSplit::Masks { train, val, test })
+    }
+
     /// The use of each edge of a partition, by its index there; a pure function of the graph, the split and the seed. With a
     /// `target`, edges of that type are trained on and predicted; along those of its reverse messages pass where they pass along
     /// the edge itself, and along all others always.
@@ -79,10 +104,11 @@ impl EdgeSplit {
         target: Option<TargetEdges>,
         seed: u64,
     ) -> Result<Vec<EdgeUse>> {
+        let split = self.of_graph(partition, target);
         let own = partition.book().edge_range(partition.part());
         let first_node = partition.book().node_range(partition.part()).start;
-        let masks = match self {
-            EdgeSplit::Fractions { .. } => [None, None, None],
+        let masks = match &split {
+            EdgeSplit::Usual | EdgeSplit::Fractions { .. } => [None, None, None],
             EdgeSplit::Masks { train, val, test } => {
                 let kept_back =
                     |etype| target.is_none_or(|target| target.etypes().any(|t| t == etype));
@@ -106,12 +132,12 @@ impl EdgeSplit {
                     uses[place] = EdgeUse::Message;
                     continue;
                 }
-                let found = match self {
+                let found = match split {
                     EdgeSplit::Fractions { val, test } => {
                         let ends = [block.src[i], first_node + block.dst[i]];
-                        by_lot(ends, *val, *test, seed)
+                        by_lot(ends, val, test, seed)
                     }
-                    EdgeSplit::Masks { .. } => {
+                    EdgeSplit::Usual | EdgeSplit::Masks { .. } => {
                         let row = block.row[i] as usize;
                         match [0, 1, 2].map(|mask| in_mask(mask, etype, row)) {
                             [false, false, false] => EdgeUse::Nothing,

@@ -145,7 +145,7 @@ impl NodeFeatures {
         Ok(found.into_iter().enumerate().map(of_type).collect())
     }
 
-    /// Sets whether large arrays leave the system's page cache after they are read, because nobody reads them again soon.
+    /// Sets whether large arrays leave the system's page cache after they are read, because they are not read again soon.
     #[must_use]
     pub fn leaving_cache(self, leave_cache: bool) -> Self {
         NodeFeatures { leave_cache, ..self }

@@ -40,5 +40,5 @@ pub fn construct_full_graph(
     let Shards { shards, sources } = Shards::load(partition, edges)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     let first_node = partition.book().node_range(partition.part()).start;
-    GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+    GraphShardManager::new(manager, group, shards, first_node, sources)
 }

@@ -103,6 +103,29 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     mask.map(|mask| Ok(Tensor::f_from_slice(&mask)?)).transpose()
 }
 
+/// The node types with labels; if several have labels, those of them that have a mask of training nodes, if any has.
+///
+/// # Errors
+/// If a key matches several arrays of one type.
+pub fn labelled_types(
+    partition: &Partition,
+    label: Option<&str>,
+    train_mask: Option<&str>,
+) -> Result<Vec<usize>> {
+    if !has_labels(partition, label) {
+        return Ok(Vec::new());
+    }
+    let set = partition.node_features();
+    let labels = LABELS.require(set, label)?;
+    let masks = Role { what: "mask", field: "keys.train_mask", usual: &["train_mask"] };
+    let masks = masks.find(set, train_mask)?.unwrap_or_default();
+    let types = 0..partition.book().ntypes().len();
+    let labelled: Vec<usize> = types.filter(|ty| labels[*ty].is_some()).collect();
+    let is_trained = |ty: &usize| masks.get(*ty).is_some_and(Option::is_some);
+    let trained: Vec<usize> = labelled.iter().copied().filter(is_trained).collect();
+    Ok(if labelled.len() > 1 && !trained.is_empty() { trained } else { labelled })
+}
+
 /// The node type that a model is to predict: the type with labels; if several have labels, the one with training nodes.
 ///
 /// # Errors
@@ -114,13 +137,7 @@ pub fn labelled_type(
 ) -> Result<usize> {
     let (set, ntypes) = (partition.node_features(), partition.book().ntypes());
     let labels = LABELS.require(set, label)?;
-    let masks = Role { what: "mask", field: "keys.train_mask", usual: &["train_mask"] };
-    let masks = masks.find(set, train_mask)?.unwrap_or_default();
-    let mut types: Vec<usize> = (0..ntypes.len()).filter(|ty| labels[*ty].is_some()).collect();
-    if types.len() > 1 {
-        types.retain(|ty| masks.get(*ty).is_some_and(Option::is_some));
-    }
-    if let [ty] = types[..] {
+    if let [ty] = labelled_types(partition, label, train_mask)?[..] {
         return Ok(ty);
     }
     let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());

@@ -1,4 +1,4 @@
-//! What a rank loads from its partition: shards, features, labels, masks.
+//! Data that a rank loads from its partition: shards, features, labels, masks.
 
 #[cfg(feature = "torch")]
 mod assigned_column;
@@ -10,6 +10,7 @@ mod edge_split;
 mod edges_within;
 #[cfg(feature = "torch")]
 mod features;
+mod fingerprint;
 #[cfg(feature = "torch")]
 mod full_graph;
 mod keys;
@@ -38,14 +39,17 @@ pub use edge_split::{EdgeSplit, EdgeUse};
 pub use edges_within::{etypes_within, load_edges_within};
 #[cfg(feature = "torch")]
 pub use features::{NodeFeatures, Normalize};
+pub use fingerprint::GraphFingerprint;
 #[cfg(feature = "torch")]
 pub use full_graph::construct_full_graph;
 pub use keys::DataKeys;
 #[cfg(feature = "torch")]
-pub use labels::{has_labels, label_columns, labelled_type, load_labels, load_mask, read_mask};
+pub use labels::{
+    has_labels, label_columns, labelled_type, labelled_types, load_labels, load_mask, read_mask,
+};
 #[cfg(feature = "torch")]
 pub use node_column::NodeColumn;
-pub use original_order::{check_original_order, original_places};
+pub use original_order::{check_original_order, original_ids, original_places};
 #[cfg(feature = "torch")]
 pub use reachable::Reachable;
 pub use relations::load_relations;

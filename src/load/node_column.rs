@@ -35,7 +35,7 @@ pub struct NodeColumn {
     pub(super) normalize: Normalize,
     /// Whether values must be finite: those of features must, rows of labels may be NaN.
     pub(super) finite: bool,
-    /// What is added to the labels of each node type; empty for all other features.
+    /// Numbers that are added to the labels of each node type; empty for all other features.
     pub(super) first_classes: Vec<i64>,
     /// The only node type of the feature, if it does not belong to all types.
     pub(super) only: Option<usize>,

@@ -35,16 +35,19 @@ pub struct Linear {
 impl Linear {
     /// Creates the layer with PyTorch's initial distributions: uniform in ±1/√in.
     pub fn new(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
-        let init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
+        let init = Init::linear(in_feats);
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
         Linear { weight, bias: parameters.add("bias", &[out_feats], init) }
     }
 
-    /// Creates the layer with weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0.
+    /// Creates the layer with weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0, or with the distributions of
+    /// [`new`](Linear::new) in the style of PyTorch Geometric.
     pub fn xavier(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
-        let init = Init::XavierUniform { gain: 2f64.sqrt() };
+        let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
+        let init = parameters.either(xavier, Init::linear(in_feats));
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
-        Linear { weight, bias: parameters.add("bias", &[out_feats], Init::Zeros) }
+        let bias = parameters.either(Init::Zeros, Init::linear(in_feats));
+        Linear { weight, bias: parameters.add("bias", &[out_feats], bias) }
     }
 }
 

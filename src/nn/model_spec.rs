@@ -28,7 +28,7 @@ pub struct ModelSpec {
     pub attention: bool,
     /// Whether layers use the types of edges.
     pub edge_types: bool,
-    /// Whether an edge type of a heterogeneous graph can have such a layer of its own.
+    /// Whether an edge type of a heterogeneous graph can have a layer of this kind of its own.
     pub relations: bool,
     /// Whether layers use the first layer's input. In that case a linear map and ReLU lead from the features to the first
     /// layer, and a linear map from the last layer to the outputs; all layers between have one width.

@@ -29,9 +29,9 @@ pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
     }
 }
 
-/// Whether this process has only one thread, so that it may fork. True where the system does not say.
-pub fn has_one_thread() -> bool {
-    std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() == 1)
+/// Number of threads of this process; 1 where the system does not say.
+pub fn num_threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
 fn enter(parent: Pid) -> std::io::Result<()> {

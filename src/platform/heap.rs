@@ -49,7 +49,7 @@ pub fn prepare_allocator_to_keep() {
 /// Whether this process has been prepared to keep what it frees.
 static KEEPS: AtomicBool = AtomicBool::new(false);
 
-/// Number of blocks that glibc maps one by one at most, as long as nobody says otherwise.
+/// Largest number of blocks that glibc maps one by one by default.
 const MOST_MAPPED: i32 = 65536;
 
 /// Whether large blocks are mapped one by one from here on, and those of libtorch are used again ([`keep_blocks`](blocks::keep_blocks)), or

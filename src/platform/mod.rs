@@ -1,4 +1,4 @@
-//! What only the operating system has: fork, the allocator, `/proc`.
+//! Facilities of the operating system: fork, the allocator, `/proc`.
 
 pub mod blocks;
 mod clock;
@@ -18,7 +18,7 @@ pub use clock::nanoseconds;
 pub use end::{leave, run_exit_handlers};
 #[cfg(feature = "torch")]
 pub use file_pages::FilePages;
-pub use fork::{fork, has_one_thread};
+pub use fork::{fork, num_threads};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};

@@ -44,12 +44,12 @@ impl Rollup {
     }
 }
 
-/// Peak anonymous memory of this process, in bytes. `None` where the system does not say.
+/// Peak anonymous memory of a process (its id, or `self`), in bytes. `None` where the system does not say, or the process has ended.
 ///
 /// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so what they take now is what they took at
 /// the peak.
-pub fn peak_anonymous_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+pub fn peak_anonymous_bytes(process: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let kib = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
@@ -60,5 +60,5 @@ pub fn peak_anonymous_bytes() -> Option<u64> {
 /// Resets [`peak_anonymous_bytes`] and returns its new value. `None` where the system cannot do so.
 pub fn reset_peak() -> Option<u64> {
     fs::write("/proc/self/clear_refs", "5").ok()?;
-    peak_anonymous_bytes()
+    peak_anonymous_bytes("self")
 }

@@ -2,10 +2,10 @@
 //!
 //! A signal sets a flag, which commands check between two steps of their work. Signals that were ignored when the program
 //! started (`nohup`, `trap '' HUP`) stay ignored.
-#![allow(unsafe_code)] // two calls of the C library: sigprocmask, signal
+#![allow(unsafe_code)] // calls of the C library: sigprocmask, signal
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -47,15 +47,18 @@ pub extern "C" fn hold_back() {
     mask(libc::SIG_BLOCK);
 }
 
-/// Notes signals from here on, including those that were held back.
+/// Notes signals from here on, including those that were held back. A file that would become larger than this process may make it
+/// (`ulimit -f`) is an error of the call that writes, and ends no process.
 ///
 /// # Errors
 /// If the system refuses a handler.
 pub fn watch() -> Result<()> {
     for signal in ending() {
         let registered = signal_hook::flag::register(*signal, Arc::clone(&RECEIVED));
-        registered.map_err(|e| Error::internal(format!("cannot handle signals: {e}")))?;
+        registered.map_err(|e| Error::io("watch", Path::new("signals"), e))?;
     }
+    // SAFETY: an ignored signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     mask(libc::SIG_UNBLOCK);
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::timeline::timeline;
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a page shows.
+/// Content of a page.
 #[derive(Debug)]
 pub struct Page {
     /// The runs, in the order of their colours.
@@ -22,7 +22,7 @@ pub struct Page {
     pub made_by: String,
 }
 
-/// The page as HTML. Nothing is loaded from elsewhere, and there are no scripts. `wear` says what so many written bytes mean for the
+/// The page as HTML, without scripts; it loads no other file. `wear` says what written bytes mean for the
 /// drive.
 pub fn page(mut page: Page, wear: &dyn Fn(u64) -> Option<String>) -> String {
     tell_apart(&mut page.runs);

@@ -1,4 +1,4 @@
-//! What a run's folder records.
+//! The records in a run's folder.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::event::RecordedTurns;
 use crate::io::read_input;
-use crate::prepare::import::read_class_names;
+use crate::prepare::import::class_names_beside;
 
 /// Names of the files in a run's folder.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct RunFiles<'a> {
     pub metrics: &'a str,
     /// Turns of an epoch.
     pub turns: &'a str,
-    /// What the run was planned to take.
+    /// The plan of the run.
     pub plan: &'a str,
 }
 
@@ -46,7 +46,7 @@ pub struct RunData {
     pub(super) class_names: Vec<String>,
 }
 
-/// What an epoch was planned to take, in bytes.
+/// The plan of an epoch, in bytes.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct PlannedBytes {
     pub(super) written: f64,
@@ -81,11 +81,11 @@ impl RunData {
         if let Some(config) = &config {
             flatten("", config, &mut settings);
         }
-        let graph = settings.get("part_json").and_then(|json| Path::new(json).parent());
+        let graph = settings.get("part_json").map(Path::new);
         // The names are those of one type's classes.
         let targets = config.as_ref().and_then(|config| config.get("relations")?.get("target"));
         let one_type = !targets.is_some_and(toml::Value::is_array);
-        let class_names = graph.filter(|_| one_type).map_or(Ok(Vec::new()), read_class_names)?;
+        let class_names = graph.filter(|_| one_type).map_or(Ok(Vec::new()), class_names_beside)?;
         let budget = config.as_ref().and_then(|config| budget_of(config.get("memory_budget")?));
         let name = folder.file_name().map_or_else(
             || folder.display().to_string(),

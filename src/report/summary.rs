@@ -7,14 +7,14 @@ use super::escape::escaped;
 use super::run_data::RunData;
 use crate::event::size;
 
-/// A table with a row per run. `wear` says what so many written bytes mean for the drive.
+/// A table with a row per run. `wear` says what written bytes mean for the drive.
 pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) -> String {
     let mut html = "<div class=\"scroll\"><table><tr>".to_owned();
     let machines = runs.iter().any(|run| sent(run).is_some());
     let headings = [
         "run",
         "epochs",
-        "loss",
+        "training loss",
         "test",
         "seconds per epoch",
         "peak memory",
@@ -28,7 +28,7 @@ pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) ->
     for run in runs {
         let cells = [
             run.epochs.len().to_string(),
-            last(run, "loss").map_or_else(none, |loss| Unit::Number.show(loss)),
+            loss(run).unwrap_or_else(none),
             test_score(run).unwrap_or_else(none),
             median(run.values("epoch_s")).map_or_else(none, |s| Unit::Seconds.show(s)),
             memory(run).unwrap_or_else(none),
@@ -53,6 +53,17 @@ fn none() -> String {
 
 fn last(run: &RunData, field: &str) -> Option<f64> {
     run.values(field).last().map(|point| point.1)
+}
+
+/// The loss of the trained model; of a run without an evaluation, that of the last epoch.
+fn loss(run: &RunData) -> Option<String> {
+    let trained = run.evaluation.as_ref().and_then(|evaluation| evaluation["loss"].as_f64());
+    match trained {
+        Some(loss) => Some(Unit::Number.show(loss)),
+        None => {
+            last(run, "loss").map(|loss| format!("{} in the last epoch", Unit::Number.show(loss)))
+        }
+    }
 }
 
 fn median(points: Vec<(f64, f64)>) -> Option<f64> {

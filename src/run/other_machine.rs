@@ -8,6 +8,7 @@ use super::launch::{WorkerBounds, bounds};
 use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
 
@@ -17,6 +18,7 @@ pub(super) fn take_part(
     config: &RunConfig,
     partitions: &PartitionConfig,
     machine: &ThisMachine,
+    graph: &GraphFingerprint,
     resumed: Option<&Path>,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<()> {
@@ -24,7 +26,8 @@ pub(super) fn take_part(
         // Parts of the results are on their way to the first machine; meanwhile they lie with the spilled data.
         let step = config.dump_step.as_ref().map(|_| here.folder.join("step"));
         let out = here.folder.to_owned();
-        super::rank::train(here, &RunConfig { out, dump_step: step, ..config.clone() }, resumed)
+        let config = RunConfig { out, dump_step: step, ..config.clone() };
+        super::rank::train(here, &config, Some(graph), resumed)
     };
     let resources = config.resources();
     let trace = config.trace.as_deref().map(|path| machine.own_path(path));
@@ -42,5 +45,5 @@ pub(super) fn take_part(
         machine.remark(event).iter().for_each(&mut *observe);
         Ok(())
     };
-    run_workers(&launch, &work, &mut on_event, |_| Ok(()))
+    run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))
 }

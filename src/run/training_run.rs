@@ -1,24 +1,26 @@
 //! A training run, from a configuration to a folder of results.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::config::{check, relations};
+use super::config::{check, open_graph, relations};
+use super::ended_run::{EndedRun, resume_command};
 use super::launch::connection::reports;
-use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
-use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder, TURNS};
+use super::launch::last_checkpoint::LastCheckpoint;
+use super::launch::results_folder::{ResultsFolder, TURNS};
 use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
 use super::launch::{WorkerBounds, bounds};
 use super::other_machine::take_part;
 use super::plan;
-use super::plan::PlannedRun;
+use super::run_record::RunRecord;
 use super::tensorboard::RunEvents;
-use super::turns_file::{TurnsFile, write_json};
+use super::turns_file::TurnsFile;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, MetricsFile, TraceFile};
+use crate::event::{Event, TraceFile};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::{AtomicFile, MadeFolders, RowFile};
+use crate::io::{AtomicFile, Destination, MadeFolders, RowFile};
+use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
 
@@ -85,16 +87,22 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
 
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let overwrite = matches!(start, Start::New { overwrite: true });
-    let partitions = PartitionConfig::open(&config.part_json)?;
-    let config = &checked(config, &partitions, observe)?;
+    let resumes = matches!(start, Start::Resumed(..));
+    let open = |path| if resumes { open_graph(config) } else { PartitionConfig::open(path) };
+    let partitions = open(&config.part_json)?;
+    let config = &checked(config, &partitions, overwrite, observe)?;
     let last = if let Start::Resumed(_, last) = &start { Some(last) } else { None };
+    let graph = GraphFingerprint::of(&partitions)?;
+    if let Some(last) = last {
+        last.check_graph(&graph, partitions.path(), observe)?;
+    }
     let checksum = last.map_or("", |last| last.checkpoint.checksum());
     // Runs on several machines are not planned: a plan takes all partitions, which need not be here.
     let undertaking = Undertaking::training(config, checksum)?;
     let machine = ThisMachine::of(&undertaking, &partitions, config.partitions.as_ref())?;
     if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
         let last = last.map(|last| last.path.as_path());
-        return take_part(config, &partitions, machine, last, observe);
+        return take_part(config, &partitions, machine, &graph, last, observe);
     }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
@@ -107,36 +115,44 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         start => start,
     };
     let planned = if machine.is_none() { plan::check(config, &partitions, observe)? } else { None };
-    let mut made = Vec::new();
-    if config.dump_step.is_none() {
-        made.push(MadeFolders::create(&config.out, "out")?);
-    }
+    let made = match config.dump_step {
+        Some(_) => MadeFolders::default(),
+        None => MadeFolders::create(&config.out, "out")?,
+    };
     let (folder, last) = match start {
         Start::New { overwrite } => (new(overwrite)?, None),
         Start::Taken(folder) => (folder, None),
         Start::Resumed(folder, last) => (folder, Some(last)),
     };
-    if let Some(path) = &config.dump_step {
-        made.push(MadeFolders::create_for(path, "dump_step")?);
-    }
     if let Some(note) = folder.as_ref().and_then(|folder| folder.note.as_ref()) {
         observe(&Event::Note(note.clone()));
     }
+    if let (Some(folder), Some(_)) = (&folder, &last) {
+        folder.forget_end()?;
+    }
     let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
-    let mut last_is_damaged = last.as_ref().is_some_and(|last| last.is_previous());
     let resumed_from = last.as_ref().map(|last| last.path.as_path());
-    let mut tensorboard = RunEvents::of(config, overwrite, resumed_after)?;
-    let mut turns = TurnsFile::new(&config.out.join(TURNS), partitions.book().num_parts());
+    let folder = folder.map(Arc::new);
+    let record = RunRecord {
+        tensorboard: RunEvents::of(config, overwrite, resumed_after)?,
+        turns: TurnsFile::new(&config.out.join(TURNS), partitions.book().num_parts()),
+        config: config.clone(),
+        folder: folder.clone(),
+        resumed_after,
+        planned,
+        last_is_damaged: last.as_ref().is_some_and(|last| last.is_previous()),
+        metrics: None,
+    };
     let (mut complete, mut saved) = (resumed_after, resumed_after);
-    let mut results = None;
-    let work = |here: Surroundings<'_>| super::rank::train(here, config, resumed_from);
+    let work =
+        |here: Surroundings<'_>| super::rank::train(here, config, Some(&graph), resumed_from);
     let resources = config.resources();
     let launch = Launch {
         io: bounds::io_mode(config, &partitions),
         disk: planned.as_ref().map(|planned| planned.disk),
         memory: bounds::certain(config, &partitions).or(planned.map(|planned| planned.memory())),
         bounds: WorkerBounds::of(config, &partitions),
-        saves: config.checkpoint_every.is_some(),
+        saves: config.dump_step.is_none(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),
         epochs: config.epochs,
@@ -145,46 +161,34 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
     };
-    let mut on_event = |event: Event, peak| {
+    let mut on_event = |event: Event, _| {
         match &event {
-            Event::Epoch(_) | Event::Evaluation(_) => {
-                let metrics = match results.take() {
-                    Some(metrics) => metrics,
-                    None => open_results(config, folder.as_ref(), resumed_after, planned)?,
-                };
-                let metrics = results.insert(metrics);
-                complete = record(metrics, &event, peak)?.or(complete);
-                tensorboard.line(metrics.last_line())?;
-            }
-            Event::Checkpoint(epoch) => {
-                saved = Some(*epoch);
-                keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
-                last_is_damaged = false;
-            }
-            Event::Turns(of_rank) => turns.add(of_rank)?,
-            Event::Batch(_)
-            | Event::Log(_)
-            | Event::Note(_)
-            | Event::Predicted(_)
-            | Event::Usage(_)
-            | Event::Failed(_)
-            | Event::Logged(_)
-            | Event::Step
-            | Event::Progress(_) => {}
+            Event::Epoch(report) => complete = Some(report.epoch),
+            Event::Checkpoint(epoch) => saved = Some(*epoch),
+            _ => {}
         }
         observe(&event);
         Ok(())
     };
-    let result = run_workers(&launch, &work, &mut on_event, |_| Ok(()));
-    let result = result.and_then(|()| folder.as_ref().map_or(Ok(()), ResultsFolder::keep_weights));
-    if matches!(&result, Err(error) if error.kind() == ErrorKind::Interrupted)
-        && config.checkpoint_every.is_some()
+    let result = run_workers(&launch, &work, Some(Box::new(record)), &mut on_event, |_| Ok(()));
+    let keep_weights = || folder.as_ref().map_or(Ok(()), |folder| folder.keep_weights());
+    let result = result.and_then(|()| keep_weights());
+    if let Err(error) = &result
+        && (saved.is_some() || error.kind() == ErrorKind::Interrupted)
     {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }
-    match &result {
-        Ok(()) => made.into_iter().for_each(MadeFolders::keep),
-        Err(_) => remove_unfinished(config, folder.is_some())?,
+    // The record shares the folder as long as it waits for a disk, where nothing can be written or removed then.
+    let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);
+    if let Some(epoch) = complete.filter(|_| !is_stuck)
+        && let Err(error) = EndedRun::new(&result, config, epoch, saved).write(&config.out)
+    {
+        observe(&Event::Note(error.to_string()));
+    }
+    if result.is_ok() || is_stuck {
+        made.keep();
+    } else {
+        remove_unfinished(config, folder.is_some())?;
     }
     result
 }
@@ -193,6 +197,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
+    overwrite: bool,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
     // All machines would say the same.
@@ -204,15 +209,31 @@ fn checked(
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
-    let config = with_relations(config, partitions, &mut observe)?;
+    let mut config = with_choices(config, partitions, &mut observe)?;
     check(&config)?;
-    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
+    if reports() {
+        let trace = config.trace.as_deref().map(|path| TraceFile::check(path, overwrite));
+        config.trace = trace.transpose()?;
+        let step = config.dump_step.as_deref().map(|path| place_of_step(path, overwrite));
+        config.dump_step = step.transpose()?;
+    }
     check_fanouts(&config, partitions)?;
     Ok(config)
 }
 
-/// The configuration with the choice of a layer per edge type; notes say what is chosen and what is predicted.
-fn with_relations(
+/// The path, without links, of the file for a training step.
+fn place_of_step(path: &Path, overwrite: bool) -> Result<PathBuf> {
+    let place = Destination::find(path, "dump_step", overwrite)?;
+    let place = place.regular().ok_or_else(|| {
+        let problem = "is not a regular file, which all workers write at the same time";
+        Error::input(path, "", problem).with_hint("name another file with ‹dump_step›")
+    })?;
+    Ok(place.to_owned())
+}
+
+/// The configuration with what the graph decides: a layer per edge type, and the split of edges. Notes say what is chosen and what
+/// is predicted.
+fn with_choices(
     config: &RunConfig,
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
@@ -221,12 +242,12 @@ fn with_relations(
     if let Some(relations) = &relations {
         observe(&Event::Note(relations::note(config, partitions, relations)?));
     }
-    if let Some(link) = &config.link
-        && let Some(note) = link.note(partitions.book())?
-    {
-        observe(&Event::Note(note));
+    let mut config = RunConfig { relations, ..config.clone() };
+    if let Some(link) = &mut config.link {
+        let notes = link.choose_split(partitions)?.into_iter().chain(link.note(partitions.book())?);
+        notes.for_each(|note| observe(&Event::Note(note)));
     }
-    Ok(RunConfig { relations, ..config.clone() })
+    Ok(config)
 }
 
 /// Removes what a failed run has begun to write: files of its results folder if it has one, and the output of a step.
@@ -237,15 +258,6 @@ fn remove_unfinished(config: &RunConfig, has_folder: bool) -> Result<()> {
     match &config.dump_step {
         Some(path) => RowFile::remove_partial(path),
         None => Ok(()),
-    }
-}
-
-/// Writes the metrics of an event; returns the epoch that is complete, if the event reports one.
-fn record(metrics: &mut MetricsFile, event: &Event, peak: u64) -> Result<Option<u32>> {
-    match event {
-        Event::Epoch(report) => metrics.epoch(report, peak).map(|()| Some(report.epoch)),
-        Event::Evaluation(report) => metrics.evaluation(report, peak).map(|()| None),
-        _ => Ok(None),
     }
 }
 
@@ -261,45 +273,12 @@ fn check_fanouts(config: &RunConfig, partitions: &PartitionConfig) -> Result<()>
     Ok(())
 }
 
-/// What an interrupted run has saved, and the command that continues it.
+/// State that an interrupted run has saved, and the command that continues it.
 fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> String {
     let Some(saved) = saved else {
         return "nothing is saved yet: there is no run to resume".to_owned();
     };
     let lost = complete.filter(|complete| *complete > saved);
     let lost = lost.map_or_else(String::new, |complete| format!(" (of {complete} complete ones)"));
-    let folder = out.display().to_string().replace('\'', r"'\''");
-    format!(
-        "the run is saved as of epoch {saved}{lost}; resume with: sar-single ‹resume='{folder}'›"
-    )
-}
-
-/// The metrics of the run; when there are first ones, its files replace those of an earlier run.
-fn open_results(
-    config: &RunConfig,
-    folder: Option<&ResultsFolder>,
-    resumed_after: Option<u32>,
-    planned: Option<PlannedRun>,
-) -> Result<MetricsFile> {
-    if let (Some(folder), None) = (folder, resumed_after) {
-        folder.clear()?;
-    }
-    write_config(config)?;
-    let path = config.out.join(METRICS);
-    if let Some(planned) = planned {
-        write_json(&config.out.join(PLAN), &planned)?;
-    }
-    match resumed_after {
-        Some(epoch) => MetricsFile::resume(&path, epoch),
-        None => MetricsFile::create(&path),
-    }
-}
-
-fn write_config(config: &RunConfig) -> Result<()> {
-    let path = config.out.join(CONFIG);
-    let file = AtomicFile::create(&path)?;
-    file.file()
-        .write_all(config.to_toml()?.as_bytes())
-        .map_err(|e| Error::io("write", &path, e))?;
-    file.commit()
+    format!("the run is saved as of epoch {saved}{lost}; resume with: {}", resume_command(out))
 }

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::ranks::RankContext;
 use crate::engine::tape::{EdgeSource, GraphShardManager};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{GraphShard, ShardBuilder};
 
 /// A graph cut into partitions of consecutive nodes. The id of an edge is its index in `edges`, its weight is also its
@@ -46,10 +46,9 @@ impl TestGraph {
         let (shards, sources): (Vec<_>, Vec<_>) =
             shards.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let manager = &context.manager;
-        let set = manager.partition_data.set(shards);
-        set.map_err(|_| Error::internal("a second graph on one rank".to_owned()))?;
         let first_node = u64::from(self.nodes(context.rank).start);
-        let mut graph = GraphShardManager::new(manager, &context.group, first_node, sources)?;
+        let mut graph =
+            GraphShardManager::new(manager, &context.group, shards, first_node, sources)?;
         graph.set_edge_source(self.weights_as_features());
         Ok(graph)
     }

@@ -92,7 +92,7 @@ fn on_each_rank<T>(
     Ok(ranks.concat())
 }
 
-/// What `make` makes, and its parameters with these values.
+/// The result of `make`, and its parameters with these values.
 pub(super) fn filled<T>(
     context: &RankContext,
     values: &ParameterValues<'_>,

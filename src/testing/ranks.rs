@@ -20,7 +20,7 @@ pub struct RankContext {
 }
 
 /// Runs `work` as `world_size` ranks, threads of this process, of which at most `slots` may be resident at a time; returns the
-/// result of each. If a rank fails, the others are stopped and the first error that is not such a stop is returned.
+/// result of each. If a rank fails, the others are stopped and the first error that is not caused by this is returned.
 ///
 /// # Errors
 /// The first error of a rank; or if the spill folder cannot be created (`Io`).

@@ -1,7 +1,7 @@
 //! Checkpoints: everything that training needs to continue as if it had not stopped.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,12 @@ use crate::engine::comm::Ranks;
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
+use crate::load::GraphFingerprint;
 use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
+const GRAPH: &str = "graph";
 
 /// The progress of training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,6 +42,8 @@ pub struct Checkpoint {
     pub config: String,
     /// The progress of the run.
     pub progress: Progress,
+    /// The graph of the run; files of earlier versions have none.
+    pub graph: Option<GraphFingerprint>,
     path: PathBuf,
     file: SafetensorsFile,
     /// Names of the tensors that were read.
@@ -70,13 +74,19 @@ impl Checkpoint {
     pub(super) fn write(
         path: &Path,
         config: String,
+        graph: Option<&GraphFingerprint>,
         progress: Progress,
         arrays: &[SharedArray<'_>],
         ranks: Ranks<'_>,
     ) -> Result<()> {
-        let progress = serde_json::to_string(&progress)
-            .map_err(|e| Error::internal(format!("cannot encode a checkpoint: {e}")))?;
-        let metadata = [(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)].into();
+        let not_encoded = |e| Error::internal(format!("cannot encode a checkpoint: {e}"));
+        let progress = serde_json::to_string(&progress).map_err(not_encoded)?;
+        let mut metadata =
+            BTreeMap::from([(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)]);
+        if let Some(graph) = graph {
+            let graph = serde_json::to_string(graph).map_err(not_encoded)?;
+            metadata.insert(GRAPH.to_owned(), graph);
+        }
         write_arrays(path, arrays, &metadata, ranks)
     }
 
@@ -90,10 +100,12 @@ impl Checkpoint {
                 "‹resume› takes the folder of a run that wrote a checkpoint (‹checkpoint_every=N›)",
             )
         })?;
-        let progress = serde_json::from_str(file.text(PROGRESS))
-            .map_err(|e| Error::input(path, "", format!("is not a checkpoint: {e}")))?;
+        let other = |e| Error::input(path, "", format!("is not a checkpoint: {e}"));
+        let progress = serde_json::from_str(file.text(PROGRESS)).map_err(other)?;
+        let graph = Some(file.text(GRAPH)).filter(|text| !text.is_empty());
+        let graph = graph.map(serde_json::from_str).transpose().map_err(other)?;
         let (config, path) = (file.text(CONFIG).to_owned(), path.to_owned());
-        Ok(Checkpoint { config, progress, path, file, read: RefCell::default() })
+        Ok(Checkpoint { config, progress, graph, path, file, read: RefCell::default() })
     }
 
     /// Compares the whole file with its checksum, before any of it is used. Returns `false` if it has none, as files of earlier

@@ -17,7 +17,7 @@ pub(super) struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// What a regime asks for; `None` if it neither stops early nor keeps the best weights.
+    /// The stopping that a regime asks for; `None` if it neither stops early nor keeps the best weights.
     pub(super) fn of(regime: &Regime) -> Option<Self> {
         let keeps_weights = regime.keeps_best();
         (regime.patience.is_some() || keeps_weights).then_some(EarlyStopping {

@@ -8,11 +8,11 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::batch_turn::with_next_batch;
 use super::step_log::{LoggedSteps, StepLog};
 use super::update::{GradientReduce, update};
-use crate::engine::comm::{NoHooks, ProcessGroup, broadcast, exchange_tensors};
+use crate::engine::comm::{NoHooks, ProcessGroup, barrier, broadcast, exchange_tensors};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
-use crate::engine::turns::Phase;
+use crate::engine::turns::{Phase, Work};
 use crate::error::Result;
 use crate::event::{Metric, SampleReport, Scores};
 use crate::io::IoTotals;
@@ -35,7 +35,7 @@ pub struct LinkTrainer<'a> {
     pub parameters: &'a Rc<ParameterSet>,
     /// Seed of dropout.
     pub seed: u64,
-    /// What happens to the inside of segments.
+    /// The policy for values inside segments.
     pub policy: Policy,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
@@ -93,6 +93,9 @@ impl LinkTrainer<'_> {
     ) -> Result<LinkPass> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         manager.lock().status().set_epoch(epoch);
+        if manager.begin_work(Work::Training)? {
+            barrier(*group, &NoHooks)?;
+        }
         let mut totals = [0.0; 10];
         let mut processor = ProcessorSeconds::of_this_process();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
@@ -173,12 +176,15 @@ impl LinkTrainer<'_> {
     }
 
     /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
-    /// are sampled on demand. Three collectives; rank 0 holds all scores meanwhile, several times 4 bytes for each edge and pair.
+    /// are sampled on demand. Three collectives, and one more after other work; rank 0 holds all scores meanwhile, several times 4 bytes for each edge and pair.
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
+        if manager.begin_work(Work::SampledEvaluation)? {
+            barrier(*group, &NoHooks)?;
+        }
         let (mut edges, mut others) = (Vec::new(), Vec::new());
         let in_turn = loader.epoch(0).is_on_demand();
         if in_turn {

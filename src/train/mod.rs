@@ -1,4 +1,12 @@
 //! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
+//!
+//! A step on samples trains a `BatchModel`: `GraphBatches` with one layer for all edges, or
+//! `HeteroBatches` with a layer per relation. A block has several times as many sources as
+//! destinations, so layers aggregate before they multiply where that is less work. An edge type
+//! without edges in a block still gives its bias, as on the full graph (DGL leaves it out). Ranks
+//! take a turn per batch; with sampler threads they work side by side, and take turns in the
+//! evaluation only. Training that predicts edges (`LinkTrainer`) trains any `BatchModel`; edges
+//! that are kept back have probability 0 in the index from which samples are drawn.
 
 mod batch_model;
 mod batch_turn;
@@ -13,6 +21,7 @@ mod evaluation_loaders;
 mod fanouts;
 mod forward;
 mod hetero_batches;
+mod kept_state;
 mod learner;
 mod link_epoch;
 mod link_loaders;
@@ -42,6 +51,7 @@ pub use evaluation_loaders::EvaluationLoaders;
 pub use fanouts::Fanouts;
 pub use forward::{Forward, GraphModel, HeteroModel, NodeInput, SourceNodes};
 pub use hetero_batches::{HeteroBatches, edge_features_of, features_of};
+pub use kept_state::KeptState;
 pub use link_loaders::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};
 pub use prediction_scores::PredictionSums;

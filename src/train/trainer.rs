@@ -43,7 +43,7 @@ pub struct Trainer<'a> {
     pub roc_auc: bool,
     /// Seed of dropout.
     pub seed: u64,
-    /// What happens to the inside of segments.
+    /// The policy for values inside segments.
     pub policy: Policy,
     /// Results that passes over these graphs need not compute again; empty at first.
     pub constants: Constants,

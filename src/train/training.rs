@@ -6,6 +6,7 @@ use tch::Tensor;
 
 use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
+use super::kept_state::KeptState;
 use super::learner::Learner;
 use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
@@ -13,13 +14,16 @@ use super::regime::Regime;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
-use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier, spans_machines};
+use crate::engine::comm::{
+    NoHooks, Ranks, ReduceOp, all_gather, all_reduce, barrier, spans_machines,
+};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::engine::turns::Work;
 use crate::error::{Error, Result};
 use crate::event::{EpochEvaluation, EpochReport, Evaluation, Scores};
-use crate::nn::{LearningRate, Optimizer, SharedArray, ValidationScore, clip_factor};
+use crate::load::GraphFingerprint;
+use crate::nn::{LearningRate, Optimizer, ValidationScore, clip_factor};
 
 /// One rank's part of training, between two epochs.
 pub struct Training<'a> {
@@ -33,8 +37,10 @@ pub struct Training<'a> {
     /// Bytes of features that this rank's batches needed in the last epoch on samples.
     pub(super) row_bytes_needed: u64,
     mark: Mark,
+    /// The graph, which checkpoints name.
+    graph: Option<GraphFingerprint>,
     /// The state after the last complete epoch, if it is [kept](Training::keep_state).
-    kept: Option<(Progress, Vec<SharedArray<'a>>)>,
+    kept: Option<KeptState<'a>>,
 }
 
 impl<'a> Training<'a> {
@@ -84,8 +90,29 @@ impl<'a> Training<'a> {
             epoch: 0,
             row_bytes_needed: 0,
             mark: Mark::now(manager),
+            graph: None,
             kept: None,
         })
+    }
+
+    /// Names the graph in all checkpoints. `graph` need only know the partitions on this machine: one collective if there are other
+    /// machines.
+    ///
+    /// # Errors
+    /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`, `Interrupted`).
+    pub fn set_graph(&mut self, graph: &GraphFingerprint) -> Result<()> {
+        let Ranks { group, hooks } = self.learner.ranks();
+        self.graph = Some(if spans_machines(group) {
+            let own = Tensor::f_from_slice(graph.part(group.rank())?.as_bytes())?;
+            let texts = all_gather(group, own, hooks)?.into_iter().map(|text| {
+                let bytes = Vec::<u8>::try_from(text)?;
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            });
+            graph.with_parts(&texts.collect::<Result<Vec<_>>>()?)?
+        } else {
+            graph.clone()
+        });
+        Ok(())
     }
 
     /// Everything that is trained.
@@ -259,7 +286,7 @@ impl<'a> Training<'a> {
         for set in self.sets() {
             finite &= set.is_finite()?;
         }
-        if self.sets().len() == 1 {
+        if !self.has_learned_rows() {
             // The model is the same on all ranks.
             return Ok(finite);
         }
@@ -278,23 +305,25 @@ impl<'a> Training<'a> {
         if best.is_some() { Ok(true) } else { self.is_finite() }
     }
 
-    /// Writes everything that is needed to continue from here; all ranks call this. `config` is stored with it. One collective
-    /// if there are learned rows.
+    /// Whether ranks have learned rows, of which each has a part.
+    pub fn has_learned_rows(&self) -> bool {
+        self.sets().len() > 1
+    }
+
+    /// Writes everything that is needed to continue from here; all ranks call this if they have learned rows: one collective.
+    /// `config` is stored with it.
     ///
     /// # Errors
-    /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
+    /// As for [`KeptState::write`].
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
-        let manager = self.learner.manager();
-        let (progress, arrays) = self.state();
-        Checkpoint::write(path, config, progress, &arrays, self.learner.ranks())?;
-        drop(arrays);
+        self.state().write(path, config)?;
         // The next epoch has as many turns as without a checkpoint.
-        self.mark = self.mark.turned(Mark::now(manager));
+        self.mark = self.mark.turned(Mark::now(self.learner.manager()));
         Ok(())
     }
 
-    /// The state after the last epoch. Arrays are handles on values that later epochs replace, and do not change.
-    fn state(&self) -> (Progress, Vec<SharedArray<'a>>) {
+    /// The state after the last epoch.
+    fn state(&self) -> KeptState<'a> {
         let early_stopping = self.early_stopping.as_ref();
         let weights = early_stopping.and_then(EarlyStopping::weights);
         let mut arrays = Vec::new();
@@ -308,11 +337,11 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: early_stopping.and_then(EarlyStopping::best),
         };
-        (progress, arrays)
+        KeptState { progress, arrays, ranks: self.learner.ranks(), graph: self.graph.clone() }
     }
 
-    /// Keeps the state after this epoch while the next one changes it, for [`write_kept`](Training::write_kept): on rank 0, if
-    /// it is finite. With learned rows, of which each rank has a part, no state is kept.
+    /// Keeps the state after this epoch while the next one changes it: on rank 0, if it is finite. With learned rows, of which each
+    /// rank has a part, no state is kept.
     ///
     /// # Errors
     /// If a value cannot be read back (`Io`, `Corrupt`).
@@ -326,18 +355,14 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// The epoch whose state is kept.
-    pub fn kept_epoch(&self) -> Option<u32> {
-        self.kept.as_ref().map(|(progress, _)| progress.epoch)
+    /// The state that is kept.
+    pub fn kept(&self) -> Option<&KeptState<'a>> {
+        self.kept.as_ref()
     }
 
-    /// Writes the kept state, if there is one. No collective.
-    ///
-    /// # Errors
-    /// If the file cannot be written (`Io`, `OutOfDisk`), or a value cannot be read back.
-    pub fn write_kept(&self, path: &Path, config: String) -> Result<()> {
-        let Some((progress, arrays)) = &self.kept else { return Ok(()) };
-        Checkpoint::write(path, config, *progress, arrays, self.learner.ranks())
+    /// Takes the state that is kept out.
+    pub fn take_kept(&mut self) -> Option<KeptState<'a>> {
+        self.kept.take()
     }
 
     /// Ends training with the best weights if the regime keeps them, otherwise with the last ones; returns all metrics with

@@ -57,7 +57,8 @@ fn train(json: &Path, folder: &Path, more: &str) -> Assert {
 
 fn predict(json: &Path, folder: &Path) -> Assert {
     let mut command = sar();
-    command.arg("predict").arg("--run").arg(folder.join("out")).arg("--part-json").arg(json);
+    command.arg("predict").arg("--overwrite").arg("--run").arg(folder.join("out"));
+    command.arg("--part-json").arg(json);
     command.arg("--spill-dir").arg(folder.join("spill"));
     command.arg("--out").arg(folder.join("classes.npy")).assert()
 }

@@ -1,4 +1,4 @@
-//! Nobody listens: standard error is closed, full, or a terminal that is gone. Commands continue to their end.
+//! Outputs without a reader: standard error is closed, full, or a terminal that is gone. Commands continue to their end.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::common::{repository, with_default_signals};
 /// A standard error that refuses to be written to.
 #[derive(Clone, Copy, Debug)]
 enum Deaf {
-    /// A pipe that nobody reads: EPIPE.
+    /// A pipe without a reader: EPIPE.
     Pipe,
     /// A full disk: ENOSPC.
     Full,
@@ -163,7 +163,7 @@ fn terminal() -> (File, OwnedFd) {
     let made =
         unsafe { libc::openpty(&raw mut ours, &raw mut theirs, null, null.cast(), null.cast()) };
     assert_eq!(made, 0);
-    // SAFETY: openpty has just returned both, and nobody else owns them.
+    // SAFETY: openpty has just returned both, and they have no other owner.
     let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     // A child that held our side would keep the window open.
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).unwrap();

@@ -12,7 +12,7 @@ fn script(shell: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What bash offers behind these words.
+/// The words that bash offers behind these.
 fn completed(words: &str) -> String {
     let program = format!(
         "{}\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n\

@@ -48,7 +48,7 @@ fn the_training_pass_has_names_of_its_own_and_epochs_are_evaluated_when_asked() 
     for mode in ["", "--mode sample --batch-size 4", "--mfg"] {
         train(out, mode)
             .success()
-            .stderr(contains("(with dropout: train ").and(contains("evaluated: ").not()));
+            .stderr(contains(" % with dropout, ").and(contains("best val ").not()));
         assert_eq!(evaluated(out), [0_u64; 0], "{mode}");
         let lines = metrics(out);
         let (last, epochs) = lines.split_last().unwrap();
@@ -64,7 +64,7 @@ fn the_training_pass_has_names_of_its_own_and_epochs_are_evaluated_when_asked() 
 
         train(out, &format!("{mode} --eval-every 2"))
             .success()
-            .stderr(contains(", evaluated: train "));
+            .stderr(contains(", val ").and(contains(", best val ")));
         assert_eq!(evaluated(out), [2, 4, 6], "{mode}");
         let lines = metrics(out);
         assert!(lines[1]["evaluation_s"].is_number() && lines[1]["train_acc"].is_number());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use super::common::repository;
@@ -37,7 +38,8 @@ fn held_out_edges_are_told_from_drawn_pairs() {
     let predict = |more: &[&str]| {
         let mut command = Program::new();
         command.arg("predict").arg("--run").arg(folder.path().join("out"));
-        command.arg("--out").arg(folder.path().join("rows.npy")).args(more).assert()
+        command.arg("--overwrite").arg("--out").arg(folder.path().join("rows.npy"));
+        command.args(more).assert()
     };
     predict(&[]).success();
     let bytes = std::fs::metadata(folder.path().join("rows.npy")).unwrap().len();
@@ -100,9 +102,12 @@ fn edges_are_split_by_masks_that_files_hold() {
     std::fs::write(path("feat.csv"), rows.join("\n")).unwrap();
     let mut partition = Program::new();
     partition.arg("partition").arg("--edges").arg(path("edges.csv"));
-    for (flag, name) in [("--node-data", "feat"), ("--edge-data", "train"), ("--edge-data", "test")]
-    {
-        partition.arg(flag).arg(format!("{name}={}", path(&format!("{name}.csv")).display()));
+    for (flag, name, file) in [
+        ("--node-data", "feat", "feat.csv"),
+        ("--edge-data", "train_mask", "train.csv"),
+        ("--edge-data", "test_mask", "test.csv"),
+    ] {
+        partition.arg(flag).arg(format!("{name}={}", path(file).display()));
     }
     partition.args(["--num-parts", "2", "--out"]).arg(path("parts")).assert().success();
     let run = |more: &[&str]| {
@@ -114,13 +119,18 @@ fn edges_are_split_by_masks_that_files_hold() {
             .args(more)
             .assert()
     };
-    run(&["--train-mask-key", "train", "--test-mask-key", "test"]).success();
-    assert!(last(folder.path(), "test_mrr") > 0.0);
-    run(&["--train-mask-key", "train", "--val-mask-key", "train"])
+    let said = "edges are split by their masks: train_mask, test_mask";
+    run(&[]).success().stderr(contains(said));
+    let of_masks = last(folder.path(), "test_mrr");
+    run(&["--train-mask-key", "train_mask", "--test-mask-key", "test_mask"]).success();
+    assert!(of_masks > 0.0);
+    assert!((of_masks - last(folder.path(), "test_mrr")).abs() < 1e-12);
+    run(&["--test-fraction", "0.1"]).success().stderr(contains("their masks").not());
+    run(&["--train-mask-key", "train_mask", "--val-mask-key", "train_mask"])
         .code(1)
         .stderr(contains("is in several masks"));
-    run(&["--test-mask-key", "test"]).code(1).stderr(contains("--train-mask-key"));
-    run(&["--train-mask-key", "train", "--val-fraction", "0.1"])
+    run(&["--test-mask-key", "test_mask"]).code(1).stderr(contains("--train-mask-key"));
+    run(&["--train-mask-key", "train_mask", "--val-fraction", "0.1"])
         .code(1)
         .stderr(contains("--val-fraction has no effect with --train-mask-key"));
 }
@@ -140,8 +150,30 @@ fn what_makes_no_sense_names_its_flag() {
         command.arg("--part-json").arg(repository("data/karate/karate.json"));
         command.arg("--out").arg(folder.path().join("out")).args(more).assert().code(1)
     };
-    train(&["--task", "link"]).stderr(contains("add --mode sample"));
+    train(&["--task", "link", "--mode", "full"]).stderr(contains("add --mode sample"));
     for flag in [["--score", "dot"], ["--negatives", "3"], ["--test-fraction", "0.1"]] {
         train(&flag).stderr(contains("add --task link"));
     }
+}
+
+/// A plain list of edges: rows are learned, and partners are found along its one edge type.
+#[test]
+fn edges_without_features_are_predicted_from_learned_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let sar = |words: &str| {
+        let mut command = Program::new();
+        command.current_dir(folder.path()).args(words.split_whitespace()).assert()
+    };
+    let edges = |i: usize| format!("n{i} n{}\nn{i} n{}\n", (i * 7 + 1) % 40, (i * 3 + 2) % 40);
+    std::fs::write(folder.path().join("e.txt"), (0..40).map(edges).collect::<String>()).unwrap();
+    sar("partition --edges e.txt --node-ids string --num-parts 2 --out g").success();
+    let link = "--part-json g/g.json --task link --mode sample --layers 1 --hidden 4 --fanouts 3";
+    sar(&format!("{link} --epochs 2 --out run"))
+        .success()
+        .stderr(contains("without features, and given learned rows: _N"));
+    sar("predict --run run --top-k 2 --out partners.csv").success();
+    let found = std::fs::read_to_string(folder.path().join("partners.csv")).unwrap();
+    assert_eq!(found.lines().count(), 1 + 2 * 40, "{found}");
+    // A misspelled key does not mean learned rows.
+    sar(&format!("{link} --features-key feet --out other")).failure().stderr(contains("feet"));
 }

@@ -1,5 +1,5 @@
 //! Guards against: links of one edge type that are learned from the edges they are to predict, or from rows of node types that
-//! nobody has learned; and partners of another type.
+//! no run has learned; and partners of another type.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -81,9 +81,9 @@ fn check_answers(folder: &Path) {
     std::fs::write(folder.join("pairs"), pairs.map(|(u, i)| format!("{u} {i}\n")).concat())
         .unwrap();
     for order in ["original", "partition"] {
-        sar(folder, &format!("predict --run run --order {order} --pairs pairs --out pairs.csv"))
+        sar(folder, &format!("predict --run run --order {order} --pairs pairs --out {order}.csv"))
             .success();
-        let scored = table(&folder.join("pairs.csv"));
+        let scored = table(&folder.join(format!("{order}.csv")));
         assert_eq!(scored.len(), pairs.len());
         if order == "original" {
             for ((user, item), line) in pairs.iter().zip(scored) {
@@ -127,8 +127,8 @@ fn links_of_nodes_without_features_are_learned_with_rows_of_their_own() {
     let folder = folder.path();
     graph(folder, false);
     let train = |more: &str| sar(folder, &format!("{TRAIN} --lr 0.02 {more}"));
-    // No type has features, so the flag is needed.
-    train("--epochs 1").code(1).stderr(contains("--hetero sum"));
+    // No type has features, so rows are learned without the flag, too.
+    train("--epochs 1").success().stderr(contains("given learned rows: item, user"));
     let error = train("--hetero sum --epochs 60").success();
     error
         .stderr(contains("given learned rows: item, user"))
@@ -218,10 +218,15 @@ fn what_makes_no_sense_names_its_flag_and_the_remedy() {
         "not both",
     );
     let all = "--task link --mode sample --epochs 1 --layers 1 --fanouts 3 --hetero sum --out all";
-    let karate = repository("data/karate/karate.json");
-    sar(folder.path(), &format!("--part-json {} {all}", karate.display())).success();
+    graph(folder.path(), true);
+    sar(folder.path(), &format!("--part-json graph/g.json {all}")).success();
     sar(folder.path(), "predict --run all --top-k 2 --out top.csv")
         .code(1)
         .stderr(contains("the run predicts all edge types"))
         .stderr(contains("--target-etype TYPE"));
+    // Of one edge type, there is one that is meant.
+    let karate = repository("data/karate/karate.json");
+    let one = format!("--part-json {} {all} --overwrite", karate.display());
+    sar(folder.path(), &one).success();
+    sar(folder.path(), "predict --run all --top-k 2 --out top.csv").success();
 }

@@ -20,6 +20,10 @@ mod defaults;
 mod evaluation;
 #[cfg(feature = "torch")]
 mod feature_types;
+mod first_pages;
+#[cfg(feature = "torch")]
+mod first_run;
+mod guesses;
 #[cfg(feature = "torch")]
 mod link;
 #[cfg(feature = "torch")]
@@ -38,6 +42,12 @@ mod no_effect;
 mod num_parts;
 #[cfg(feature = "torch")]
 mod numeric_flags;
+#[cfg(feature = "torch")]
+mod original_ids;
+#[cfg(feature = "torch")]
+mod other_graph;
+#[cfg(feature = "torch")]
+mod outputs;
 #[cfg(feature = "torch")]
 mod plan;
 #[cfg(feature = "torch")]

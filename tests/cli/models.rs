@@ -35,6 +35,7 @@ fn combinations_that_make_no_sense_are_named() {
         ("--model gat --edge-weight-key weight", "take no edge weights"),
         ("--model rgcn --blocks 0", "--blocks: must be 1 or more, not 0"),
         ("--model sage --edge-features-key weight", "take no edge features"),
+        ("--init pyg --init-params x", "--init: no initial weights are drawn with --init-params"),
         ("--model egat", "--model: egat needs edge features"),
         ("--model egat --edge-features-key wait", "weight"),
         ("--model tag --hetero sum", "layer of its own"),

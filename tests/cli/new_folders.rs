@@ -1,7 +1,11 @@
-//! One rule for all output: missing folders are created, and removed again if the command fails.
+//! Folders of results are created with their parents, and removed again if the command fails. Those of files are not: most missing ones
+//! are typing errors.
 
 use std::fs;
 use std::path::Path;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
 
 use super::common::repository;
 use super::program::Program;
@@ -42,16 +46,23 @@ fn folders_of_results_are_made_and_those_of_spilled_data_go() {
     assert!(folder.join("a/run/model.safetensors").exists());
     assert_eq!(names(folder), ["a"]);
 
-    let step = folder.join("b/c/step.safetensors");
-    on_karate(folder).arg("--dump-step").arg(&step).assert().success();
-    assert!(step.exists());
-    for command in ["predict", "correct-and-smooth"] {
-        let out = folder.join(command).join("new/classes.npy");
-        let mut command = on_run(command, &folder.join("a/run"));
-        command.arg("--out").arg(&out).assert().success();
-        assert!(out.exists());
+    let missing = folder.join("rnu");
+    let refused = |command: &mut Program| {
+        let hint = "create the folder, or name another place with --";
+        command.assert().code(1).stderr(contains("rnu: does not exist").and(contains(hint)));
+    };
+    for file in ["--dump-step", "--trace"] {
+        refused(on_karate(folder).arg(file).arg(missing.join("file.json")));
     }
-    assert_eq!(names(folder), ["a", "b", "correct-and-smooth", "predict"]);
+    for command in ["predict", "correct-and-smooth"] {
+        let mut command = on_run(command, &folder.join("a/run"));
+        refused(command.arg("--out").arg(missing.join("classes.npy")));
+    }
+    let mut report = sar();
+    refused(
+        report.arg("report").arg(folder.join("a/run")).arg("--out").arg(missing.join("x.html")),
+    );
+    assert_eq!(names(folder), ["a"]);
 }
 
 fn on_run(command: &str, run: &Path) -> Program {
@@ -66,7 +77,7 @@ fn folders_go_again_if_the_command_fails() {
     let folder = folder.path();
     // A worker finds this out, when all folders exist.
     let nothing = ["--features-key", "nope", "--dump-step"];
-    on_karate(folder).args(nothing).arg(folder.join("b/step.safetensors")).assert().code(1);
+    on_karate(folder).args(nothing).arg(folder.join("step.safetensors")).assert().code(1);
     assert_eq!(names(folder), [""; 0]);
 
     training(folder).assert().success();
@@ -75,7 +86,7 @@ fn folders_go_again_if_the_command_fails() {
     for command in ["predict", "correct-and-smooth"] {
         let mut command = on_run(command, &run);
         command.arg("--weights").arg(folder.join("weights"));
-        command.arg("--out").arg(folder.join("b/c/classes.npy")).assert().failure();
+        command.arg("--out").arg(folder.join("classes.npy")).assert().failure();
     }
     fs::write(folder.join("edges.csv"), "0,x\n").unwrap();
     let mut partition = sar();

@@ -24,7 +24,7 @@ const MODES: [&str; 8] = [
     "--dump-step /tmp/x.safetensors",
 ];
 
-/// What becomes of a command line.
+/// The fate of a command line.
 enum Outcome {
     /// A message of the parser.
     Usage(String),
@@ -57,9 +57,12 @@ fn flags(command: &Command) -> Vec<Arg> {
             !matches!(
                 name,
                 "help"
+                    | "help-all"
                     | "version"
                     | "part-json"
                     | "resume"
+                    // Not of the configuration, but of the folder that results go to.
+                    | "overwrite"
                     | "json"
                     | "quiet"
                     | "verbose"
@@ -254,7 +257,11 @@ fn the_message_names_the_flag_what_stands_in_its_way_and_the_remedy() {
             "--layers has no effect with --model sgc",
             "leave it out, or use another --model",
         ),
-        ("--overwrite", "--overwrite has no effect without --out", "leave it out, or add --out"),
+        (
+            "--overwrite",
+            "--overwrite has no effect without --out or --dump-step or --trace",
+            "leave it out, or add --out",
+        ),
         (
             "--fanouts 3",
             "--fanouts has no effect with --mode full",

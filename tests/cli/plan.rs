@@ -151,7 +151,7 @@ fn a_run_that_does_not_fit_says_so_before_it_starts_and_what_would() {
         .args(["--memory-budget", "30MiB", "--resident", "2"])
         .assert()
         .code(4)
-        .stderr(contains("error: the run takes "))
+        .stderr(contains("error: this run needs at least "))
         .stderr(contains("the memory budget is 30.0 MiB"))
         .stderr(contains("hint: raise --memory-budget to "))
         .stderr(contains("--resident 1 takes "))

@@ -106,7 +106,7 @@ fn pairs_are_scored_as_in_training() {
         sar(folder, &format!("{command} scores.csv")).success();
         let text = std::fs::read_to_string(folder.join("scores.csv")).unwrap();
         let mut lines = text.lines();
-        assert_eq!(lines.next(), Some("source,destination,score"));
+        assert_eq!(lines.next(), Some("partition_source,partition_destination,score"));
         let mut scores = Vec::new();
         for ((a, b), line) in pairs.iter().zip(lines) {
             let found: f32 = line.strip_prefix(&format!("{a},{b},")).unwrap().parse().unwrap();
@@ -174,7 +174,7 @@ fn questions_that_make_no_sense_are_refused() {
     trained(folder, "dot");
     std::fs::write(folder.join("pairs.csv"), "0,1\n2\n").unwrap();
     for (words, code, problem) in [
-        ("--pairs pairs.csv --out x.csv", 1, "pairs.csv: line 2: has 1 fields; a pair has 2"),
+        ("--pairs pairs.csv --out x.csv", 1, "pairs.csv: line 2: has 1 column"),
         ("--top-k 0 --out x.csv", 1, "--top-k: must be 1 or more"),
         ("--of pairs.csv --out x.csv", 1, "--of has no effect without --top-k"),
         ("--top-k 3 --output logits --out x.csv", 2, "cannot be used with"),

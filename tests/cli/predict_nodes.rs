@@ -87,7 +87,7 @@ fn some_nodes_have_the_bits_of_all_with_every_model() {
         let mut outputs = vec!["logits", "probabilities"];
         outputs.extend((!run.contains("sgc")).then_some("embeddings"));
         for output in outputs {
-            let predict = format!("predict --run run --output {output}");
+            let predict = format!("predict --run run --overwrite --output {output}");
             sar(folder, &format!("{predict} --out all.npy")).success();
             let some = format!("{predict} --out some.npy --nodes list.txt");
             let told = stderr(&sar(folder, &some).success());
@@ -117,7 +117,8 @@ fn scores_are_those_of_the_run_and_of_the_chosen_nodes() {
     let accuracy = format!("{:.2} %", 100.0 * last["test_acc"].as_f64().unwrap());
     let f1 = format!("{:.4}", last["test_f1_macro"].as_f64().unwrap());
     for words in ["", "--split test", "--output logits --split test"] {
-        let assert = sar(folder, &format!("predict --run run --out out.npy {words}")).success();
+        let assert =
+            sar(folder, &format!("predict --run run --overwrite --out out.npy {words}")).success();
         let table = stderr(&assert);
         let row = table.lines().find(|line| line.starts_with("test ")).unwrap();
         assert!(row.contains(&accuracy) && row.contains(&f1), "{table}");
@@ -203,10 +204,10 @@ fn tables_have_the_names_that_the_user_gave() {
         let [Field::Float(a), Field::Float(b)] = [&row[1].1, &row[2].1] else { panic!("{row:?}") };
         assert!((a + b - 1.0).abs() < 1e-6);
     }
-    std::fs::write(folder.join("bad.txt"), "user 3\nnobody\n").unwrap();
+    std::fs::write(folder.join("bad.txt"), "user 3\nuser X\n").unwrap();
     sar(folder, "predict --run run --out x.csv --nodes bad.txt")
         .code(1)
-        .stderr(contains("bad.txt: line 2: \"nobody\" is not the name of a node"));
+        .stderr(contains("bad.txt: line 2: \"user X\" is not the name of a node"));
     assert!(!folder.join("x.csv").exists());
     // Ids of the partitions are numbers.
     sar(folder, "predict --run run --out ids.csv --order partition").success();

@@ -132,6 +132,22 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
+/// `make dist`, the wheel and the notes of a release carry one version.
+#[test]
+fn the_version_is_the_newest_release_of_the_changelog() {
+    let version = env!("CARGO_PKG_VERSION");
+    let python = read(&repository("python/Cargo.toml"));
+    assert!(python.contains(&format!("\nversion = \"{version}\"\n")), "python/Cargo.toml");
+    let changes = read(&repository("CHANGELOG.md"));
+    let release = |line: &&str| line.starts_with("## ") && *line != "## Unreleased";
+    let newest = changes.lines().find(release).unwrap();
+    assert!(newest.starts_with(&format!("## {version} - 20")), "CHANGELOG.md has {newest}");
+    let notes = Command::new("make").args(["-s", "notes"]).current_dir(repository("")).output();
+    let notes = String::from_utf8(notes.unwrap().stdout).unwrap();
+    assert!(notes.starts_with(newest) && changes.contains(&notes), "make notes: {notes}");
+    assert_eq!(notes.matches("\n## ").count(), 0, "make notes shows other releases, too");
+}
+
 #[test]
 fn links_lead_to_files_and_headings() {
     let book = repository("docs/src");
@@ -183,7 +199,7 @@ fn the_command_reference_names_every_flag() {
         if command != "train" {
             help.arg(command);
         }
-        let help = help.arg("--help").output().unwrap().stdout;
+        let help = help.arg("--help-all").output().unwrap().stdout;
         let mut page = read(&repository(&format!("docs/src/commands/{command}.md")));
         if command == "plan" {
             // It takes the flags of a run, which are described once.
@@ -196,6 +212,9 @@ fn the_command_reference_names_every_flag() {
                 continue;
             }
             let name = flag.split([' ', ',']).next().unwrap();
+            if name == "--help-all" {
+                continue;
+            }
             let named = page.match_indices(name).any(|(at, _)| {
                 let next = page[at + name.len()..].chars().next();
                 next.is_none_or(|c| !c.is_alphanumeric() && c != '-')

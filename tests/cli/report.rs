@@ -19,7 +19,9 @@ fn train(folder: &Path, words: &str) {
 }
 
 fn page(folder: &Path, runs: &str) -> String {
-    sar(folder, &format!("report {runs} --out page.html")).success().stdout("page.html\n");
+    sar(folder, &format!("report {runs} --out page.html --overwrite"))
+        .success()
+        .stdout("page.html\n");
     std::fs::read_to_string(folder.join("page.html")).unwrap()
 }
 
@@ -61,7 +63,7 @@ fn a_page_shows_all_that_a_run_has_recorded_and_needs_nothing_else() {
     }
     assert!(html.contains("written in all epochs") && !html.contains("endurance"));
     assert!(page(folder, "run --disk-endurance 1GB").contains(" % of the drive"));
-    assert!(html.contains("of 1.00 GiB") && html.contains("class=\"matrix\""));
+    assert!(html.contains("of 1.00 GiB") && html.contains("class=\"matrix "));
     for elsewhere in ["<script", "http:", "https:", "<link rel=\"style", "@import", "url("] {
         assert!(!html.contains(elsewhere), "the page loads {elsewhere}");
     }
@@ -141,4 +143,53 @@ fn every_kind_of_run_has_a_page() {
     sar(folder, "generate --nodes 300 --edges 900 --num-parts 1 --out g").success();
     sar(folder, "--part-json g/g.json --epochs 2 --hidden 4 --out alone").success();
     page(folder, "alone");
+}
+
+#[test]
+fn a_confusion_matrix_of_many_classes_fits_its_card() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 1 --out run");
+    let metrics = folder.join("run/metrics.jsonl");
+    let epoch = std::fs::read_to_string(&metrics).unwrap();
+    let epoch = epoch.lines().next().unwrap();
+    for classes in [8, 16, 30, 60] {
+        let counts: Vec<Vec<u64>> = (0..classes)
+            .map(|row| (0..classes).map(|column| 123_456 * row * column).collect())
+            .collect();
+        let evaluation = serde_json::json!({"event": "evaluation", "test_confusion": counts});
+        std::fs::write(&metrics, format!("{epoch}\n{evaluation}\n")).unwrap();
+        let html = page(folder, "run");
+        assert_eq!(unclosed(&html), Vec::<String>::new(), "elements are open");
+        // The table is as wide as its card, whatever its cells hold, and the heading of a row as wide as three columns.
+        let (_, table) = html
+            .split_once(&format!(
+                "<div class=\"fitted\" style=\"--n:{classes}\"><table class=\"matrix "
+            ))
+            .unwrap();
+        let (size, table) = table.split_once("\">").unwrap();
+        let (table, _) = table.split_once("</table></div>").unwrap();
+        assert!(html.contains(".fitted .matrix{table-layout:fixed;width:100%;"));
+        let rows: Vec<&str> = table.split("</tr>").filter(|row| !row.is_empty()).collect();
+        assert_eq!(rows.len(), classes as usize + 1);
+        // The narrowest card in which counts are shown; a telephone's at least.
+        let narrowest = html
+            .split_once(&format!("px){{.{size} td"))
+            .map_or(300.0, |(css, _)| css.rsplit(':').next().unwrap().parse().unwrap());
+        // A digit of the smallest font, 9 pixels, is about 5 pixels wide.
+        let digits = (narrowest / (classes as f64 + 3.0) / 5.0) as usize;
+        for row in &rows {
+            let texts: Vec<&str> = row
+                .split('>')
+                .filter_map(|cell| cell.split_once("</t"))
+                .map(|cell| cell.0)
+                .collect();
+            assert_eq!(texts.len(), classes as usize + 1, "{row}");
+            for text in &texts[1..] {
+                assert!(text.len() <= digits, "{text} in {size}, which has room for {digits}");
+            }
+        }
+        let last = 123_456 * (classes - 1) * (classes - 1);
+        assert!(html.contains(&format!("as {}: {last}\"", classes - 1)));
+    }
 }

@@ -54,7 +54,7 @@ fn steps_are_reported_as_often_as_asked_and_change_nothing() {
     let all: u32 = steps[0].split(['/', ':']).nth(2).unwrap().parse().unwrap();
     assert_eq!(steps.len() as u32, 3 * (all / 2), "{lines}");
     assert!(steps[0].starts_with(&format!("epoch 1/3, step 2/{all}: loss ")), "{lines}");
-    assert!(steps[0].contains("(with dropout: train "), "{lines}");
+    assert!(steps[0].contains(" % with dropout, "), "{lines}");
     let (_, events) = run(&["--log-every", "1", "--json"]);
     let events = events.lines().filter_map(|line| serde_json::from_str(line).ok());
     let events: Vec<serde_json::Value> = events.collect();

@@ -15,10 +15,16 @@ fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
 fn graph(folder: &Path) {
     std::fs::write(folder.join("edges.csv"), "0,1\n0,2\n1,2\n3,2\n").unwrap();
     std::fs::write(folder.join("label.csv"), "0\n1\n1\nnan\n2\n").unwrap();
-    std::fs::write(folder.join("feat.csv"), "1.5,0\n0,nan\ninf,1\n0,0\n-inf,nan\n").unwrap();
+    // Text with these values would be refused.
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let values = [1.5, 0.0, 0.0, nan, inf, 1.0, 0.0, 0.0, -inf, nan];
+    let mut bytes = sar::io::npy_header(sar::io::Dtype::F32, &[5, 2]).unwrap();
+    bytes.extend(values.into_iter().flat_map(f32::to_le_bytes));
+    std::fs::write(folder.join("feat.npy"), bytes).unwrap();
     std::fs::write(folder.join("train_mask.csv"), "1\n1\n0\n0\n0\n").unwrap();
     std::fs::write(folder.join("parts.txt"), "0\n0\n1\n1\n1\n").unwrap();
-    let data = ["label", "feat", "train_mask"].map(|name| format!("--node-data {name}={name}.csv"));
+    let data = ["label=label.csv", "feat=feat.npy", "train_mask=train_mask.csv"]
+        .map(|file| format!("--node-data {file}"));
     let cut = format!(
         "partition --edges edges.csv {} --num-parts 2 --method file --assignment parts.txt --out p",
         data.join(" ")

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::spill_dir::LivingRun;
-use sar::engine::turns::{Activity, RankStatus};
+use sar::engine::turns::{Activity, RankStatus, Request};
 use serde_json::Value;
 
 use super::common::{repository, with_default_signals};
@@ -64,7 +64,7 @@ fn paused(graph: &Path, folder: &Path, flags: &str) -> (Child, LivingRun) {
     let mut run = training(graph, folder, flags).spawn().unwrap();
     let living =
         awaited(&mut run, "the run is found", || LivingRun::find(&folder.join("out")).ok());
-    living.control.pause();
+    living.control.ask(Request::Pause);
     awaited(&mut run, "it pauses", || living.is_paused().then_some(()));
     (run, living)
 }
@@ -99,11 +99,11 @@ fn a_run_that_is_paused_again_and_again_computes_the_same_bits() {
             std::thread::sleep(Duration::from_millis(30));
             assert!(ranks().map(RankStatus::turns).eq(turns), "{flags}: ranks take turns");
             let ended = |a: Activity| a == Activity::Finished;
-            living.control.go_on();
+            living.control.take_back(Request::Pause);
             if ranks().all(|rank| ended(rank.activity())) || pauses == 6 {
                 break;
             }
-            living.control.pause();
+            living.control.ask(Request::Pause);
             pauses += 1;
             let begin = Instant::now();
             while !living.is_paused() && living.is_alive() {
@@ -154,7 +154,12 @@ fn status_pause_and_continue_find_a_run_by_its_folder() {
     assert_eq!(text(&on(sar("continue"), &out).stdout), "continued\n");
     assert!(run.wait().unwrap().success());
 
-    for command in ["status", "pause", "continue"] {
+    let done = on(sar("status"), &out);
+    assert!(text(&done.stdout).ends_with("out: done, 40 of 40 epochs complete\n"));
+    let event: Value = serde_json::from_slice(&on(sar("status --json"), &out).stdout).unwrap();
+    assert_eq!([&event["event"], &event["ending"]], ["ended", "done"]);
+    assert_eq!(on(sar("status"), folder.path()).status.code(), Some(1));
+    for command in ["pause", "continue"] {
         let ended = on(sar(command), &out);
         assert_eq!(ended.status.code(), Some(1), "{command}");
         assert!(
@@ -180,7 +185,7 @@ fn status_pause_and_continue_find_a_run_by_its_folder() {
 fn a_run_that_is_not_paused_is_not_continued() {
     let folder = tempfile::tempdir().unwrap();
     let (mut run, living) = paused(&karate(), folder.path(), "--epochs 1000000 --hidden 8");
-    living.control.go_on();
+    living.control.take_back(Request::Pause);
     let refused = on(sar("continue"), &folder.path().join("out"));
     assert!(text(&refused.stderr).contains("the run is not paused"), "{}", text(&refused.stderr));
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
@@ -279,7 +284,7 @@ fn progress_inside_an_epoch_shows_phase_workers_bytes_and_memory() {
             LivingRun::find(&folder.path().join("out")).ok()
         });
         // An epoch that takes long.
-        living.control.pause();
+        living.control.ask(Request::Pause);
         awaited(&mut run, "progress", || {
             let text = fs::read_to_string(&log).unwrap();
             text.lines().any(|line| parts.iter().all(|part| line.contains(part))).then_some(())

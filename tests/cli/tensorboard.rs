@@ -27,7 +27,7 @@ tags = events.Tags()["scalars"]
 print(json.dumps({tag: [[e.step, e.value] for e in events.Scalars(tag)] for tag in tags}))
 "#;
 
-/// What TensorBoard's own reader finds in a folder: steps and values by tag. `None`, and a line on the terminal, without it.
+/// Steps and values by tag that TensorBoard's own reader finds in a folder. `None`, and a line on the terminal, without it.
 fn read(folder: &Path) -> Option<serde_json::Value> {
     let Ok(python) = std::env::var("SAR_TENSORBOARD_PYTHON") else {
         // This bypasses libtest's capture, so that a skipped test never looks like one that ran.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::spill_dir::LivingRun;
+use sar::engine::turns::Request;
 use serde_json::Value;
 
 use super::common::{repository, with_default_signals};
@@ -188,12 +189,12 @@ fn a_trace_is_whole_however_the_run_ends() {
         let mut run = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let living = found(&mut run, folder.path());
         // It is paused and goes on before it ends.
-        living.control.pause();
+        living.control.ask(Request::Pause);
         while !living.is_paused() {
             assert!(run.try_wait().unwrap().is_none());
             std::thread::sleep(Duration::from_millis(1));
         }
-        living.control.go_on();
+        living.control.take_back(Request::Pause);
         let epochs = living.control.rank(0).epoch() + 100;
         while living.control.rank(0).epoch() < epochs {
             assert!(run.try_wait().unwrap().is_none());
@@ -226,15 +227,18 @@ fn resumed_runs_steps_and_predictions_have_traces_of_their_own() {
     assert_eq!(epochs(&events(folder)).last(), Some(&3));
     let config = fs::read_to_string(folder.join("out/config.toml")).unwrap();
     assert!(!config.contains("trace"), "{config}");
-    // The trace of another process takes its place.
-    succeeds(sar(folder, "--resume out --epochs 5 --trace trace.json"));
+    let resumed = "--resume out --epochs 5 --trace trace.json";
+    let refused = sar(folder, resumed).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("trace.json: exists already"));
+    fs::remove_file(folder.join("trace.json")).unwrap();
+    succeeds(sar(folder, resumed));
     assert_eq!(epochs(&events(folder)).last(), Some(&5));
     let before = fs::read(folder.join("trace.json")).unwrap();
     succeeds(sar(folder, "--resume out --epochs 6"));
     assert_eq!(fs::read(folder.join("trace.json")).unwrap(), before);
 
-    succeeds(sar(folder, "predict --run out --out p.npy --trace deep/p.json"));
-    check(&parsed(&fs::read_to_string(folder.join("deep/p.json")).unwrap()), "predict");
+    succeeds(sar(folder, "predict --run out --out p.npy --trace p.json"));
+    check(&parsed(&fs::read_to_string(folder.join("p.json")).unwrap()), "predict");
 
     let step = tempfile::tempdir().unwrap();
     let mut dump = sar(step.path(), "--dump-step step.safetensors --trace trace.json --part-json");
@@ -255,7 +259,7 @@ fn other_files_are_not_replaced_by_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join("trace.json");
     fs::write(&notes, "mine").unwrap();
-    let output = training(folder.path(), &karate(), "--epochs 1").output().unwrap();
+    let output = training(folder.path(), &karate(), "--epochs 1 --overwrite").output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("trace.json: is not a trace, so it is not replaced"), "{error}");

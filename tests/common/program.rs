@@ -154,7 +154,7 @@ fn keep(mut client: UnixStream) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// What `main` does, with the folder, variables and descriptors of the command.
+/// The work of `main`, with the folder, variables and descriptors of the command.
 fn live(program: Program) -> u8 {
     let output = |name| File::create(program.outputs.join(name)).unwrap();
     let files = [File::open("/dev/null").unwrap(), output("stdout"), output("stderr")];

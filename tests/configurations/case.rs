@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::iter::successors;
 
 use sar::engine::spill::{ComputeDtype, SpillDtype};
-use sar::engine::tape::Policy;
+use sar::engine::tape::{InitStyle, Policy};
 use sar::io::IoMode;
 use sar::load::{DataKeys, EdgeSplit, Normalize};
 use sar::nn::{
@@ -274,6 +274,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
                 Some(link) => links(link, hetero).into_iter().map(Some).collect(),
             },
             seed: [0, 7],
+            init: all::<InitStyle>(),
             init_params: [None],
             resident: [None, Some(1), Some(2)],
             threads: [1, 2],
@@ -415,13 +416,13 @@ fn runs(config: &RunConfig) -> bool {
     let masks_of_nodes = config.keys.train_mask.is_some()
         || config.keys.val_mask.is_some()
         || config.keys.test_mask.is_some();
-    // Masks name no validation edges.
+    // The masks here name no validation edges, and the usual share of few edges is none.
     let judged = config.patience.is_some()
         || config.schedule.needs_validation()
         || config.evaluation.keep == Some(Keep::Best);
     let of_masks = match &config.link {
-        Some(LinkConfig { split: EdgeSplit::Masks { val: None, .. }, .. }) => !judged,
-        _ => true,
+        Some(LinkConfig { split: EdgeSplit::Fractions { .. }, .. }) | None => true,
+        Some(_) => !judged,
     };
     let of_link = config.link.is_none()
         || (config.task == Task::Classification

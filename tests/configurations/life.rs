@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sar::cli::{Flag, flags};
+use sar::load::EdgeSplit;
 use sar::nn::Task;
 use sar::run::config::RunConfig;
 use sar::train::Checkpoint;
@@ -100,17 +101,24 @@ fn live(case: &Case) {
             relations.target = None;
         }
     }
+    if let (Some(found), Some(expected)) = (&found.link, &mut expected.link)
+        && expected.split == EdgeSplit::Usual
+    {
+        assert_ne!(found.split, EdgeSplit::Usual);
+        expected.split.clone_from(&found.split);
+    }
     assert_eq!(found, expected);
 
     let predictions = path("predictions.npy");
     for chosen in case.predictions() {
-        let words = [&["predict"], &chosen[..]].concat();
+        let words = [&["predict", "--overwrite"], &chosen[..]].concat();
         succeed("predicting", case, &args(&words, &[("run", &out), ("out", &predictions)]));
     }
     let RunConfig { task, relations, link, .. } = &case.config;
     let propagates = relations.is_none() || case.mode == Mode::Relations;
     if *task == Task::Classification && propagates && link.is_none() {
-        let smooth = args(&["correct-and-smooth"], &[("run", &out), ("out", &predictions)]);
+        let smooth =
+            args(&["correct-and-smooth", "--overwrite"], &[("run", &out), ("out", &predictions)]);
         succeed("correcting and smoothing", case, &smooth);
     }
 }

@@ -52,7 +52,7 @@ fn live(case: &Case) {
     for chosen in case.predictions() {
         for (machines, out) in [(1, &one), (2, &two)] {
             let file = format!("--out={}", out.join("p.npy").display());
-            let flags = [&["predict", &file], &chosen[..]].concat();
+            let flags = [&["predict", "--overwrite", &file], &chosen[..]].concat();
             succeed("predicting", case, machines, &words(&flags, out));
         }
         assert!(of(&one, "p.npy") == of(&two, "p.npy"), "{}: other predictions", case.name);

@@ -67,6 +67,7 @@ fn runs_of_earlier_versions_are_predicted_and_go_on() {
             &run,
             &[
                 "predict",
+                "--overwrite",
                 "--run",
                 path,
                 "--out",
@@ -80,6 +81,7 @@ fn runs_of_earlier_versions_are_predicted_and_go_on() {
             &run,
             &[
                 "predict",
+                "--overwrite",
                 "--run",
                 path,
                 "--out",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sar::engine::spill::{ComputeDtype, SpillDtype};
-use sar::engine::tape::Policy;
+use sar::engine::tape::{InitStyle, Policy};
 use sar::io::IoMode;
 use sar::load::{DataKeys, Normalize};
 use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
@@ -139,6 +139,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             .into_iter()
             .map(Some),
             seed: [u64::MAX],
+            init: all::<InitStyle>(),
             init_params: paths(),
             resident: [Some(1)],
             threads: [64],

@@ -108,13 +108,14 @@ pub(crate) fn class_weights(classes: usize) -> Vec<Option<ClassWeights>> {
 
 pub(crate) fn splits() -> Vec<EdgeSplit> {
     let following = |one: &EdgeSplit| match one {
+        EdgeSplit::Usual => Some(EdgeSplit::Fractions { val: 0.25, test: 0.125 }),
         EdgeSplit::Fractions { val: _, test: _ } => {
             let key = "weight".to_owned();
             Some(EdgeSplit::Masks { train: key, val: None, test: None })
         }
         EdgeSplit::Masks { train: _, val: _, test: _ } => None,
     };
-    successors(Some(EdgeSplit::Fractions { val: 0.25, test: 0.125 }), following).collect()
+    successors(Some(EdgeSplit::Usual), following).collect()
 }
 
 /// Fan-outs for `layers` layers, on a graph with these edge types.

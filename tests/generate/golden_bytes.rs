@@ -1,5 +1,5 @@
 //! Guards against: generators that change unnoticed, from one version or machine to another, so that published numbers belong
-//! to a graph that nobody can generate again.
+//! to a graph that cannot be generated again.
 
 use crate::support::{KINDS, config, files, ignore};
 use sar::prepare::generate::{GeneratorConfig, generate};

@@ -18,7 +18,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// A group of `limit` bytes; `None` where the machine lets nobody make one.
+    /// A group of `limit` bytes; `None` where the machine lets no user make one.
     pub(crate) fn make(limit: u64) -> Option<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let root = Path::new("/sys/fs/cgroup/memory");

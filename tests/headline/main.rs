@@ -8,6 +8,7 @@
 mod case;
 mod evaluation;
 mod group;
+mod plan;
 
 use std::fs;
 use std::path::Path;

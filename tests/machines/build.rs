@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What the check before `make build-mpi` says, and its exit code, with this compiler wrapper and this folder of libclang.
+/// Output of the check before `make build-mpi`, and its exit code, with this compiler wrapper and this folder of libclang.
 fn check(compiler: &Path, libclang: &Path) -> (String, Option<i32>) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cargo/mpi.py");
     let mut command = Command::new("python3");

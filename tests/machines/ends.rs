@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use sar::engine::turns::Request;
 
 use super::small_disk::SmallDisk;
 use super::{Machines, graph, text, wait_for};
@@ -131,7 +132,7 @@ fn a_launcher_that_waits_takes_hardly_any_processor_time() {
     let folder = tempfile::tempdir().unwrap();
     let machines = endless(folder.path());
     // The ranks of one machine stop, so those of the other wait for them.
-    machines.control(0).pause();
+    machines.control(0).ask(Request::Pause);
     std::thread::sleep(Duration::from_secs(2));
     let launchers = [0, 1].map(|machine| machines.launcher(machine));
     let share = || {
@@ -147,7 +148,7 @@ fn a_launcher_that_waits_takes_hardly_any_processor_time() {
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     println!("shares of a processor: {shares:?}");
     assert!(least < 0.02, "shares of a processor: {shares:?}");
-    machines.control(0).go_on();
+    machines.control(0).take_back(Request::Pause);
     kill_process(launchers[0], Signal::INT).unwrap();
     assert_eq!(machines.end().code, Some(130));
 }

@@ -1,4 +1,4 @@
-//! What a job returns, and how it fails.
+//! Results of jobs, and their failures.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(crate) fn results_come_by_rank() {
         }
     };
     let results: Vec<(usize, Vec<f64>)> = launch(&job, &mut observe, |rank| {
-        let nodes = rank.partition().num_inner_nodes() as f64;
+        let nodes = rank.partition_data().num_inner_nodes() as f64;
         let all = rank.sum(&[nodes, rank.index() as f64])?;
         let most = rank.max(&[nodes])?;
         rank.end_epoch(1, &[("nodes", all[0])])?;

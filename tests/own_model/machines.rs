@@ -10,7 +10,7 @@ use sar::run::{Job, Rank, launch};
 use super::common::repository;
 use super::mpirun::mpirun;
 
-/// What each of two processes does: its name, and the job, with arguments that only this machine has.
+/// The work of each of two processes: its name, and the job, with arguments that only this machine has.
 type Part = (&'static str, fn(&[String]));
 
 const PARTS: [Part; 3] = [
@@ -51,7 +51,7 @@ fn results_of_a_machine(_: &[String]) {
     let mut job = Job::new(repository("data/karate/karate.json"));
     job.resources.spill_dir = folder.path().join("spill");
     let results: Vec<(usize, Vec<f64>)> = launch(&job, &mut |_| {}, |rank| {
-        let sums = rank.sum(&[rank.partition().num_inner_nodes() as f64])?;
+        let sums = rank.sum(&[rank.partition_data().num_inner_nodes() as f64])?;
         // More than is sent at a time.
         Ok((rank.index(), vec![sums[0]; 400_000]))
     })

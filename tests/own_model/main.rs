@@ -21,7 +21,7 @@ mod tutorial;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// What a case is: its name, and what a process of its own does.
+/// A case: its name, and the work of its process.
 type Case = (&'static str, fn());
 
 const CASES: &[Case] = &[

@@ -5,7 +5,7 @@ use std::path::Path;
 use predicates::str::contains;
 
 use super::program::Program;
-use super::support::write;
+use super::support::{lines, write};
 
 /// The command's message about wrong input.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
@@ -23,14 +23,46 @@ fn complaint(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output).unwrap()
 }
 
+/// The memory that a hint asks for is enough, if not at once: the graph itself is only known when the names have room.
+#[test]
+fn memory_that_is_too_little_for_names_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = 400_000;
+    let name = |i: usize| format!("a node with a name that is rather long - number {i}");
+    let nodes = lines((0..rows).map(|i| format!("{},{}", name(i), i % 5)));
+    write(folder.path(), "nodes.csv", &format!("id,x\n{nodes}"));
+    let edges = lines((0..rows).map(|i| format!("{},{}", name(i), name(i / 2))));
+    write(folder.path(), "edges.csv", &edges);
+    for nodes in [&["--node-table", "nodes.csv", "--id", "id"][..], &["--node-ids", "string"]] {
+        let mut memory = "1MiB".to_owned();
+        let mut messages = Vec::new();
+        while messages.len() < 5 {
+            let mut command = Program::new();
+            command.current_dir(folder.path()).args(["partition", "--edges", "edges.csv"]);
+            command.args(["--num-parts", "2", "--method", "random", "--out", "out", "--memory"]);
+            let output = command.arg(&memory).args(nodes).output().unwrap();
+            if output.status.success() {
+                break;
+            }
+            let text = String::from_utf8(output.stderr).unwrap();
+            let (_, hint) = text.split_once("hint: pass --memory ").unwrap();
+            memory = hint.split([' ', '\n']).next().unwrap().to_owned();
+            messages.push(text);
+        }
+        assert!(messages.iter().any(|text| text.contains("the names of nodes take ")));
+        assert!(messages.len() < 4, "{messages:?}");
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    }
+}
+
 #[test]
 fn a_wrong_line_of_edges_is_named_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
         ("0 1\n1 x\n", "line 2: \"x\" is not a node id"),
-        ("0 1\n1\n", "line 2: holds one column"),
+        ("0 1\n1\n", "line 2: has 1 column, but the lines before have 2"),
         ("0 1\n\n# note\n-1 0\n", "line 4: \"-1\" is not a node id"),
-        ("0,1\n1,0,3\n", "line 2: holds 3 columns, but only 2 have names"),
+        ("0,1\n1,0,3\n", "line 2: has 3 columns, but the lines before have 2"),
         ("0 1\n1 1.5\n", "line 2: \"1.5\" is not a node id"),
         ("0 1\n1 99999999999999999999999\n", "line 2"),
         ("0 1\n1 1099511627776\n", "line 2: node 1099511627776 is beyond 2^40 nodes"),
@@ -77,7 +109,7 @@ fn tables_of_the_wrong_form_are_named() {
     write(folder.path(), "e.txt", "0 1\n1 2\n");
     write(folder.path(), "x.csv", "a,b\n1,2\n3,4\n5\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
-    assert!(said.contains("x.csv: line 4: has 1 columns, but the lines before have 2"), "{said}");
+    assert!(said.contains("x.csv: line 4: has 1 column, but the first line names 2"), "{said}");
     write(folder.path(), "x.csv", "1,2\n3,four\n5,6\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
     assert!(said.contains("x.csv: line 2: column 2: \"four\" is not a number"), "{said}");
@@ -134,7 +166,7 @@ fn the_likeliest_mistakes_get_a_hint() {
     write(folder.path(), "mixed.csv", "0,1\n1,u9\n");
     write(folder.path(), "decimal.csv", "0,1.0\n1,17.0\n");
     write(folder.path(), "decimals.csv", "id,x\n0.0,1\n1.0,2\n2.0,4\n3.0,9\n");
-    write(folder.path(), "header.csv", "from,to,weight\nann,bob,1\n");
+    write(folder.path(), "header.csv", "who,whom,weight\nann,bob,1\nbob,eve,2\neve,ann,0.5\n");
     write(folder.path(), "e.csv", "0,1\n1,2\n2,3\n");
     write(folder.path(), "train.txt", "0\n3\n");
     write(folder.path(), "who.txt", "ann\nbob\n");
@@ -147,9 +179,9 @@ fn the_likeliest_mistakes_get_a_hint() {
             "decimals.csv lists \"0.0\"; write ids without decimals",
         ),
         (
-            "--edges header.csv --node-ids string --edge-columns weight",
-            "line 1: column weight: \"weight\" is not a number",
-            "pass --header",
+            "--edges header.csv --node-ids string",
+            "header.csv: has the columns who, whom, weight",
+            "--source-column NAME, --target-column NAME",
         ),
         (
             "--edges named.csv --node-names who.txt",
@@ -158,17 +190,17 @@ fn the_likeliest_mistakes_get_a_hint() {
         ),
         (
             "--edges e.csv --node-data train_mask=train.txt",
-            "node 2 is beyond the 2 nodes of type _N that --node-data train_mask states",
+            "e.csv: line 2: node 2 is beyond the 2 nodes of type _N that --node-data train_mask states",
             "--split train=FILE",
         ),
         (
             "--edges e.csv --num-nodes 4 --node-data train_mask=train.txt",
-            "states 2 nodes of type _N, but --num-nodes states 4",
+            "--node-data train_mask: states 2 nodes of type _N, but --num-nodes states 4",
             "--split train=FILE",
         ),
         (
             "--edges e.csv --node-data train_mask=who.txt",
-            "line 2: column 1: \"bob\" is not a number",
+            "line 1: column 1: \"ann\" is not a number",
             "--split train=FILE",
         ),
     ] {

@@ -117,7 +117,7 @@ fn columns_of_edges_are_chosen_by_name() {
     refused(
         here,
         "--edges e.csv --source-column a --target-column b",
-        "line 2: column b: is empty",
+        "line 2: column b: the node is missing: nothing",
     );
     write(here, "e.csv", "a,b,a\n1,2,3\n");
     refused(
@@ -182,23 +182,18 @@ fn strings_in_parquet_are_ids() {
     )
     .success();
     assert_eq!(named_edges(here, "mixed"), ["1099511627776>eve", "10>bob", "11>Ærø"]);
-    refused(
-        here,
-        "--edges e.parquet --node-ids string",
-        "e.parquet: has the columns from, to, weight, number",
-    )
-    .stderr(contains("--source-column NAME, --target-column NAME"));
-    refused(
-        here,
-        "--edges e.parquet",
-        "e.parquet: from: is a column of BYTE_ARRAY, not of numbers",
-    )
-    .stderr(contains("--node-ids string"));
+    // Their names are usual.
+    sar(here, "--edges e.parquet --node-ids string --num-parts 1 --out usual")
+        .success()
+        .stderr(contains("source is from, target is to; left out: weight, number"));
+    assert_eq!(named_edges(here, "usual"), ["ann>bob", "ann>eve", "bob>Ærø"]);
+    refused(here, "--edges e.parquet", "e.parquet: row 0: column from: \"ann\" is not a node id")
+        .stderr(contains("--node-ids string"));
     write_parquet(&path, &[Some("ann"), None], &["bob", "eve"], &[0.5, 2.0], &[10, 11]);
     refused(
         here,
         &format!("--edges e.parquet {columns}"),
-        "e.parquet: row 1: column from: is empty",
+        "e.parquet: row 1: column from: the node is missing: nothing",
     );
     let text = std::fs::read(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
@@ -213,15 +208,17 @@ fn strings_in_parquet_are_ids() {
 fn a_header_that_was_read_as_an_edge_is_noted() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let note = "note: e.csv: \"from\" and \"to\" on line 1 occur on no other line: \
+    let note = "note: e.csv: \"who\" and \"whom\" on line 1 occur on no other line: \
                 if the first line holds the names of columns, pass --header";
     let words = "--edges e.csv --node-ids string --num-parts 1 --out";
-    write(here, "e.csv", "from,to\nann,bob\nbob,eve\n");
+    write(here, "e.csv", "who,whom\nann,bob\nbob,eve\n");
     sar(here, &format!("{words} noted")).success().stderr(contains(note));
-    sar(here, &format!("{words} header --header")).success().stderr(contains("note:").not());
+    let of_header = "note: e.csv: text, separated by commas, the first line names the columns; \
+                     source is who, target is whom\n";
+    sar(here, &format!("{words} header --header")).success().stderr(contains(of_header));
     assert_eq!(named_edges(here, "header"), ["ann>bob", "bob>eve"]);
     write(here, "e.csv", "ann,bob\nbob,eve\neve,dan\n");
-    sar(here, &format!("{words} plain")).success().stderr(contains("note:").not());
+    sar(here, &format!("{words} plain")).success().stderr(contains("occur on no other").not());
 }
 
 #[test]

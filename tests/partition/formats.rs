@@ -158,7 +158,6 @@ fn a_graph_of_metis_is_read_with_its_weights() {
         ("3 2\n2\n1 4\n2\n", "line 3: \"4\" is not one of the 3 nodes"),
         ("3 2\n2\n1 0\n2\n", "line 3: \"0\" is not one of the 3 nodes"),
         ("3 3\n2\n1 3\n2\n", "brings the edges to 4"),
-        ("3 2 1\n2 5\n1 5 3 6\n2 6\n", "edge weights, which have no name"),
         ("2 1\n2\n1\n\n1\n", "line 5: comes after the last of 2 nodes"),
         ("x\n", "line 1"),
     ] {

@@ -7,16 +7,22 @@ mod common;
 mod program;
 mod split_and_lists;
 mod support;
+mod tables;
 
+mod archives;
+mod as_they_are;
 mod bad_input;
+mod bad_rows;
 mod balance;
 #[cfg(feature = "torch")]
 mod class_names;
 mod columns;
 mod dgl;
 mod disk_space;
+mod drawn_splits;
 mod formats;
 mod hostile_input;
+mod matrices;
 mod node_tables;
 mod nothing_left_behind;
 #[cfg(feature = "torch")]
@@ -25,4 +31,5 @@ mod quality;
 mod relations;
 mod repartitioned;
 mod same_bytes;
+mod triples;
 mod verified;

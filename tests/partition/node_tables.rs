@@ -6,7 +6,8 @@ use super::columns::{command, refused, sar, write_parquet};
 use super::formats::content;
 use super::support::{lines, write};
 
-const TABLE: &str = "--node-table nodes.csv --id name";
+/// Features are compared as the tables hold them.
+const TABLE: &str = "--node-table nodes.csv --id name --scale none";
 
 /// Four people, with a byte order mark and ends of lines of Windows; names with the separator, quotes and other alphabets.
 const PEOPLE: &str = "\u{feff}age,name,city,topic,train_mask\r\n30,\"Smith, Ann\",Oslo,graphs,1\r\n\
@@ -204,7 +205,7 @@ fn what_is_wrong_in_a_table_is_named_with_its_place() {
         ("--embed nothing", "nodes.csv: has no column \"nothing\""),
         (
             "--node-data feat=nodes.csv",
-            "nodes.csv: line 2: column 2: \"Smith, Ann\" is not a number",
+            "nodes.csv: line 2: column name: \"Smith, Ann\" is not a number",
         ),
         (
             "--num-nodes 3",
@@ -259,7 +260,7 @@ fn each_node_type_has_its_table() {
     let path = here.join("papers.parquet");
     write_parquet(&path, &[Some("logic"), None], &["p0", "p1"], &[0.5, f64::NAN], &[7, 8]);
     let words = "--edges author:writes:paper=writes.csv --node-table author=authors.csv --node-table paper=papers.parquet \
-                 --id author=name --id paper=to --label from --reverse-edges";
+                 --id author=name --id paper=to --label from --reverse-edges --scale none";
     refused(here, words, "papers.parquet: row 1: column weight: the value is missing");
     sar(here, &format!("{words} --drop paper=weight --num-parts 1 --out out")).success();
     assert_eq!(
@@ -280,11 +281,9 @@ fn each_node_type_has_its_table() {
         "--id: does not name the column of ids of type paper",
     );
     write(here, "authors.csv", "name;from\nbob;x\nann;y\n");
-    refused(
-        here,
-        &format!("{words} --drop weight"),
-        "--label: the labels of author and those of paper are names",
-    );
+    sar(here, &format!("{words} --drop weight --num-parts 1 --out named")).success();
+    assert_eq!(text(&here.join("named/class_names/author.txt")), "x\ny\n");
+    assert_eq!(text(&here.join("named/class_names/paper.txt")), "logic\n");
 }
 
 #[test]
@@ -320,23 +319,28 @@ fn values_of_embedded_columns_become_nodes_without_features() {
     assert_eq!(edges, due);
     assert!(tables.iter().all(|(key, _)| key.starts_with("_N/")), "{tables:?}");
     assert_eq!(text(&here.join("out/node_names/city.txt")), "Oslo\nRome\nUlm\n");
+    // Smith has no town, and so no edge.
+    let some =
+        "name,town,x\n\"Smith, Ann\",,2\nbob,Rome,3\n\"\"\"Eve\"\"\",Rome,4\nÆrø 日本,Ulm,5\n";
+    write(here, "nodes.csv", some);
+    let words = format!("{TABLE} --edges edges.csv --embed town --num-parts 1 --out some");
+    sar(here, &words).success();
+    let lives = [(4, 1, 1), (4, 2, 1), (5, 3, 1)];
+    let mut due = [&[(1, 0, 0), (2, 0, 0), (3, 1, 0)][..], &lives].concat();
+    due.sort_unstable();
+    assert_eq!(content(&here.join("some/g.json"), 0).0, due);
     write(here, "nodes.csv", "name,a:b,x\n\"Smith, Ann\",1,2\nbob,,3\n");
     refused(
         here,
-        &format!("{TABLE} --edges edges.csv --embed a:b --fill-missing 0"),
+        &format!("{TABLE} --edges edges.csv --embed a:b"),
         "--embed: a:b cannot name a node type",
     );
-    refused(
-        here,
-        &format!("{TABLE} --edges edges.csv --embed a:b"),
-        "line 3: column a:b: the value is missing",
-    );
     write(here, "nodes.csv", "name,c,x\n\"Smith, Ann\",,2\nbob,,3\n");
-    let flags = format!("{TABLE} --edges edges.csv --embed c --fill-missing 0");
+    let flags = format!("{TABLE} --edges edges.csv --embed c");
     refused(here, &flags, "nodes.csv: column c has no values");
     people(here);
     let text = std::fs::read_to_string(here.join("nodes.csv")).unwrap();
     write(here, "nodes.csv", &text.replace("Ulm", "\"Ulm\nDonau\""));
     let flags = format!("{TABLE} --edges edges.csv --drop topic --embed city");
-    refused(here, &flags, "nodes.csv: column city: the name \"Ulm\\nDonau\" holds a line break");
+    refused(here, &flags, "column city: the name \"Ulm\\nDonau\" holds a line break");
 }

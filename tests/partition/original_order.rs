@@ -74,7 +74,7 @@ fn an_edge_list_comes_back_as_predictions_in_its_own_order() {
     .success();
     let train = "--epochs 25 --layers 2 --hidden 16 --dropout 0 --spill-dir .";
     sar(here, &format!("--part-json parts/g.json --out run {train}")).success();
-    sar(here, "predict --run run --order original --out own.npy").success();
+    sar(here, "predict --run run --out own.npy").success();
     let own = classes(&here.join("own.npy"), 600);
     let right = own.iter().zip(&labels).filter(|(own, label)| own == label).count();
     assert!(right > 450, "{right} of 600 classes are right");
@@ -84,7 +84,7 @@ fn an_edge_list_comes_back_as_predictions_in_its_own_order() {
     let whole = classes(&here.join("whole.npy"), 600);
     let same = own.iter().zip(&whole).filter(|(own, whole)| own == whole).count();
     assert!(same >= 597, "{same} of 600 classes are the same");
-    sar(here, "predict --run run --out moved.npy").success();
+    sar(here, "predict --run run --order partition --out moved.npy").success();
     let moved = classes(&here.join("moved.npy"), 600);
     let right = moved.iter().zip(&labels).filter(|(moved, label)| moved == label).count();
     assert!(right < 400, "partition order is the original one, and the test tests nothing");

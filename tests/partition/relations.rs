@@ -143,7 +143,7 @@ fn what_is_wrong_in_a_heterogeneous_data_set_is_named() {
     gzip(here, "raw/num-node-dict.csv.gz", "author,paper\n2,3\n4,5\n");
     fails("num-node-dict.csv.gz: line 3: announces a second graph");
     gzip(here, "raw/num-node-dict.csv.gz", "author,paper\n2\n");
-    fails("num-node-dict.csv.gz: line 2: must hold a number of nodes for each node type");
+    fails("num-node-dict.csv.gz: line 2: has 1 column, but the first line names 2");
     gzip(here, "raw/num-node-dict.csv.gz", "author,paper\n2,3\n");
     gzip(here, "raw/triplet-type-list.csv.gz", "author,writes,book\n");
     fails("triplet-type-list.csv.gz: line 1: \"book\" is not a node type of num-node-dict.csv.gz");

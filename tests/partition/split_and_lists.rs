@@ -54,7 +54,7 @@ fn lists_become_columns() {
     write(here, "edges.csv", "10,11\n11,12\n12,10\n");
     let path = here.join("nodes.parquet");
     write_lists(&path, &[&[1.0, 2.5], &[3.0, 4.0], &[5.0, -6.0]]);
-    let words = "--edges edges.csv --node-table nodes.parquet --id id";
+    let words = "--edges edges.csv --node-table nodes.parquet --id id --scale none";
     sar(here, &format!("{words} --num-parts 1 --out out"))
         .success()
         .stderr(contains("feat has 3 columns (emb[0], emb[1], age)"));
@@ -85,11 +85,11 @@ fn a_column_names_the_masks() {
         let rows = lines(rows.map(|(i, (name, value))| format!("{name},{i},{value}")));
         write(here, "nodes.csv", &format!("name,x,part\n{rows}"));
     };
-    let words = "--edges edges.csv --node-table nodes.csv --id name --split part";
+    let words = "--edges edges.csv --node-table nodes.csv --id name --split part --scale none";
     table(["train", "Validation", "", "train"]);
     sar(here, &format!("{words} --num-parts 1 --out out"))
         .success()
-        .stderr(contains("feat has 1 column (x); mask train_mask; mask val_mask\n"));
+        .stderr(contains("feat has 1 column (x); mask train_mask; mask val_mask; text"));
     let (_, tables) = content(&here.join("out/g.json"), 0);
     let mask = |name: &str, values: [f64; 4]| (format!("_N/{name} uint8 []"), values.to_vec());
     let due = [mask("train_mask", [1.0, 0.0, 0.0, 1.0]), mask("val_mask", [0.0, 1.0, 0.0, 0.0])];

@@ -17,6 +17,25 @@ fn a_budget_that_is_too_small_ends_the_run_with_exit_code_4() {
 }
 
 #[test]
+fn outputs_that_do_not_fit_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("graph");
+    let sizes = ["--nodes", "8000", "--edges", "16000", "--features", "4", "--classes", "8000"];
+    let mut generate = std::process::Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let made = generate.arg("generate").args(sizes).args(["--num-parts", "2", "--out"]).arg(&out);
+    assert!(made.output().unwrap().status.success());
+    // The hidden layers alone would fit.
+    let flags = ["--hidden", "16", "--layers", "2", "--epochs", "1", "--memory-budget", "360MiB"];
+    let run = Run::start(&out.join("g.json"), &flags);
+    let folder_of_run = run.out();
+    let ended = run.end();
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.error().contains("the memory budget is 360 MiB"), "{}", ended.stderr);
+    assert!(!folder_of_run.exists());
+    ended.assert_no_spill_files();
+}
+
+#[test]
 fn budgets_change_what_is_written_and_not_what_is_learned() {
     let json = repository("data/karate/karate.json");
     let train = |budget: &str| {

@@ -148,6 +148,77 @@ fn a_full_disk_is_an_error_before_the_control_file_is_mapped() {
     assert_eq!(disk.entries(), 1);
 }
 
+/// Runs commands under a limit of the shell (`-n 20`); each is done, or one error with exit code 4 and this hint. Nothing is left behind.
+/// Returns the number of those that are done.
+fn limited(limit: &str, hint: &str) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("edges.txt"), "0 1\n1 2\n2 3\n3 0\n".repeat(20_000)).unwrap();
+    let graph = repository("data/karate/karate.json").display().to_string();
+    let commands = [
+        format!("--part-json {graph} --epochs 300 --hidden 512 --spill-dir spill --out run"),
+        format!("plan --part-json {graph} --hidden 64 --spill-dir spill"),
+        "generate --nodes 20000 --edges 100000 --features 16 --num-parts 8 --out graph".to_owned(),
+        "partition --edges edges.txt --num-parts 4 --out parts".to_owned(),
+    ];
+    let before = fs::read_dir(folder).unwrap().count();
+    let is_done = |command: &String| {
+        let script = format!("ulimit {limit}; exec \"$0\" {command}");
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_sar-single")])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            for result in ["run", "graph", "parts"] {
+                let _ = fs::remove_dir_all(folder.join(result));
+            }
+            return true;
+        }
+        assert_eq!(output.status.code(), Some(4), "{limit}: {command}: {text}");
+        assert!(text.contains(hint), "{limit}: {command}: {text}");
+        // Epochs that are complete stay.
+        let _ = fs::remove_dir_all(folder.join("run"));
+        let left: Vec<_> = fs::read_dir(folder).unwrap().flatten().collect();
+        assert_eq!(left.len(), before, "{limit}: {command}: {left:?}");
+        false
+    };
+    commands.iter().filter(|command| is_done(command)).count()
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_short_disk() {
+    assert!(limited("-f 100", "ulimit -f") < 4);
+}
+
+#[test]
+fn a_limit_on_open_files_is_named() {
+    let done = [10, 20, 40].map(|files| limited(&format!("-n {files}"), "ulimit -n"));
+    assert!(done[0] < 4 && done[2] == 4, "{done:?}");
+}
+
+#[test]
+fn a_graph_without_room_is_a_full_disk() {
+    let Some(disk) = SmallDisk::mount(1 << 20) else { return };
+    let mut generate = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    generate.args(["generate", "--nodes", "100000", "--edges", "100000", "--out"]);
+    let output = generate.arg(disk.path().join("graph")).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("while it is written, but ") && text.contains("--out"), "{text}");
+    assert_eq!(disk.entries(), 0);
+}
+
+#[test]
+fn a_folder_that_takes_no_spilled_data_is_named_with_the_flag() {
+    let json = repository("data/karate/karate.json");
+    let ended = Run::start(&json, &["--spill-dir", "/sys"]).end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.error().starts_with("error: /sys: nothing can be created in it: "));
+    assert!(ended.stderr.contains("name another folder for spilled data with --spill-dir"));
+}
+
 #[test]
 fn as_many_files_may_be_open_as_the_system_admits_and_workers_go_before_the_launcher() {
     let run = Run::endless(&[]);

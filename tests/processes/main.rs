@@ -24,4 +24,5 @@ mod same_bits;
 mod sampled;
 mod signals;
 mod small_disk;
+mod stalled;
 mod turns;

@@ -41,7 +41,7 @@ fn watch(spill: &Path, child: &mut Child, mut enough: impl FnMut() -> bool) -> u
     wait_for("enough of the command", || {
         let found = modes(spill);
         for (path, is_folder, mode) in &found {
-            // The folder of a rank lies in the run's folder, which nobody else can enter.
+            // The folder of a rank lies in the run's folder, which no other user can enter.
             let inside = path.parent() != Some(spill) && *is_folder;
             let private = *mode == if *is_folder { 0o700 } else { 0o600 };
             assert!(private || inside, "{}: {mode:o}", path.display());
@@ -96,7 +96,7 @@ fn spilled_data_are_private_and_results_follow_the_umask() {
         training.args(["--layers", "2", "--hidden", "16", "--epochs", "2"]).args(flags);
         fs::remove_dir_all(&out).unwrap();
         assert!(training.output().unwrap().status.success());
-        let classes = folder.join("predictions/classes.npy");
+        let classes = folder.join("classes.npy");
         let predict = ["predict", "--run", text(&out), "--out", text(&classes)];
         assert!(with_umask(umask, &predict).output().unwrap().status.success());
         assert_follows(bits, &out);

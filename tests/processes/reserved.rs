@@ -81,7 +81,7 @@ fn what_one_run_has_reserved_is_not_there_for_another() {
 }
 
 #[test]
-fn space_that_somebody_else_has_taken_makes_a_reserve_smaller() {
+fn space_that_another_program_has_taken_makes_a_reserve_smaller() {
     const SIZE: u64 = 1 << 20;
     let Some(disk) = SmallDisk::mount(2 * SIZE) else { return };
     let path = disk.path().join("reserve");
@@ -90,12 +90,12 @@ fn space_that_somebody_else_has_taken_makes_a_reserve_smaller() {
     let left = || fs::metadata(&path).unwrap().len();
     reserve.give(SIZE).unwrap();
     let given = left();
-    let somebody = disk.path().join("somebody");
-    Reserve::create(&somebody, free_space(disk.path()).unwrap()).unwrap();
+    let other = disk.path().join("other");
+    Reserve::create(&other, free_space(disk.path()).unwrap()).unwrap();
     reserve.take_back(SIZE / 2).unwrap();
     assert_eq!(left(), given);
     // As soon as there is room again, it is taken.
-    fs::remove_file(&somebody).unwrap();
+    fs::remove_file(&other).unwrap();
     reserve.take_back(SIZE / 2).unwrap();
     assert!(left() > SIZE / 4 * 3, "{}", left());
 }

@@ -83,6 +83,18 @@ fn assert_same_bits_with(
     wait_for("the end of the workers", || (!workers.iter().any(|w| is_running(*w))).then_some(()));
     assert_ne!(ended.code, Some(0), "it was too fast to be stopped");
     let out = out(&ended);
+    // A killed launcher says nothing.
+    let line = format!("; resume with: sar-single --resume '{}'", out.display());
+    assert_eq!(ended.stderr.contains(&line), ended.code.is_some(), "{}", ended.stderr);
+    let mut status = Program::new();
+    let status = status.arg("status").arg(&out).output().unwrap();
+    let how = match ended.code {
+        None => "killed",
+        Some(130) => "interrupted",
+        _ => "failed",
+    };
+    let text = String::from_utf8_lossy(&status.stdout);
+    assert!(text.contains(&format!("out: {how}")) && text.contains("resume with: "), "{text}");
     assert!(!out.join("model.safetensors").exists());
     // As if it had been stopped in the middle of writing.
     fs::write(out.join(".partial-killed"), "half").unwrap();
@@ -97,6 +109,7 @@ fn assert_same_bits_with(
         "checkpoint.previous.safetensors",
         "checkpoint.safetensors",
         "config.toml",
+        "end.json",
         "metrics.jsonl",
         "model.safetensors",
         "turns.json",

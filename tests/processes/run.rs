@@ -29,7 +29,7 @@ pub(crate) struct Ended {
 }
 
 impl Run {
-    /// Trains on karate for so many epochs that the run has to be stopped.
+    /// Trains on karate for more epochs than a test waits for, so that the run has to be stopped.
     pub(crate) fn endless(more: &[&str]) -> Self {
         Self::start(&repository("data/karate/karate.json"), more)
     }

@@ -112,7 +112,8 @@ fn training_planning_and_predicting_stop_at_any_moment() {
     sweep(&endless, folder.path(), &[], &[out.as_ref()]);
     sweep(&[&["plan"], &train[..]].concat(), folder.path(), &[], &[]);
     let predictions = path("predictions.npy");
-    let predict = ["predict", "--run", &trained, "--spill-dir", &spill, "--out", &predictions];
+    let predict =
+        ["predict", "--overwrite", "--run", &trained, "--spill-dir", &spill, "--out", &predictions];
     sweep(&predict, folder.path(), &[predictions.as_ref()], &[]);
 }
 

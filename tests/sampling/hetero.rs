@@ -31,7 +31,7 @@ use crate::common;
 use crate::logits;
 use crate::support::{key, open};
 
-/// What lies around layers.
+/// The surroundings of layers.
 const AROUND: [fn() -> ModelConfig; 3] = [
     ModelConfig::default,
     || ModelConfig { norm: NormKind::Layer, residual: true, ..ModelConfig::default() },

@@ -56,7 +56,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     kinds
 }
 
-/// Width of the edge features that such a layer takes here.
+/// Width of the edge features that the layer takes here.
 pub(crate) fn edge_feats(kind: ModelKind) -> i64 {
     match kind {
         ModelKind::Egat(_) => 1,
@@ -85,9 +85,8 @@ fn difference(
     let columns = EdgeData { weight: Some(weight), types: true, ids: true };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-    assert!(manager.partition_data.set(shards).is_ok());
     let own = graph.book().node_range(context.rank);
-    let mut full = GraphShardManager::new(manager, group, own.start, sources)?;
+    let mut full = GraphShardManager::new(manager, group, shards, own.start, sources)?;
     let counters = IoCounters::default();
     full.set_edge_source(edge_source(&partition, weight, Kind::Float)?);
     let features =

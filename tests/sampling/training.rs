@@ -120,9 +120,8 @@ fn full_step(
     let columns = EdgeData { weight: Some("weight"), types: true, ids: true };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-    assert!(manager.partition_data.set(shards).is_ok());
     let first = graph.book().node_range(context.rank).start;
-    let mut full = GraphShardManager::new(manager, group, first, sources)?;
+    let mut full = GraphShardManager::new(manager, group, shards, first, sources)?;
     full.set_edge_source(edge_source(&partition, "weight", Kind::Double)?);
     let features = NodeFeatures::find(&partition, None, Normalize::None)?;
     let features = manager.track("x", features.read(Kind::Double, &IoCounters::default())?);

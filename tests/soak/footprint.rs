@@ -1,4 +1,4 @@
-//! What a run takes of the machine at a moment.
+//! Resources that a run uses at a moment.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) struct Footprint {
 const SLACK: Footprint = Footprint { memory: 4096, descriptors: 8, disk: 64 << 10 };
 
 impl Footprint {
-    /// What these processes and folders take now. A process that has ended counts nothing.
+    /// Resources of these processes and folders now. A process that has ended counts nothing.
     pub(crate) fn now(processes: &[u32], folders: &[&Path]) -> Footprint {
         Footprint {
             memory: processes.iter().map(|pid| anonymous(*pid)).sum(),

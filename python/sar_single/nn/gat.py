@@ -45,7 +45,7 @@ class GATConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew."""
+        """Draws the weights again."""
         gain = nn.init.calculate_gain("relu")
         for weight in (self.fc.weight, self.attn_l, self.attn_r):
             nn.init.xavier_normal_(weight, gain=gain)

@@ -42,7 +42,7 @@ class GATv2Conv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew."""
+        """Draws the weights again."""
         gain = nn.init.calculate_gain("relu")
         for layer in (self.fc_src, self.fc_dst, self.res_fc):
             if isinstance(layer, nn.Linear):

@@ -41,7 +41,7 @@ class SAGEConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew."""
+        """Draws the weights again."""
         gain = nn.init.calculate_gain("relu")
         for layer in (getattr(self, name, None) for name in ("fc_pool", "fc_self", "fc_neigh")):
             if layer is not None:

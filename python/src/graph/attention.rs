@@ -66,7 +66,7 @@ pub(crate) struct Gradients<'a, T> {
     pub(crate) destinations: &'a mut [T],
 }
 
-/// What is known of the sources of a shard.
+/// Facts about the sources of a shard.
 struct Sources<'a, T> {
     messages: &'a [T],
     scores: &'a [T],

@@ -8,6 +8,20 @@ use sar::{Error, Result};
 
 use super::world::World;
 
+/// Edges into some of a rank's nodes: of each the rank that owns its source, the source's row there, its destination, type and id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layer<'a> {
+    /// Nodes that edges end at.
+    pub(crate) num_nodes: usize,
+    /// By rank: how many rows it has chosen.
+    pub(crate) rows: &'a [i64],
+    pub(crate) owner: &'a [i64],
+    pub(crate) row: &'a [i64],
+    pub(crate) destination: &'a [i64],
+    pub(crate) etype: &'a [i64],
+    pub(crate) id: &'a [i64],
+}
+
 /// A rank's in-edges. They are numbered shard by shard in [`order`](LocalGraph::order), and in a shard by destination.
 pub(crate) struct LocalGraph {
     own: usize,
@@ -34,8 +48,50 @@ impl LocalGraph {
     pub(crate) fn load(partition: &Partition, world: &World) -> Result<Self> {
         let columns = EdgeData { weight: None, types: true, ids: true };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
-        let own = partition.part();
         let num_nodes = partition.num_inner_nodes() as usize;
+        Self::new(partition, num_nodes, shards, sources, world)
+    }
+
+    /// The edges into some of a rank's nodes, on rows that each rank has chosen and numbered; one collective.
+    ///
+    /// # Errors
+    /// If an edge has an end that its rank lacks, or there are 2^32 edges or more from one rank.
+    pub(crate) fn of_layer(
+        partition: &Partition,
+        layer: &Layer<'_>,
+        world: &World,
+    ) -> Result<Self> {
+        let own = partition.part();
+        let mut builders: Vec<_> = layer.rows.iter().map(|_| ShardBuilder::default()).collect();
+        for (at, (&owner, &row)) in layer.owner.iter().zip(layer.row).enumerate() {
+            let destination = layer.destination[at];
+            let known =
+                layer.rows.get(owner as usize).is_some_and(|rows| (row as u64) < *rows as u64);
+            if !known || destination as usize >= layer.num_nodes {
+                let problem = format!("edge from row {row} of rank {owner} to row {destination}");
+                return Err(Error::internal(problem));
+            }
+            let builder = &mut builders[owner as usize];
+            builder.push(row as u32, destination as u32);
+            builder.push_type(layer.etype[at] as u16);
+            builder.push_edge_id(layer.id[at] as u64);
+        }
+        let built = builders.into_iter().zip(layer.rows).enumerate();
+        let built = built.map(|(rank, (builder, rows))| {
+            builder.build(layer.num_nodes, *rows as usize, rank == own)
+        });
+        let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        Self::new(partition, layer.num_nodes, shards, sources, world)
+    }
+
+    fn new(
+        partition: &Partition,
+        num_nodes: usize,
+        shards: Vec<GraphShard>,
+        sources: Vec<Vec<u32>>,
+        world: &World,
+    ) -> Result<Self> {
+        let own = partition.part();
         let mut graph = LocalGraph {
             own,
             num_nodes,
@@ -43,7 +99,7 @@ impl LocalGraph {
             first_edges: vec![0; shards.len()],
             requests: Vec::new(),
             num_edges: 0,
-            out_degrees: vec![0; num_nodes],
+            out_degrees: vec![0; shards[own].by_dst.ends.num_cols()],
             first_nodes: (0..shards.len())
                 .map(|part| partition.book().node_range(part).start as i64)
                 .collect(),
@@ -123,13 +179,14 @@ impl LocalGraph {
             let mut values = vec![0_u32; inbox.remaining() as usize / size_of::<u32>()];
             inbox.read(bytemuck::cast_slice_mut(&mut values))?;
             let rows = if rank == self.own {
-                (0..self.num_nodes as u32).collect()
+                (0..self.num_sources() as u32).collect()
             } else {
                 values.split_off(values.len() / 2)
             };
+            let own_rows = self.out_degrees.len();
             for (&row, &degree) in rows.iter().zip(&values) {
                 let total = self.out_degrees.get_mut(row as usize).ok_or_else(|| {
-                    let problem = format!("rank {rank} asks for row {row} of {}", self.num_nodes);
+                    let problem = format!("rank {rank} asks for row {row} of {own_rows}");
                     Error::internal(problem)
                 })?;
                 *total += i64::from(degree);
@@ -247,7 +304,7 @@ impl LocalGraph {
     }
 }
 
-/// What is known of an edge.
+/// Facts about an edge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edge {
     pub(crate) source: i64,

@@ -48,7 +48,7 @@ pub(crate) fn share_rows(
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank));
         for part in parts {
-            write_rows(&mut *outbox, part, graph.num_nodes(), graph.requests(rank))?;
+            write_rows(&mut *outbox, part, graph.num_sources(), graph.requests(rank))?;
         }
     }
     world.complete(outbox)

@@ -13,7 +13,7 @@ pub(crate) use attention::{
     Attention, Gradients, State, add_attention_gradients, attend, send_attention_gradients,
 };
 pub(crate) use halo::{add_halo_gradients, halo_rows, send_halo_gradients};
-pub(crate) use local::LocalGraph;
+pub(crate) use local::{Layer, LocalGraph};
 pub(crate) use messages::{Keep, Kept, add_own_rows, share_rows};
 pub(crate) use sar::kernels::Destinations;
 pub(crate) use select::{select_neighbours, select_own_adjoint, send_select_gradients};

@@ -69,6 +69,6 @@ pub(crate) fn select_own_adjoint<T: Real + Element<Real = T>>(
     argument: &[u32],
     gx: &mut [T],
 ) {
-    let width = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
+    let width = gx.len().checked_div(graph.num_sources()).unwrap_or(0);
     select_adjoint(graph.transpose(graph.own()), argument, gy, width, 0, gx);
 }

@@ -60,7 +60,7 @@ pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
         outbox.write(bytemuck::cast_slice(&gradients))?;
         if let Some(x) = x {
             let x = bytemuck::cast_slice(x);
-            write_rows(&mut *outbox, x, graph.num_nodes(), graph.requests(rank))?;
+            write_rows(&mut *outbox, x, graph.num_sources(), graph.requests(rank))?;
         }
     }
     world.complete(outbox)
@@ -73,7 +73,7 @@ pub(crate) fn adjoint_of_own<T: Real + Element<Real = T>>(
     gy: &[T],
     gx: &mut [T],
 ) {
-    let columns = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
+    let columns = gx.len().checked_div(graph.num_sources()).unwrap_or(0);
     let own = graph.own();
     let places = Some(graph.places(own));
     add(graph.transpose(own), part(graph, own, factors), places, gy, columns, gx);

@@ -10,7 +10,7 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
 use rustix::mm::{Advice as MemoryAdvice, MapFlags, ProtFlags, madvise, mmap};
 use sar::{Error, Result};
 
-/// Files of blocks that the C library maps one by one are made this long, without blocks of the disk: it grows such a mapping in
+/// Files of blocks that the C library maps one by one are made this long, without blocks of the disk: it grows these mappings in
 /// place, and what lies behind its end has to be there. The largest length that common file systems admit.
 const LENGTH: u64 = 1 << 43;
 
@@ -52,7 +52,7 @@ impl Backing {
     pub(super) fn write(&self, memory: &Range<usize>, offset: u64) -> Result<()> {
         for start in memory.clone().step_by(PIECE) {
             let len = PIECE.min(memory.end - start);
-            // SAFETY: the range is mapped and readable, and only this thread runs, so that nobody changes or unmaps it.
+            // SAFETY: the range is mapped and readable, and only this thread runs, so that it is not changed or unmapped.
             let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, len) };
             let at = offset + (start - memory.start) as u64;
             self.write_piece(bytes, at).map_err(|e| Error::io("write", &self.path, e))?;

@@ -17,7 +17,7 @@ pub(super) struct Mapping {
     pub(super) heap: bool,
 }
 
-/// What a mapping holds.
+/// Content of a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Memory of its own.

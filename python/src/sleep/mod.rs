@@ -9,4 +9,4 @@ mod mapping;
 mod pages;
 mod sleeper;
 
-pub(crate) use sleeper::Sleeper;
+pub(crate) use sleeper::{Sleeper, note_fork};

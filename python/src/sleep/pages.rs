@@ -25,7 +25,7 @@ pub(super) struct PageMap {
     page: usize,
 }
 
-/// What a range holds, in bytes.
+/// Content of a range, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Pages that no file and no other process has.
@@ -41,7 +41,7 @@ impl PageMap {
         Ok(PageMap { file, page: rustix::param::page_size() })
     }
 
-    /// Looks at a range of whole pages. Of memory from before the fork (`inherited`), pages are own if nobody shares them.
+    /// Looks at a range of whole pages. Of memory from before the fork (`inherited`), pages are own if no other process shares them.
     pub(super) fn held(&self, range: &Range<usize>, inherited: bool) -> Result<Held> {
         let mut held = Held::default();
         self.each_page(range, &mut |_, entry| {

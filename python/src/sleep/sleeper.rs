@@ -1,9 +1,10 @@
-//! What goes to disk at a pause, and what stays.
+//! The memory that goes to disk at a pause, and the memory that stays.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sar::platform::blocks::{forget, release, reusable};
 use sar::platform::{give_memory_back, resident_bytes};
@@ -22,17 +23,25 @@ const KEPT: u64 = 16 << 20;
 /// A large mapping goes to disk in pieces of this size, so that no more of it does than has to.
 const PIECE: usize = 32 << 20;
 
-/// After so many pauses, memory from before the fork is looked at again.
+/// Number of pauses after which memory from before the fork is looked at again.
 const LOOK: u64 = 32;
 
 /// More than any process takes, for a system that does not count: pages are looked at in every pause then.
 const UNKNOWN: u64 = 1 << 47;
 
+/// Whether this process has forked another one since it was last put to sleep.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that this process has forked another one, which may live on and reads the same files.
+pub(crate) fn note_fork() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
 /// Puts this process's memory on disk. Used by one thread while no other one runs.
 pub(crate) struct Sleeper {
     folder: PathBuf,
     pages: PageMap,
-    /// What was mapped when the process was forked, and what it was forked from may still share.
+    /// Memory that was mapped when the process was forked, and may still be shared with its parent.
     inherited: Vec<Range<usize>>,
     /// Bytes of that memory that have been written to since, when it was last looked at.
     copied: u64,
@@ -40,11 +49,13 @@ pub(crate) struct Sleeper {
     /// Files of the heap and of memory from before the fork.
     small: BTreeSet<u64>,
     next: u64,
+    /// Files with lower numbers may be mapped by processes that this one has forked: their content stays.
+    shared: u64,
     pauses: u64,
     last: Look,
 }
 
-/// What the process took when its pages were last looked at.
+/// Memory of the process when its pages were last looked at.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     /// Bytes that the kernel counts, with code and memory from before the fork.
@@ -79,6 +90,7 @@ impl Sleeper {
             backings: BTreeMap::new(),
             small: BTreeSet::new(),
             next: 0,
+            shared: 0,
             pauses: 0,
             last: Look { resident: resident_bytes().unwrap_or(0), own: 0 },
         })
@@ -95,6 +107,9 @@ impl Sleeper {
     /// If the disk fails or is full. All memory is as it was then.
     pub(crate) fn sleep(&mut self, share: u64, room: impl FnOnce(&[u64]) -> u64) -> Result<u64> {
         self.pauses += 1;
+        if FORKED.swap(false, Ordering::Relaxed) {
+            self.shared = self.next;
+        }
         let all = self.pauses.is_power_of_two() || self.pauses.is_multiple_of(LOOK);
         if all {
             self.copied = self.look_at_inherited()?;
@@ -188,7 +203,7 @@ impl Sleeper {
         Ok(found)
     }
 
-    /// What can go to disk. Memory from before the fork is among it if it is known to hold anything.
+    /// Memory that can go to disk, that from before the fork included if it is known to hold anything.
     fn pieces(&self, mappings: Vec<Mapping>) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
         for mapping in mappings {
@@ -227,7 +242,7 @@ impl Sleeper {
         }
         self.backings.retain(|number, _| live.contains_key(number));
         self.small.retain(|number| live.contains_key(number));
-        for (number, backing) in &mut self.backings {
+        for (number, backing) in self.backings.range_mut(self.shared..) {
             backing.keep_only(&live[number])?;
         }
         Ok(())
@@ -238,6 +253,11 @@ impl Sleeper {
         let Piece { mapping, held, inherited, .. } = piece;
         let range = &mapping.range;
         if let Kind::Backed(number) = mapping.kind {
+            if number < self.shared && held.own > 0 {
+                let number = self.put_in_file(range, true, !piece.small)?;
+                self.small.extend(piece.small.then_some(number));
+                return Ok(held.resident);
+            }
             let backing = self.backings.get_mut(&number).ok_or_else(|| {
                 Error::internal(format!("a mapping lies in the unknown file {number}"))
             })?;

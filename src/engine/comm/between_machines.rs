@@ -1,4 +1,4 @@
-//! What ranks tell the other machines of a run, because these do not see their files.
+//! Messages of ranks to the other machines of a run, because these do not see their files.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -115,7 +115,7 @@ pub struct Collective {
     _outbox: Option<KeptOutbox>,
 }
 
-/// Numbers of the rank's own outboxes that nobody reads any more once every rank has arrived again.
+/// Numbers of the rank's own outboxes that every rank has read by the next collective.
 #[derive(Debug, Default)]
 pub(super) struct ReadOutboxes(Arc<Mutex<Vec<u64>>>);
 

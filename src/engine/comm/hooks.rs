@@ -1,4 +1,4 @@
-//! What a rank does before and after the wait of a collective.
+//! A rank's work before and after the wait of a collective.
 
 use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
@@ -8,7 +8,7 @@ pub trait Hooks {
     /// Runs after the messages are posted, before the wait.
     ///
     /// # Errors
-    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Internal`).
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Worker`).
     fn precall(&self) -> Result<()>;
     /// Runs after all ranks have posted, before messages are read.
     ///

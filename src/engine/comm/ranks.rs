@@ -1,4 +1,4 @@
-//! What a function needs to make collectives.
+//! The means with which a function makes collectives.
 
 use super::group::ProcessGroup;
 use super::hooks::Hooks;
@@ -8,6 +8,6 @@ use super::hooks::Hooks;
 pub struct Ranks<'a> {
     /// The process group.
     pub group: &'a dyn ProcessGroup,
-    /// What the rank does around a wait.
+    /// The rank's work around a wait.
     pub hooks: &'a dyn Hooks,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The operation that a collective carries out. All ranks make the same ones in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,9 @@ impl fmt::Display for Operation {
     }
 }
 
+/// The rule that ranks in different collectives have broken.
+const ALIKE: &str = "all ranks have to make the same collectives in the same order: make none in a branch or a loop that differs between ranks";
+
 /// The place of a collective in a rank's sequence, and its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
@@ -99,7 +102,7 @@ impl Tag {
             return Ok(());
         }
         let problem = format!("rank {own} is in {self}, but rank {from} sent a message of {sent}");
-        Err(Error::internal(problem))
+        Err(Error::new(ErrorKind::Worker, problem).with_hint(ALIKE))
     }
 }
 

@@ -53,8 +53,8 @@ pub enum ComputeDtype {
     /// Single precision.
     #[default]
     F32,
-    /// bfloat16, for all rows, including those that can be computed again, and so are weights
-    /// in products. Sums, parameters, optimizer, losses, statistics and attention scores are in single precision.
+    /// bfloat16 for all rows, recomputed ones included, and for weights in products. Sums, parameters,
+    /// optimizer state, losses, statistics and attention scores stay in single precision.
     Bf16,
 }
 
@@ -64,7 +64,7 @@ impl Choice for ComputeDtype {
         Named::new(
             ComputeDtype::Bf16,
             "bf16",
-            "bfloat16, for all rows, including those that can be computed again, and so are weights in products. Sums, parameters, optimizer, losses, statistics and attention scores are in single precision",
+            "bfloat16 for all rows and for weights in products; sums, parameters, optimizer state, losses, statistics and attention scores stay in single precision",
         ),
     ];
 }

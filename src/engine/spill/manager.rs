@@ -10,8 +10,6 @@ use super::dtype::{ComputeDtype, SpillDtype};
 use super::pointer::{Pointer, Spillable};
 use super::shard::ShardPointer;
 use super::store::SpillStore;
-#[cfg(feature = "torch")]
-use super::tensor::{Masks, PointerTensor};
 use super::value::Spill;
 use super::waiting_memory::WaitingMemory;
 use crate::engine::turns::{Phase, TurnLock, Work};
@@ -25,8 +23,8 @@ use crate::platform::{anonymous_bytes, blocks};
 /// of them, and each file has a cost.
 const SMALL: u64 = 1 << 20;
 
-/// Everything that one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of
-/// the same name.
+/// Keeps the values of one rank within what it may keep: SAR's class of the same name. A program of the user's own has its
+/// `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).
 ///
 /// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors leave memory as far
 /// as they exceed what this rank may keep (nothing, unless the launcher says otherwise); each is written to disk at most once
@@ -39,7 +37,7 @@ pub struct PartitionDataManager {
     lock: TurnLock,
     store: Rc<SpillStore>,
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
-    /// Values that nobody uses before the next pause.
+    /// Values that are not used before the next pause.
     idle: RefCell<Vec<Weak<dyn Spillable>>>,
     /// The error of one that could not be written.
     failure: RefCell<Option<Error>>,
@@ -48,29 +46,18 @@ pub struct PartitionDataManager {
     resumed: Cell<Option<Instant>>,
     /// Start of the turn, by the store's clock.
     turn_began: Cell<u64>,
-    /// What the ranks work on.
+    /// The work of the ranks.
     work: Cell<Work>,
     /// Memory of this process before it kept anything, in bytes.
     base: u64,
     /// Size in bytes below which values count as small.
     small: Cell<u64>,
-    /// Set in a stand-in for a larger run; notes what the process takes at pauses, if somebody wants to know.
+    /// Stand-in runs only: records memory at each pause.
     stand_in: OnceCell<Option<Rc<WaitingMemory>>>,
     /// The type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
     /// The type that layers compute with.
     pub compute_dtype: Cell<ComputeDtype>,
-    /// The graph shards of the partition, by source rank.
-    pub partition_data: OnceCell<Vec<ShardPointer>>,
-    /// Input features, `[num_inner_nodes, width]`.
-    #[cfg(feature = "torch")]
-    pub features: OnceCell<PointerTensor>,
-    /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.
-    #[cfg(feature = "torch")]
-    pub labels: OnceCell<PointerTensor>,
-    /// The training, validation and test nodes.
-    #[cfg(feature = "torch")]
-    pub masks: OnceCell<Masks>,
 }
 
 impl PartitionDataManager {
@@ -91,13 +78,6 @@ impl PartitionDataManager {
             stand_in: OnceCell::new(),
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
-            partition_data: OnceCell::new(),
-            #[cfg(feature = "torch")]
-            features: OnceCell::new(),
-            #[cfg(feature = "torch")]
-            labels: OnceCell::new(),
-            #[cfg(feature = "torch")]
-            masks: OnceCell::new(),
         })
     }
 
@@ -157,7 +137,7 @@ impl PartitionDataManager {
     /// Runs before a collective waits: values that this rank may not keep leave memory, then the turn is given up.
     ///
     /// # Errors
-    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Internal`).
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Worker`).
     pub fn precall_func(&self) -> Result<()> {
         if let Some(error) = self.failure.take() {
             return Err(error);
@@ -171,7 +151,7 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Notes that nobody uses a value before the next pause. If more is in memory than may be kept through that pause, such
+    /// Records that a value is not used before the next pause. If more is in memory than may be kept through that pause, such
     /// values leave now, the one used longest ago first. An error is reported at the next pause.
     pub(super) fn let_go(&self, value: &Rc<dyn Spillable>) {
         self.idle.borrow_mut().push(Rc::downgrade(value));

@@ -8,8 +8,12 @@ use tracing::debug;
 
 use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{SpanKind, span_of};
+
+/// The remedy for a pin that lasts through a pause.
+const UNPIN: &str =
+    "drop the result of `pin` before the collective: the memory of a rank that waits goes to disk";
 
 /// A handle on an immutable value. Clones share it; the value and its file are removed with the last one.
 ///
@@ -227,7 +231,7 @@ pub(super) trait Spillable {
     fn written(&self, file: Rc<SpillFile>, extent: Extent);
     /// Drops the value from memory, after it has been written if that was necessary.
     fn leave(&self);
-    /// Fails if the value is pinned: no pin may last through a pause.
+    /// Fails if the value is pinned (`Worker`): no pin may last through a pause.
     fn check_unpinned(&self) -> Result<()>;
     /// Whether the value is pinned.
     fn is_pinned(&self) -> bool;
@@ -271,7 +275,8 @@ impl<T: Spill> Spillable for Slot<T> {
 
     fn check_unpinned(&self) -> Result<()> {
         if self.is_pinned() {
-            return Err(Error::internal(format!("{} is pinned during a pause", self.label)));
+            let problem = format!("{} is pinned at a collective", self.label);
+            return Err(Error::new(ErrorKind::Worker, problem).with_hint(UNPIN));
         }
         Ok(())
     }

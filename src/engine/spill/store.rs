@@ -192,7 +192,7 @@ struct Removal {
 
 impl Drop for Removal {
     fn drop(&mut self) {
-        // Nobody is left to report an error to; a file that cannot be removed goes with the run's folder.
+        // An error cannot be reported here; a file that cannot be removed goes with the run's folder.
         let _ = self.storage.remove(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! What a process takes while it waits for others.
+//! Memory that a process takes while it waits for others.
 
 use std::cell::Cell;
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::marked_folder::{CONTROL, PREFIX};
-use crate::engine::turns::{Activity, Control};
+use crate::engine::turns::{Activity, Control, Request};
 use crate::error::{Error, Result};
 use crate::io::{UNFINISHED, drop_pages};
 
@@ -83,11 +83,11 @@ impl LivingRun {
     pub fn is_paused(&self) -> bool {
         let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).activity());
         // Ranks that are to go on to another place may not have noticed yet.
-        self.control.pauses_here()
+        self.control.is_due(Request::Pause)
             && ranks.into_iter().all(|a| matches!(a, Activity::Paused | Activity::Finished))
     }
 
-    /// Lets the page cache forget the run's files, which nobody reads while it is paused.
+    /// Drops the run's files from the page cache, as they are not read while it is paused.
     ///
     /// # Errors
     /// If a file cannot be written to the disk.

@@ -28,7 +28,7 @@ const CONTROL_C: &CStr = c"control";
 const CAREFULLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
-/// What was found out about a folder with a name like ours.
+/// State of a folder with a name like ours.
 #[derive(Debug)]
 pub(super) enum MarkedFolder {
     /// The folder's process lives, or may live.

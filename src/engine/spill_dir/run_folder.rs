@@ -54,7 +54,13 @@ impl RunFolder {
             .prefix(UNFINISHED)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(spill_dir)
-            .map_err(|e| Error::io("create a folder in", spill_dir, e))?;
+            .map_err(|e| match e.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Error::input(spill_dir, "", format!("nothing can be created in it: {e}"))
+                        .with_hint("name another folder for spilled data with ‹spill_dir›")
+                }
+                _ => Error::io("create a folder in", spill_dir, e),
+            })?;
         let unfinished = UnfinishedFolder(unfinished.keep());
         let control_path = unfinished.0.join(CONTROL);
         let control = Control::create(&control_path, world_size, slots)?;

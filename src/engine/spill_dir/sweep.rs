@@ -96,12 +96,12 @@ mod tests {
         fs::write(path.join("features-0.spill"), "x").unwrap();
         fs::create_dir_all(path.join("rank-0/deep/deeper")).unwrap();
         fs::write(path.join("rank-0/deep/file"), "x").unwrap();
-        fs::create_dir(spill.path().join("somebody-elses")).unwrap();
+        fs::create_dir(spill.path().join("of-another")).unwrap();
 
         assert_eq!(sweep(spill.path()).removed, [path]);
         assert!(living.path().join(CONTROL).exists());
         drop(living);
-        assert_eq!(names(spill.path()), ["somebody-elses"]);
+        assert_eq!(names(spill.path()), ["of-another"]);
     }
 
     #[test]

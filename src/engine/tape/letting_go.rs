@@ -14,8 +14,8 @@ pub(super) struct LettingGo {
 }
 
 impl LettingGo {
-    /// Lets go until as many operations are recorded as had begun at the last pause of such a pass; 0 if it had none. `turn` is
-    /// the turn in which the pass begins.
+    /// Releases dropped values until `last_pause` operations are recorded: the number at the last
+    /// pause of an equal pass, or 0 if it had none. `turn` is the turn in which the pass begins.
     pub(super) fn until(last_pause: usize, turn: u64) -> Self {
         let now = Rc::new(Cell::new(last_pause > 0));
         LettingGo { now, until: last_pause, turn, last_pause: 0 }

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use tch::{Kind, Tensor};
 
 use super::gradients::Gradients;
+use super::init::{Init, InitStyle};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -24,30 +25,6 @@ pub struct Parameter(usize);
 /// A handle on one buffer of a [`ParameterSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer(usize);
-
-/// How a parameter's initial values are drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Init {
-    /// All zeros.
-    Zeros,
-    /// All equal to this value.
-    Constant(f64),
-    /// Uniform in ±gain·√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as `torch.nn.init.xavier_uniform_`.
-    XavierUniform {
-        /// Factor of the range: 1, or √2 before a ReLU.
-        gain: f64,
-    },
-    /// Normal with deviation gain·√(2 / (fan_in + fan_out)), as `torch.nn.init.xavier_normal_`.
-    XavierNormal {
-        /// Factor of the deviation: 1, or √2 before a ReLU.
-        gain: f64,
-    },
-    /// Uniform in ±bound.
-    Uniform {
-        /// The largest absolute value.
-        bound: f64,
-    },
-}
 
 /// A parameter or a buffer in a [`ParameterSet`].
 #[derive(Debug, Clone)]
@@ -75,6 +52,7 @@ pub struct ParameterBuilder {
     /// Buffers, each with its initial value.
     buffers: Vec<(Entry, f64)>,
     rng: ChaCha8Rng,
+    style: InitStyle,
 }
 
 impl ParameterBuilder {
@@ -86,6 +64,21 @@ impl ParameterBuilder {
             values: Vec::new(),
             buffers: Vec::new(),
             rng: ChaCha8Rng::seed_from_u64(seed),
+            style: InitStyle::default(),
+        }
+    }
+
+    /// Makes layers draw the initial values of this library.
+    #[must_use]
+    pub fn style(self, style: InitStyle) -> Self {
+        ParameterBuilder { style, ..self }
+    }
+
+    /// The distribution of the library that is chosen, of those that DGL and PyTorch Geometric give a parameter.
+    pub fn either(&self, dgl: Init, pyg: Init) -> Init {
+        match self.style {
+            InitStyle::Dgl => dgl,
+            InitStyle::Pyg => pyg,
         }
     }
 
@@ -113,6 +106,11 @@ impl ParameterBuilder {
             Init::Uniform { bound } => self.draw(count, |unit| bound * (2.0 * unit() - 1.0)),
             Init::XavierUniform { gain } => {
                 let bound = gain * (6.0 / fans).sqrt();
+                self.draw(count, |unit| bound * (2.0 * unit() - 1.0));
+            }
+            Init::Glorot => {
+                let last: i64 = shape.iter().rev().take(2).sum();
+                let bound = (6.0 / last as f64).sqrt();
                 self.draw(count, |unit| bound * (2.0 * unit() - 1.0));
             }
             Init::XavierNormal { gain } => {

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span, span_of};
 use crate::kernels::DropoutKey;
 
-/// What happens to the inside of a segment between its forward and its backward pass.
+/// The policy for values inside a segment between its forward and its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {

@@ -1,6 +1,6 @@
 //! Slices of tensors' memory, of which none is written while another slice has it.
 //!
-//! libtorch's handles share memory, so an exclusive borrow of a handle does not show that nobody else uses the memory. Every
+//! libtorch's handles share memory, so an exclusive borrow of a handle does not show that its memory has no other user. Every
 //! slice therefore holds a lease of its range, which is checked when it is taken: two slices of which one is written never
 //! overlap, whichever handles they come from. What libtorch itself reads and writes is beyond this check.
 
@@ -54,7 +54,7 @@ pub(crate) struct Slice<'a, T> {
 }
 
 impl<'a, T> Slice<'a, T> {
-    /// A slice of elements, once nobody writes them.
+    /// A slice of elements; checks that no other slice writes them.
     pub(super) fn new(memory: Range<usize>, elements: impl FnOnce() -> &'a [T]) -> Self {
         let lease = (!memory.is_empty()).then(|| Lease::take(memory, false));
         Slice { elements: elements(), _lease: lease }
@@ -76,7 +76,7 @@ pub(crate) struct SliceMut<'a, T> {
 }
 
 impl<'a, T> SliceMut<'a, T> {
-    /// A slice of elements, once nobody uses them.
+    /// A slice of elements; checks that no other slice has them.
     pub(super) fn new(memory: Range<usize>, elements: impl FnOnce() -> &'a mut [T]) -> Self {
         let lease = (!memory.is_empty()).then(|| Lease::take(memory, true));
         SliceMut { elements: elements(), _lease: lease }

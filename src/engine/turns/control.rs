@@ -14,7 +14,7 @@ use tracing::debug;
 use super::futex::FutexWord;
 use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
-use super::run_status::RunStatus;
+use super::run_status::{Request, RunStatus};
 use super::status::RankStatus;
 use super::work::Work;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ struct Header {
     run: RunStatus,
 }
 
-/// What the ranks may take during a kind of work.
+/// Limits of the ranks during a kind of work.
 #[repr(C)]
 struct Grant {
     /// Number of ranks that may be resident at a time.
@@ -135,7 +135,7 @@ impl Control {
         header.protocol.set_slots(slots);
         header.grants.iter().for_each(|grant| grant.slots.store(slots, Ordering::SeqCst));
         (0..ranks).for_each(|slot| control.rank(slot as usize).set_number(slot));
-        // A block in memory has none yet. Nobody maps the file of a run before its folder has its final name.
+        // A block in memory has none yet. No process maps the file of a run before its folder has its final name.
         header.magic.store(MAGIC, Ordering::SeqCst);
         control
     }
@@ -235,7 +235,7 @@ impl Control {
         self.admit();
     }
 
-    /// What the ranks have claimed of the memory that they may keep while they wait.
+    /// The memory that ranks may keep while they wait, with their claims.
     pub(super) fn pool(&self) -> &Pool<FutexWord> {
         &self.header().pool
     }
@@ -276,33 +276,35 @@ impl Control {
         self.header().protocol.stopped()
     }
 
-    /// What the launcher tells other processes about the run, and what they ask of it.
+    /// The status of the run for other processes, and their requests.
     pub fn run(&self) -> &RunStatus {
         &self.header().run
     }
 
-    /// Asks all ranks to pause at the same place: after the second collective from now, as ranks may be on their way into the next
-    /// one already. Any process that has mapped the file may ask.
-    pub fn pause(&self) {
+    /// Asks something of all ranks from the same place on: after the second collective from now, as ranks may be on their way into the
+    /// next one already. Any process that has mapped the file may ask.
+    pub fn ask(&self, request: Request) {
         let generation = || self.header().protocol.generation();
+        // A rank that is alone makes no collectives.
+        let ahead = if self.num_ranks() > 1 || self.has_carrier() { 2 } else { 0 };
         loop {
-            let at = generation().wrapping_add(2) & (u32::MAX >> 1);
-            self.run().pause_at(at);
+            let at = generation().wrapping_add(ahead) & (u32::MAX >> 1);
+            self.run().ask_at(request, at);
             // No rank has passed the place without seeing the request.
-            if !self.run().pauses(generation()) {
+            if ahead == 0 || !self.run().is_due(request, generation()) {
                 return;
             }
         }
     }
 
-    /// Lets paused ranks go on.
-    pub fn go_on(&self) {
-        self.run().end_pause();
+    /// Takes a request back.
+    pub fn take_back(&self, request: Request) {
+        self.run().take_back(request);
     }
 
-    /// Whether a rank that has left its last collective is to pause before it takes its next turn.
-    pub fn pauses_here(&self) -> bool {
-        self.run().pauses(self.header().protocol.generation())
+    /// Whether a request holds for a rank that has left its last collective, and so for all.
+    pub fn is_due(&self, request: Request) -> bool {
+        self.run().is_due(request, self.header().protocol.generation())
     }
 
     /// The status of a rank that runs on this machine, by its slot; on one machine, slots are ranks.
@@ -332,7 +334,7 @@ fn checked(ranks: usize, slots: usize) -> Result<(u32, u32)> {
     if slots == 0 {
         return Err(Error::config("resident", "at least one worker must be allowed in memory"));
     }
-    // With more slots than ranks, nobody ever waits.
+    // With more slots than ranks, no rank ever waits.
     Ok((number, slots.min(ranks) as u32))
 }
 

@@ -8,7 +8,7 @@ use rustix::thread::futex;
 
 use super::word::Word;
 
-/// A sleeper checks again this often even if nobody wakes it, so that a wake lost with a killed process delays nobody.
+/// Time after which a sleeper checks again without a wake, because a killed process may have taken the wake with it.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A word on a cache line of its own.

@@ -1,8 +1,8 @@
-//! What the launcher tells other processes about the whole run, and what they ask of it.
+//! The status of the whole run for other processes, and their requests.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bit of `pause_at` that says that a pause is asked for.
+/// Bit of a place that says that something is asked for.
 const ASKED: u32 = 1 << 31;
 /// Largest value of `left`: no forecast.
 const UNKNOWN: u32 = u32::MAX;
@@ -19,7 +19,20 @@ pub struct RunStatus {
     left: AtomicU32,
     /// Expected number of turns of a rank in an epoch.
     turns: AtomicU32,
-    pause_at: AtomicU32,
+    /// The places of [requests](Request).
+    places: [AtomicU32; 3],
+    saves_together: AtomicU32,
+}
+
+/// A request of one process to all ranks, which follow it from the same place on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// To give all memory back, and to wait.
+    Pause = 0,
+    /// To save the next complete epoch.
+    Save = 1,
+    /// To save the next complete epoch, and to end.
+    End = 2,
 }
 
 impl RunStatus {
@@ -78,28 +91,38 @@ impl RunStatus {
         self.turns.store(turns, Ordering::SeqCst);
     }
 
-    /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
+    /// Number of turns that a rank is expected to take in an epoch; 0 if unknown.
     pub fn expected_turns(&self) -> u32 {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Asks for a pause after this collective.
-    pub(super) fn pause_at(&self, generation: u32) {
-        self.pause_at.store(generation | ASKED, Ordering::SeqCst);
+    /// Sets whether ranks have parts of what is saved, so that they save at the same place.
+    pub fn set_saves_together(&self, together: bool) {
+        self.saves_together.store(u32::from(together), Ordering::SeqCst);
     }
 
-    pub(super) fn end_pause(&self) {
-        self.pause_at.store(0, Ordering::SeqCst);
+    /// Whether ranks have parts of what is saved, so that they save at the same place.
+    pub fn saves_together(&self) -> bool {
+        self.saves_together.load(Ordering::SeqCst) != 0
     }
 
-    /// Whether somebody asks for a pause.
-    pub fn pause_asked(&self) -> bool {
-        self.pause_at.load(Ordering::SeqCst) & ASKED != 0
+    /// Asks for something after this collective.
+    pub(super) fn ask_at(&self, request: Request, generation: u32) {
+        self.places[request as usize].store(generation | ASKED, Ordering::SeqCst);
     }
 
-    /// Whether ranks that have completed this many collectives (modulo 2^31) are to pause.
-    pub(super) fn pauses(&self, generation: u32) -> bool {
-        let at = self.pause_at.load(Ordering::SeqCst);
+    pub(super) fn take_back(&self, request: Request) {
+        self.places[request as usize].store(0, Ordering::SeqCst);
+    }
+
+    /// Whether something is asked for.
+    pub fn is_asked(&self, request: Request) -> bool {
+        self.places[request as usize].load(Ordering::SeqCst) & ASKED != 0
+    }
+
+    /// Whether a request holds for ranks that have completed this many collectives (modulo 2^31).
+    pub(super) fn is_due(&self, request: Request, generation: u32) -> bool {
+        let at = self.places[request as usize].load(Ordering::SeqCst);
         // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
         at & ASKED != 0 && (generation.wrapping_sub(at) << 1) as i32 >= 0
     }
@@ -120,15 +143,15 @@ mod tests {
     #[test]
     fn a_pause_begins_at_its_collective_also_where_the_count_wraps() {
         let status = RunStatus::default();
-        assert!(!status.pauses(7) && !status.pause_asked());
-        status.pause_at(5);
-        let pauses = [4, 5, 6, 1 << 20].map(|generation| status.pauses(generation));
-        assert_eq!(pauses, [false, true, true, true]);
-        status.pause_at(1);
-        assert!(!status.pauses((1 << 31) - 1), "the count wraps next");
-        assert!(status.pauses(1));
-        status.end_pause();
-        assert!(!status.pauses(5) && !status.pause_asked());
+        let pauses = |generation| status.is_due(Request::Pause, generation);
+        assert!(!pauses(7) && !status.is_asked(Request::Pause));
+        status.ask_at(Request::Pause, 5);
+        assert_eq!([4, 5, 6, 1 << 20].map(pauses), [false, true, true, true]);
+        status.ask_at(Request::Pause, 1);
+        assert!(!pauses((1 << 31) - 1), "the count wraps next");
+        assert!(pauses(1) && !status.is_due(Request::End, 1));
+        status.take_back(Request::Pause);
+        assert!(!pauses(5) && !status.is_asked(Request::Pause));
     }
 
     #[test]

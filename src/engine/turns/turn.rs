@@ -7,6 +7,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::control::Control;
+use super::run_status::Request;
 use super::status::{Activity, RankStatus};
 use super::work::Work;
 use crate::error::Result;
@@ -79,14 +80,14 @@ impl TurnLock {
     /// # Errors
     /// If memory cannot be given back, or the run is being stopped.
     pub fn pause(&self, leave: impl FnOnce() -> Result<()>) -> Result<()> {
-        if !self.control.pauses_here() {
+        if !self.control.is_due(Request::Pause) {
             return Ok(());
         }
         leave()?;
         debug!("paused");
         let begin = nanoseconds();
         self.status().set_activity(Activity::Paused);
-        while self.control.pauses_here() {
+        while self.control.is_due(Request::Pause) {
             if let Some(stop) = self.control.stopped() {
                 return Err(stop.into());
             }

@@ -1,4 +1,4 @@
-//! What the ranks of a run work on together.
+//! The kinds of work that the ranks of a run do together.
 
 /// Work of all ranks, of which each kind takes memory of its own. Ranks begin it together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

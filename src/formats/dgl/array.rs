@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::io::Dtype;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Number of bytes converted at a time: large enough for few system calls, small enough to stay in the cache.
@@ -38,6 +39,11 @@ impl ArrayRef {
     /// Name of this array in errors.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
     }
 
     /// Element type.
@@ -76,8 +82,7 @@ impl ArrayRef {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
-    /// Some of the rows as an array of their own; `None` if there are not so many.
-    #[cfg(feature = "torch")]
+    /// Some of the rows as an array of their own; `None` if the array has fewer rows.
     pub(crate) fn rows(&self, rows: Range<u64>) -> Option<Self> {
         if rows.start > rows.end || rows.end > self.num_rows() || self.shape.is_empty() {
             return None;

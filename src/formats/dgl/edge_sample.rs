@@ -30,7 +30,7 @@ pub struct SampledPartition {
     nodes: NodeTable,
 }
 
-/// How a sample is spread over a file: a number of runs, each of at most so many edges.
+/// How a sample is spread over a file: a number of runs, each of limited length.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     /// Number of runs.

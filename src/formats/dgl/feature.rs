@@ -27,6 +27,11 @@ impl Feature {
         &self.name
     }
 
+    /// Whether it is the feature of a type with this name.
+    pub(crate) fn is_of(&self, ty: usize, name: &str) -> bool {
+        self.ty == ty && self.name == name
+    }
+
     /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge of the
     /// type for which [`EdgeBlock`](super::edge_block::EdgeBlock) holds row `j`.
     pub fn array(&self) -> &ArrayRef {

@@ -45,7 +45,7 @@ impl FusedCsc {
     /// Reads the directory of `path`; no array is read.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a GraphBolt graph, names classes that such a graph does not use, is cut short, or
+    /// If the file cannot be read, is not a GraphBolt graph, names classes that GraphBolt does not use, is cut short, or
     /// contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
         let archive = TorchArchive::open(path)?;

@@ -5,6 +5,7 @@
 //! [`npy`]. [`writer`] writes directories.
 
 pub mod array;
+pub(crate) mod array_file;
 mod blocks;
 pub mod config;
 pub mod edge_block;
@@ -35,6 +36,8 @@ mod pickle;
 mod pickle_value;
 mod relabel;
 pub mod relation;
+#[cfg(feature = "torch")]
+pub(crate) mod saved_tensors;
 pub mod sparse;
 mod structure_file;
 pub mod summary;

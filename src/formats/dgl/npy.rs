@@ -18,6 +18,8 @@ pub(crate) struct NpyArray {
     pub(crate) array: ArrayRef,
     /// Whether the array is in Fortran order.
     pub(crate) transposed: bool,
+    /// Whether the first byte of each element is the highest.
+    pub(crate) big_endian: bool,
 }
 
 /// Reads the header of `path`. The elements must end where the file ends.
@@ -27,6 +29,10 @@ pub(crate) struct NpyArray {
 pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     let file = InputFile::open(path)?;
     let npy = read_npy(&file, 0..file.len())?;
+    if npy.big_endian {
+        return Err(Error::input(path, "npy header", "the array is big-endian")
+            .with_hint("save array.astype(array.dtype.newbyteorder(\"<\")) instead"));
+    }
     if npy.transposed && npy.array.shape().len() > 1 {
         return Err(Error::input(path, "npy header", "the array is in Fortran order")
             .with_hint("save numpy.ascontiguousarray(array) instead"));
@@ -37,7 +43,7 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
 /// Reads the header of an array that occupies a range of an open file.
 ///
 /// # Errors
-/// As for [`open_npy`], except that arrays may be in Fortran order.
+/// As for [`open_npy`], except that arrays may be in Fortran order or big endian.
 pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
     let mut reader = HeaderReader::within(file, place);
     reader.enter("npy header");
@@ -47,7 +53,9 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     }
     let (major, _minor) = (reader.u8()?, reader.u8()?);
     if &start != MAGIC || !(1..=3).contains(&major) {
-        return Err(reader.fail("this is not a numpy file of version 1 to 3"));
+        return Err(reader
+            .fail("this is not a numpy file of version 1 to 3")
+            .with_hint("write it with numpy.save, or give the file the ending of its format"));
     }
     let low = u64::from(reader.u16()?);
     let high = if major == 1 { 0 } else { u64::from(reader.u16()?) };
@@ -57,8 +65,10 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     let mut text = vec![0; len as usize];
     file.read_at("npy header", at, &mut text)?;
     let header = std::str::from_utf8(&text).ok().and_then(parse);
-    let Some(Header { dtype, mut shape, transposed }) = header else {
-        return Err(reader.fail("is not a little-endian array of integers, bool or floating point"));
+    let Some(Header { dtype, mut shape, transposed, big_endian }) = header else {
+        return Err(reader
+            .fail("is not an array of integers, bool or floating point")
+            .with_hint("save numbers: array.astype(\"int64\") or array.astype(\"float32\")"));
     };
     if transposed {
         shape.reverse();
@@ -72,7 +82,7 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     reader.enter("");
     let array = ArrayRef::new(file, "", dtype, shape, at + len)
         .ok_or_else(|| reader.fail("the array lies behind the end of the file"))?;
-    Ok(NpyArray { array, transposed })
+    Ok(NpyArray { array, transposed, big_endian })
 }
 
 /// The description of an array at the begin of its file.
@@ -83,12 +93,15 @@ struct Header {
     shape: Vec<u64>,
     /// Whether the array is in Fortran order.
     transposed: bool,
+    big_endian: bool,
 }
 
 /// Parses `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
 fn parse(header: &str) -> Option<Header> {
     let descr = value_of(header, "descr")?.strip_prefix('\'')?;
-    let dtype = dtype_of(&descr[..descr.find('\'')?])?;
+    let descr = &descr[..descr.find('\'')?];
+    let big_endian = descr.starts_with('>');
+    let dtype = dtype_of(&descr.replacen('>', "<", 1))?;
     let order = value_of(header, "fortran_order")?;
     let transposed = order.starts_with("True");
     if !transposed && !order.starts_with("False") {
@@ -97,7 +110,7 @@ fn parse(header: &str) -> Option<Header> {
     let shape = value_of(header, "shape")?.strip_prefix('(')?;
     let sizes = shape[..shape.find(')')?].split(',').map(str::trim).filter(|size| !size.is_empty());
     let shape = sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?;
-    Some(Header { dtype, shape, transposed })
+    Some(Header { dtype, shape, transposed, big_endian })
 }
 
 /// The text that follows `'key': `.
@@ -131,7 +144,7 @@ mod tests {
     use super::*;
 
     fn header(dtype: Dtype, shape: &[u64], transposed: bool) -> Header {
-        Header { dtype, shape: shape.to_vec(), transposed }
+        Header { dtype, shape: shape.to_vec(), transposed, big_endian: false }
     }
 
     #[test]
@@ -142,7 +155,8 @@ mod tests {
         assert_eq!(parse(text), Some(header(Dtype::F32, &[2, 3], false)));
         let fortran = text.replace("False", "True");
         assert_eq!(parse(&fortran), Some(header(Dtype::F32, &[2, 3], true)));
-        assert_eq!(parse(&text.replace("<f4", ">f4")), None);
+        let big = Header { big_endian: true, ..header(Dtype::F32, &[2, 3], false) };
+        assert_eq!(parse(&text.replace("<f4", ">f4")), Some(big));
         assert_eq!(parse("{'descr': '"), None);
     }
 }

@@ -11,21 +11,22 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct OriginalIds {
     rows: u64,
+    column: ArrayRef,
     source: Source,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Consecutive rows of a column, from this row on.
-    Column(ArrayRef, u64),
-    /// Rows from all over a column.
+    /// Consecutive rows of the column, from this row on.
+    From(u64),
+    /// Rows from all over the column.
     Picked(Vec<u64>),
 }
 
 impl OriginalIds {
     /// `rows` consecutive rows of `column`.
     pub(crate) fn column(column: &ArrayRef, first: u64, rows: u64) -> Self {
-        OriginalIds { rows, source: Source::Column(column.clone(), first) }
+        OriginalIds { rows, column: column.clone(), source: Source::From(first) }
     }
 
     /// The rows of `column` for which `pick` holds; they are kept in memory.
@@ -39,7 +40,8 @@ impl OriginalIds {
             let picked = pick(rows)?;
             kept.extend(block.iter().zip(picked).filter(|(_, keep)| *keep).map(|(&id, _)| id));
         }
-        Ok(OriginalIds { rows: kept.len() as u64, source: Source::Picked(kept) })
+        let (rows, column) = (kept.len() as u64, column.clone());
+        Ok(OriginalIds { rows, column, source: Source::Picked(kept) })
     }
 
     /// The ids of one type from `orig_nids.dgl` or `orig_eids.dgl`.
@@ -58,6 +60,11 @@ impl OriginalIds {
         self.rows
     }
 
+    /// An error in the file that holds the ids.
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
+        self.column.fail(problem)
+    }
+
     /// Fills `out` with the ids of a range of rows.
     ///
     /// # Errors
@@ -74,9 +81,7 @@ impl OriginalIds {
             )));
         }
         match &self.source {
-            Source::Column(column, first) => {
-                column.read_u64(first + rows.start..first + rows.end, out)
-            }
+            Source::From(first) => self.column.read_u64(first + rows.start..first + rows.end, out),
             Source::Picked(ids) => {
                 out.copy_from_slice(&ids[rows.start as usize..rows.end as usize]);
                 Ok(())

@@ -5,21 +5,41 @@ use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::edge_ids::EdgeIds;
 use crate::formats::dgl::edge_numbers::are_consecutive;
+use crate::formats::dgl::feature::Feature;
+use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::original_ids::OriginalIds;
 use crate::formats::dgl::topology::Topology;
+use crate::graph::TypeNodes;
 use std::ops::Range;
 
-/// The original ids of the inner nodes of a type.
-pub(crate) fn of_nodes(topology: &Topology, ntype: usize) -> Result<Option<OriginalIds>> {
+/// Name of the node data that holds original ids.
+const NODE_DATA: &str = "orig_id";
+
+/// The original ids of the inner nodes of a type: those that the user has given, of `orig_nids.dgl`, of the structure, or node data
+/// that the user has called `orig_id`.
+pub(crate) fn of_nodes(
+    topology: &Topology,
+    node_data: &FeatureSet,
+    ntype: usize,
+) -> Result<Option<OriginalIds>> {
     let (config, part, columns) = (topology.config(), topology.part(), &topology.graph().nodes);
     let book = config.book();
     let Some(name) = book.ntypes().get(ntype) else { return Ok(None) };
     let range = book.node_type_range(part, ntype);
+    if let Some(given) = config.given_ids(ntype) {
+        let TypeNodes { first, own, .. } = book.type_nodes(part, ntype);
+        return Ok(Some(OriginalIds::column(given, first, own as u64)));
+    }
     if let Some(path) = &config.parts()[part].orig_nids {
         return OriginalIds::from_file(path, name, range.end - range.start).map(Some);
     }
     let kept = config.keeps_original_ids().then_some(&columns.id);
-    let Some(originals) = kept.or(columns.orig.as_ref()) else { return Ok(None) };
+    let Some(originals) = kept.or(columns.orig.as_ref()) else {
+        let data = node_data.features().iter().find(|data| data.is_of(ntype, NODE_DATA));
+        let ids = data.map(Feature::array);
+        let ids = ids.filter(|ids| ids.row_len() == 1 && ids.dtype().is_integer());
+        return Ok(ids.map(|ids| OriginalIds::column(ids, 0, range.end - range.start)));
+    };
     if topology.is_inner_first() {
         let first = range.start - book.node_range(part).start;
         return Ok(Some(OriginalIds::column(originals, first, range.end - range.start)));

@@ -113,13 +113,14 @@ impl Partition {
         self.topology.notes()
     }
 
-    /// The original type-wise ids of the inner nodes of a type, if any file holds them: an `orig_id` column (DGL up to
-    /// 0.9), `orig_nids.dgl` (the pipeline), or the ids themselves (`reshuffle=False`).
+    /// The original type-wise ids of the inner nodes of a type, if any file holds them: one that the user
+    /// [has given](PartitionConfig::with_original_ids), `orig_nids.dgl` (the pipeline), an `orig_id` column (DGL up to 0.9), the ids
+    /// themselves (`reshuffle=False`), or node data `orig_id`.
     ///
     /// # Errors
     /// If the ids cannot be read, or have another number or type.
     pub fn orig_node_ids(&self, ntype: usize) -> Result<Option<OriginalIds>> {
-        original_sources::of_nodes(&self.topology, ntype)
+        original_sources::of_nodes(&self.topology, &self.node_features, ntype)
     }
 
     /// The original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. If the file does

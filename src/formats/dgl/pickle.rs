@@ -1,13 +1,13 @@
 //! An interpreter for the pickles inside PyTorch files of graphs.
 //!
-//! It supports the instructions and the classes that such a file uses and refuses everything else: no name is looked up,
+//! It supports the instructions and the classes that graph files use and refuses everything else: no name is looked up,
 //! nothing is executed. Values live in one list and refer to each other by index, so that a value may be filled after it has
 //! been stored, and cycles do no harm.
 
 use crate::formats::dgl::pickle_value::{Class, Index, PickleStorage, Tensor, Value};
 use std::collections::HashMap;
 
-/// What is wrong with a pickle, and at which byte.
+/// A mistake in a pickle, and its byte.
 #[derive(Debug)]
 pub(crate) struct PickleError {
     pub(crate) offset: usize,

@@ -2,8 +2,9 @@
 
 use tch::{Kind, Tensor};
 
+use super::heads;
 use crate::engine::tape::{
-    Computation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Tape, Var,
+    Computation, EdgeBatch, Graph, Parameter, ParameterBuilder, Propagation, Tape, Var,
 };
 use crate::error::{Error, Result};
 
@@ -36,7 +37,7 @@ impl EdgeScore {
         vector: Parameter,
         [heads, width]: [i64; 2],
     ) -> Self {
-        let init = Init::XavierNormal { gain: 2f64.sqrt() };
+        let init = heads::initial(parameters);
         let shape = [heads * width, edge_feats];
         let weight = parameters.scope(map, |parameters| parameters.add("weight", &shape, init));
         EdgeScore { weight, vector, bias: None, heads, negative_slope: 0.2 }

@@ -11,7 +11,7 @@ use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
 /// Configuration of an [`EgatConv`].
 #[derive(Debug, Clone, Copy)]
 pub struct EgatConvConfig {
-    /// What all attention layers have. (DGL's layer has a `negative_slope` of 0.01, no dropout and no residual, and leaves the
+    /// The settings of all attention layers. (DGL's layer has a `negative_slope` of 0.01, no dropout and no residual, and leaves the
     /// heads side by side.)
     pub attention: AttentionConfig,
     /// Width of the edge features.
@@ -68,7 +68,7 @@ pub struct EgatConv {
     residual: Residual,
 }
 
-/// What an [`EgatConv`] computes.
+/// The results of an [`EgatConv`].
 pub struct EgatOutput {
     /// Rows of the destinations, `[num_destinations, heads * out]`, or `out` if the mean of the heads is taken.
     pub nodes: Var,
@@ -77,10 +77,10 @@ pub struct EgatOutput {
 }
 
 impl EgatConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: EgatConvConfig) -> Self {
         let EgatConvConfig { attention, in_edge_feats, out_edge_feats } = config;
-        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let normal = heads::initial(parameters);
         let heads = attention.heads as i64;
         let mut map = |name: &str, rows: i64| {
             let shape = [rows, attention.in_feats];

@@ -49,10 +49,10 @@ pub struct GatConv {
 }
 
 impl GatConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
         let columns = config.columns();
-        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let normal = heads::initial(parameters);
         let heads = [1, config.heads as i64, config.out_feats];
         let attn_l = parameters.add("attn_l", &heads, normal);
         let attn_r = parameters.add("attn_r", &heads, normal);

@@ -54,20 +54,21 @@ pub struct Gatv2Conv {
 }
 
 impl Gatv2Conv {
-    /// Creates the layer with DGL's initial distributions. `edge_feats` is the width of the edge features that scores take; with 0
-    /// they take none.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric. `edge_feats` is the width of the edge features
+    /// that scores take; with 0 they take none.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: AttentionConfig,
         edge_feats: i64,
     ) -> Self {
         let columns = config.columns();
-        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let normal = heads::initial(parameters);
         let attn = parameters.add("attn", &[1, config.heads as i64, config.out_feats], normal);
+        let bias = parameters.either(Init::Zeros, Init::linear(config.in_feats));
         let mut linear = |name: &str| {
             parameters.scope(name, |parameters| {
                 let weight = parameters.add("weight", &[columns, config.in_feats], normal);
-                (Weight::OutIn(weight), parameters.add("bias", &[columns], Init::Zeros))
+                (Weight::OutIn(weight), parameters.add("bias", &[columns], bias))
             })
         };
         let (src, dst) = (linear("fc_src"), linear("fc_dst"));

@@ -70,7 +70,7 @@ pub struct GcnConv {
 }
 
 impl GcnConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: GcnConvConfig) -> Self {
         let shape = [config.in_feats, config.out_feats];
         let weight = parameters.add("weight", &shape, Init::XavierUniform { gain: 1.0 });

@@ -69,15 +69,16 @@ pub struct Gcn2Conv {
 }
 
 impl Gcn2Conv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: Gcn2ConvConfig) -> Self {
         let Gcn2ConvConfig { in_feats, layer, alpha, lambda, .. } = config;
         let beta = (lambda / layer.max(1) as f64 + 1.0).ln();
         // A square matrix of this gain has deviation 1.
         let normal = Init::XavierNormal { gain: (in_feats as f64).sqrt() };
+        let init = parameters.either(normal, Init::Glorot);
         // (1 - beta) x + beta x W = x ((1 - beta) I + beta W).
         let mut mapping = |name: &str, factor: f64| {
-            let weight = parameters.add(name, &[in_feats, in_feats], normal);
+            let weight = parameters.add(name, &[in_feats, in_feats], init);
             Weight::Derived(Rc::new(DerivedWeight::new(vec![weight], move |w| {
                 let identity = Tensor::f_eye(in_feats, (w[0].kind(), Device::Cpu))?;
                 let identity = identity.f_mul_scalar((1.0 - beta) * factor)?;

@@ -121,7 +121,7 @@ impl Residual {
         let mapped = config.residual && config.in_feats != columns;
         Residual(mapped.then(|| {
             parameters.scope("res_fc", |parameters| {
-                let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+                let normal = initial(parameters);
                 let weight = parameters.add("weight", &[columns, config.in_feats], normal);
                 (Weight::OutIn(weight), parameters.add("bias", &[columns], Init::Zeros))
             })
@@ -144,6 +144,11 @@ impl Residual {
             (_, dst) => config.finish(tape, y, None, dst.as_ref()),
         }
     }
+}
+
+/// The initial distribution of weights and attention vectors.
+pub(in crate::nn) fn initial(parameters: &ParameterBuilder) -> Init {
+    parameters.either(Init::XavierNormal { gain: 2f64.sqrt() }, Init::Glorot)
 }
 
 /// Options of a stack of attention layers.

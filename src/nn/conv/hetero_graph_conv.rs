@@ -135,7 +135,7 @@ impl HeteroGraphConv {
             weight: "weight",
             bases: "basis.weight",
             coefficients: "basis.w_comp",
-            init: &|_| RELU_XAVIER,
+            init: |_| RELU_XAVIER,
         };
         let weights = RelationWeights::new(parameters, config, names)?;
         let mean = GcnConvConfig {

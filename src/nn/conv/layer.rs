@@ -23,7 +23,7 @@ pub trait Conv {
     }
 }
 
-/// What a layer runs on.
+/// The input of a layer.
 pub struct ConvInput<'a> {
     /// The edges, and the nodes at their two ends; in a layer of several steps, those of the first step.
     pub graph: &'a dyn Graph,
@@ -34,7 +34,7 @@ pub struct ConvInput<'a> {
     /// Features of the destinations of the last step, `[num_destinations, in]`; where both are the same nodes, a clone of
     /// `src`.
     pub dst: Var,
-    /// What the first layer of the stack got, `[num_destinations, in]`, for layers that return to it.
+    /// The input of the first layer of the stack, `[num_destinations, in]`, for layers that return to it.
     pub initial: Option<Var>,
 }
 

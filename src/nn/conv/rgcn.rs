@@ -73,7 +73,7 @@ pub struct RgcnConv {
 }
 
 impl RgcnConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     ///
     /// # Errors
     /// If a width is not a multiple of the number of blocks.
@@ -81,7 +81,6 @@ impl RgcnConv {
         let RgcnConvConfig { out_feats, num_rels, .. } = config;
         let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
         let own = own_weight(parameters, config);
-        let uniform = |fan_in: i64| Init::Uniform { bound: 1.0 / (fan_in.max(1) as f64).sqrt() };
         let weights = RelationWeights::new(
             parameters,
             config,
@@ -89,7 +88,7 @@ impl RgcnConv {
                 weight: "linear_r.W",
                 bases: "linear_r.W",
                 coefficients: "linear_r.coeff",
-                init: &uniform,
+                init: Init::linear,
             },
         )?;
         Ok(RgcnConv { relations: weights.stacked(), num_rels, bias, own })
@@ -99,7 +98,8 @@ impl RgcnConv {
 /// Adds the weight of the nodes' own rows.
 pub(super) fn own_weight(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Weight {
     let shape = [config.in_feats, config.out_feats];
-    Weight::InOut(parameters.add("loop_weight", &shape, RELU_XAVIER))
+    let init = parameters.either(RELU_XAVIER, Init::Glorot);
+    Weight::InOut(parameters.add("loop_weight", &shape, init))
 }
 
 /// The weights of all relations, which are functions of the same parameters.
@@ -116,8 +116,8 @@ pub(super) struct WeightNames<'n> {
     pub(super) bases: &'n str,
     /// Name of the relations' coefficients of the bases.
     pub(super) coefficients: &'n str,
-    /// Initial values for a width of the input.
-    pub(super) init: &'n dyn Fn(i64) -> Init,
+    /// DGL's initial values for a width of the input.
+    pub(super) init: fn(i64) -> Init,
 }
 
 impl RelationWeights {
@@ -134,12 +134,17 @@ impl RelationWeights {
         let rels = num_rels as i64;
         let parameters = match regularizer {
             Regularizer::None => {
-                vec![parameters.add(weight, &[rels, in_feats, out_feats], init(in_feats))]
+                let init = parameters.either(init(in_feats), Init::Glorot);
+                vec![parameters.add(weight, &[rels, in_feats, out_feats], init)]
             }
-            Regularizer::Basis(count) => vec![
-                parameters.add(bases, &[count, in_feats, out_feats], init(in_feats)),
-                parameters.add(coefficients, &[rels, count], RELU_XAVIER),
-            ],
+            Regularizer::Basis(count) => {
+                let of_bases = parameters.either(init(in_feats), Init::Glorot);
+                let of_relations = parameters.either(RELU_XAVIER, Init::Glorot);
+                vec![
+                    parameters.add(bases, &[count, in_feats, out_feats], of_bases),
+                    parameters.add(coefficients, &[rels, count], of_relations),
+                ]
+            }
             Regularizer::Bdd(blocks) => {
                 if blocks < 1 || in_feats % blocks != 0 || out_feats % blocks != 0 {
                     let problem = format!(
@@ -148,7 +153,10 @@ impl RelationWeights {
                     return Err(Error::config("model.blocks", problem));
                 }
                 let (height, width) = (in_feats / blocks, out_feats / blocks);
-                vec![parameters.add(weight, &[rels, blocks * height * width], init(height))]
+                // The glorot of a block, which PyTorch Geometric keeps as a matrix of its own.
+                let glorot = Init::Uniform { bound: (6.0 / (height + width) as f64).sqrt() };
+                let init = parameters.either(init(height), glorot);
+                vec![parameters.add(weight, &[rels, blocks * height * width], init)]
             }
         };
         Ok(RelationWeights { config, parameters })

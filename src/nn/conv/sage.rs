@@ -68,7 +68,7 @@ pub struct SageConv {
     pool: Option<Pool>,
 }
 
-/// What sources go through before the maximum of the pool aggregator.
+/// The map of sources before the maximum of the pool aggregator.
 #[derive(Clone)]
 struct Pool {
     weight: Weight,
@@ -76,12 +76,13 @@ struct Pool {
 }
 
 impl SageConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: SageConvConfig) -> Self {
         let SageConvConfig { in_feats, out_feats, aggregator, .. } = config;
-        let weight = Init::XavierUniform { gain: 2f64.sqrt() };
+        let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
+        let weight = parameters.either(xavier, Init::linear(in_feats));
         // nn.Linear's own initial values for biases, which DGL leaves as they are.
-        let bias_init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
+        let bias_init = Init::linear(in_feats);
         let pool = (aggregator == SageAggregator::Pool).then(|| {
             let weight = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);
             let bias = parameters.add("fc_pool.bias", &[in_feats], bias_init);
@@ -90,7 +91,10 @@ impl SageConv {
         let neigh =
             Weight::OutIn(parameters.add("fc_neigh.weight", &[out_feats, in_feats], weight));
         let (own, bias) = match aggregator {
-            SageAggregator::Gcn => (None, parameters.add("bias", &[out_feats], Init::Zeros)),
+            SageAggregator::Gcn => {
+                let bias = parameters.either(Init::Zeros, bias_init);
+                (None, parameters.add("bias", &[out_feats], bias))
+            }
             SageAggregator::Mean | SageAggregator::Pool => {
                 let own = parameters.add("fc_self.weight", &[out_feats, in_feats], weight);
                 let bias = parameters.add("fc_self.bias", &[out_feats], bias_init);

@@ -54,15 +54,16 @@ pub struct TagConv {
 }
 
 impl TagConv {
-    /// Creates the layer with DGL's initial distributions.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric.
     pub fn new(parameters: &mut ParameterBuilder, config: TagConvConfig) -> Self {
         let TagConvConfig { in_feats, out_feats, hops, edge_weights } = config;
         let columns = (hops as i64 + 1) * in_feats;
-        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let normal =
+            parameters.either(Init::XavierNormal { gain: 2f64.sqrt() }, Init::linear(in_feats));
         let weight = parameters.add("lin.weight", &[out_feats, columns], normal);
         // nn.Linear's own initial values for biases, which DGL leaves as they are.
-        let uniform = Init::Uniform { bound: 1.0 / (columns.max(1) as f64).sqrt() };
-        let bias = parameters.add("lin.bias", &[out_feats], uniform);
+        let bias = parameters.either(Init::linear(columns), Init::Zeros);
+        let bias = parameters.add("lin.bias", &[out_feats], bias);
         let part = |hop: i64| {
             Weight::Derived(Rc::new(DerivedWeight::new(vec![weight], move |w| {
                 Ok(w[0].f_narrow(1, hop * in_feats, in_feats)?.f_tr()?.f_contiguous()?)

@@ -1,11 +1,11 @@
-//! What a model learns of a node.
+//! The task that a model learns.
 
 use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Named};
 use crate::event::Metric;
 
-/// What a model learns of each node, which decides the loss, the form of labels and the metrics.
+/// The task that a model learns, which decides the loss, the form of labels and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {

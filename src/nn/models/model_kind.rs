@@ -1,4 +1,4 @@
-//! What is asked of a kind of model, whichever it is.
+//! Queries common to all kinds of models.
 
 use toml::{Table, Value};
 
@@ -128,7 +128,7 @@ impl ModelKind {
         self.facts().heads
     }
 
-    /// How many graphs a forward pass of a model with so many layers takes.
+    /// Number of graphs that a forward pass of a model with `layers` layers takes.
     pub(in crate::nn) fn num_graphs(self, layers: usize) -> usize {
         match self.facts().graphs {
             Graphs::PerLayer(graphs) => layers * graphs,

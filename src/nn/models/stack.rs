@@ -100,7 +100,7 @@ impl Stack {
         Ok(Stack { first, layers, last, jump, kind, dropout: config.dropout })
     }
 
-    /// What the first layer gets, and the rows that later ones return to.
+    /// The input of the first layer, and the rows that later ones return to.
     fn input<'a>(
         &self,
         tape: &mut Tape<'a>,

@@ -63,7 +63,7 @@ impl SafetensorsFile {
         if is_intact(&self.file, front, stored).map_err(unreadable)? {
             return Ok(true);
         }
-        let hint = "restore it from a copy; a program that changes such a file leaves out the text crc32 of its header";
+        let hint = "restore it from a copy; a program that changes the file leaves out the text crc32 of its header";
         Err(self.wrong("", "is damaged: its content does not match its checksum").with_hint(hint))
     }
 

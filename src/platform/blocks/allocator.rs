@@ -113,7 +113,7 @@ fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int
     if made != 0 {
         return Err(made);
     }
-    // The rest of the last huge page would be memory that nobody asked for.
+    // The rest of the last huge page would be unused memory.
     // SAFETY: the range lies in the block that has just been made; the advice does not change what it holds.
     // A system without huge pages refuses the advice, and has others.
     let _ = unsafe { madvise(memory, len / HUGE * HUGE, Advice::LinuxHugepage) };
@@ -123,7 +123,7 @@ fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int
 }
 
 fn free(block: &MemoryBlock) {
-    // SAFETY: blocks come from `posix_memalign`, and nobody uses one that has been taken out of the cache.
+    // SAFETY: blocks come from `posix_memalign`, and one that has been taken out of the cache is not used.
     unsafe { libc::free(ptr::with_exposed_provenance_mut(block.address)) }
 }
 

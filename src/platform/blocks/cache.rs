@@ -25,7 +25,7 @@ pub(super) struct Cache {
     waiting: Vec<MemoryBlock>,
     used_bytes: usize,
     most_used: usize,
-    /// What the process may keep in bytes. Blocks wait only if that is as much as was ever in use at a time: they add to peaks of
+    /// Bytes that the process may keep. Blocks wait only if that is as much as was ever in use at a time: they add to peaks of
     /// the memory outside of them.
     room: usize,
 }
@@ -68,7 +68,7 @@ impl Cache {
         self.take_oldest(all.saturating_sub(self.most_used))
     }
 
-    /// Takes out waiting blocks of so many bytes or more, those freed first.
+    /// Takes out waiting blocks of at least `bytes` bytes in all, those freed first.
     fn take_oldest(&mut self, bytes: usize) -> Vec<MemoryBlock> {
         let (mut taken, mut count) = (0, 0);
         while taken < bytes && count < self.waiting.len() {
@@ -117,7 +117,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// A cache with blocks in use of so many MiB; the address of each is its length.
+    /// A cache with blocks in use of these sizes in MiB; the address of each is its length.
     fn cache(sizes: &[usize]) -> Cache {
         let mut cache = Cache::new();
         for size in sizes {

@@ -34,7 +34,7 @@ struct Relocation {
     addend: i64,
 }
 
-/// What is looked for.
+/// The kind of table that is searched for.
 struct Search<'a> {
     library: &'a str,
     function: &'a CStr,
@@ -42,8 +42,8 @@ struct Search<'a> {
     replaced: Result<bool>,
 }
 
-/// Makes calls of `function` in a loaded library, by its file name, call `by`, which has to be such a function. Says whether the
-/// library is there and calls it.
+/// Redirects calls of `function` in a loaded library, given by its file name, to `by`, which must
+/// have its signature. Returns whether the library is there and calls it.
 ///
 /// # Errors
 /// If the system does not let the library's table be written.
@@ -97,7 +97,7 @@ unsafe fn replace(info: &libc::dl_phdr_info, function: &CStr, by: *const ()) -> 
             continue;
         }
         let table = ptr::with_exposed_provenance::<Relocation>(table);
-        // SAFETY: the table lies there and has so many bytes, as the section says.
+        // SAFETY: the section says where the table lies and how many bytes it has.
         let table = unsafe { slice::from_raw_parts(table, bytes / mem::size_of::<Relocation>()) };
         for relocation in table {
             if !ADDRESS_OF_SYMBOL.contains(&(relocation.info as u32)) || relocation.addend != 0 {
@@ -123,7 +123,7 @@ unsafe fn replace(info: &libc::dl_phdr_info, function: &CStr, by: *const ()) -> 
 /// Writes to a table that may be protected.
 ///
 /// # Safety
-/// The place has to be such a table's, and no other thread may use it meanwhile.
+/// The place must be in a table of this kind, and no other thread may use it meanwhile.
 unsafe fn write(place: *mut *const (), by: *const ()) -> Result<()> {
     let page = rustix::param::page_size();
     let start = place.map_addr(|address| address / page * page);

@@ -1,50 +1,38 @@
 //! Reading files of edges.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use super::files::{EndColumns, GraphFiles};
-use super::format::Format;
-use super::id_space::IdSpace;
-use super::named_rows::{NamedRows, listed};
-use super::numbers::NumberTable;
-use super::numpy::{EndArrays, open_array};
-use super::parquet::read_parquet;
-use super::raw_edges::RawEdgeWriter;
-use super::records::Records;
-use super::text::{parse_id, shown};
+use super::edge_columns::EdgeFileColumns;
+use super::edge_destination::EdgeDestination;
+use super::files::GraphFiles;
+use super::ids::IdSpace;
+use super::readers::{Ask, BadRowList, CellValue, FileRows, Wants, shown};
 use crate::error::{Error, Result};
-use crate::formats::dgl::npy::NpyArray;
-
-/// Number of edges of an array read at a time.
-const BLOCK: u64 = 1 << 16;
-
-/// Number of lines between two reports of progress.
-pub(super) const LINES: u64 = 1 << 14;
+use crate::graph::CanonicalEtype;
 
 const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
 
 /// Number of lines up to which nothing is strange about nodes that occur once.
 const FEW: u64 = 2;
 
-const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
-     ‹edge_columns=NAME›";
-
-const PARQUET: &str = "edges are two columns of node ids: choose them with ‹source_column=NAME› and \
-     ‹target_column=NAME›; if they hold strings, pass ‹node_ids=string›";
-
 /// The destination of the edges of one type.
 pub(super) struct EdgeSink<'a> {
     pub(super) files: &'a GraphFiles,
+    pub(super) etype: &'a CanonicalEtype,
+    /// Names of the columns that become edge data.
+    pub(super) columns: &'a [String],
     /// Folder of temporary files.
     pub(super) folder: &'a Path,
     pub(super) spaces: &'a mut [IdSpace],
     /// The node types of sources and destinations.
     pub(super) ends: [usize; 2],
-    /// The columns of sources and destinations, if they are chosen by name.
-    pub(super) by_name: Option<EndColumns<'a>>,
-    pub(super) writer: &'a mut RawEdgeWriter,
-    /// Tables of the further columns of text files.
-    pub(super) columns: &'a mut Vec<NumberTable>,
+    /// The destination of the rows.
+    pub(super) out: &'a mut dyn EdgeDestination,
+    /// The list that takes bad rows.
+    pub(super) bad_rows: Option<&'a Rc<BadRowList>>,
+    /// The file that holds each edge in both directions.
+    pub(super) both_directions: &'a mut Option<PathBuf>,
     /// Remarks for the user.
     pub(super) notes: &'a mut Vec<String>,
     /// Called with the number of bytes of the file that have been read.
@@ -52,141 +40,109 @@ pub(super) struct EdgeSink<'a> {
 }
 
 impl EdgeSink<'_> {
-    /// Reads a file of any format.
+    /// Reads a file.
     pub(super) fn read(&mut self, path: &Path) -> Result<()> {
         let before = self.ends.map(|ntype| self.spaces[ntype].end());
-        let is_named = self.ends.iter().any(|&ntype| self.spaces[ntype].is_named());
-        let unit = match (Format::of(path)?, self.by_name) {
-            (_, Some(columns)) => self.read_columns(path, Some(columns))?,
-            (Format::Parquet, None) if is_named => self.read_columns(path, None)?,
-            (Format::Npy | Format::Npz, None) => {
-                self.read_array(path, open_array(path, None, self.folder)?)?
-            }
-            (Format::Parquet, None) => {
-                let array = read_parquet(path, self.folder)
-                    .map_err(|e| if e.hint().is_some() { e } else { e.with_hint(PARQUET) })?;
-                // An array of shape (2, E) in Fortran order is one with rows of source and destination.
-                self.read_array(path, NpyArray { array, transposed: true })?
-            }
-            (Format::MetisGraph, None) => self.read_metis(path)?,
-            (Format::Text, None) => self.read_text(path)?,
+        let chosen = self.files.end_columns(self.etype)?;
+        let chosen = chosen.iter().flat_map(|ends| [ends.source, ends.target]);
+        let mut names: Vec<&str> = chosen.chain(self.columns.iter().map(String::as_str)).collect();
+        // A column without a name is chosen by its number.
+        let relation = self.files.relation_column.as_deref();
+        names.extend(relation.filter(|name| name.parse::<usize>().is_err()));
+        let ask = Ask::new(Wants::Edges, self.folder);
+        let ids_are_names = self.ends.iter().any(|ntype| self.spaces[*ntype].is_named());
+        let known = self.ends.map(|ntype| &self.spaces[ntype]);
+        let ask = Ask {
+            names: &names,
+            ids_are_names,
+            has_relations: relation.is_some(),
+            is_node: Some(&|word| known.iter().any(|space| space.lists(word))),
+            has_others: self.files.edges.len() > 1,
+            rules: self.files.text,
+            bad_rows: self.bad_rows,
+            ..ask
         };
-        for (ntype, end) in self.ends.into_iter().zip(before) {
-            self.spaces[ntype].has_read(path, unit, end);
+        let mut rows = FileRows::open(path, &ask)?;
+        let columns = EdgeFileColumns::of(self.files, self.etype, self.columns, &rows)?;
+        let said = self.heed_facts(&rows)?;
+        let notes = self.notes.len();
+        if self.files.layout.as_ref().is_none_or(|folder| !path.starts_with(folder)) {
+            self.notes.push(rows.note(&(columns.note.clone() + &said)));
         }
-        Ok(())
-    }
-
-    /// Reads columns with names: those that are chosen, or the only two. Returns the unit of places.
-    fn read_columns(
-        &mut self,
-        path: &Path,
-        columns: Option<EndColumns<'_>>,
-    ) -> Result<&'static str> {
-        let mut rows = NamedRows::open(path)?;
-        let mut selected = match columns {
-            Some(columns) => vec![rows.column(columns.source)?, rows.column(columns.target)?],
-            None if rows.names().len() == 2 => vec![0, 1],
-            None => {
-                let problem = format!("has the columns {}", listed(rows.names()));
-                return Err(Error::input(path, "", problem).with_hint(CHOOSE));
-            }
-        };
-        for name in &self.files.edge_columns {
-            selected.push(rows.column(name)?);
-        }
-        let names: Vec<String> = selected.iter().map(|&at| rows.names()[at].clone()).collect();
-        rows.select(selected)?;
+        let all = columns.ends.iter().chain(&columns.relation).chain(&columns.data);
+        rows.select(all.chain(&columns.kind).copied().collect::<Vec<_>>())?;
+        let is_bare = !rows.file.named && rows.file.unit == "line";
+        let nodes = self.new_names();
+        let mut first = None;
         let mut count = 0;
         while rows.advance()? {
-            if count % LINES == 0 {
+            if rows.begins_block() {
                 (self.tell)(rows.bytes_read())?;
             }
             count += 1;
-            let fail =
-                |at: usize, problem: String| rows.fail(format!("column {}: {problem}", names[at]));
-            let mut ids = [0; 2];
-            for (at, (id, ntype)) in ids.iter_mut().zip(self.ends).enumerate() {
-                self.spaces[ntype].at(rows.number());
-                if rows.field(at).is_empty() {
-                    return Err(fail(at, "is empty".to_owned())
-                        .with_hint("every edge has a source and a destination"));
+            let ids = match self.read_row(&rows, &columns) {
+                Ok(Some(ids)) => ids,
+                Ok(None) => continue,
+                Err(error) => {
+                    // A wrong field on the first line is most likely the name of a column.
+                    let is_first = count == 1 && is_bare;
+                    let error = if is_first { with_header_hint(error) } else { error };
+                    match self.bad_rows {
+                        Some(list) => list.take(error)?,
+                        None => return Err(error),
+                    }
+                    continue;
                 }
-                let named = self.spaces[ntype].id_of(rows.field(at))?;
-                *id = named.map_err(|refusal| refusal.error(|problem| fail(at, problem)))?;
-            }
-            for (at, column) in (2..).zip(&mut *self.columns) {
-                if !column.push(rows.field(at))? {
-                    let problem = format!("{} is not a number", shown(rows.field(at)));
-                    return Err(fail(at, problem));
-                }
-            }
-            self.writer.push(ids[0], ids[1])?;
-        }
-        Ok(rows.unit())
-    }
-
-    fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<&'static str> {
-        if !self.files.edge_columns.is_empty() {
-            return Err(Error::input(
-                path,
-                "",
-                "has no further columns, which ‹edge_columns› names",
-            )
-            .with_hint("give edge data as ‹edge_data=NAME=FILE›"));
-        }
-        let ends = EndArrays::of(&npy)?;
-        let per_edge = npy.array.byte_len() / ends.len().max(1);
-        let (mut src, mut dst) = (Vec::new(), Vec::new());
-        for first in (0..ends.len()).step_by(BLOCK as usize) {
-            (self.tell)(first * per_edge)?;
-            let count = BLOCK.min(ends.len() - first) as usize;
-            src.resize(count, 0);
-            dst.resize(count, 0);
-            ends.read(first, &mut src, &mut dst)?;
-            for (at, (&src, &dst)) in src.iter().zip(&dst).enumerate() {
-                let mut ids = [src, dst];
-                for (ntype, id) in self.ends.into_iter().zip(&mut ids) {
-                    self.spaces[ntype].at(first + at as u64);
-                    *id = self.spaces[ntype].id_of_number(*id)?.map_err(|refusal| {
-                        let row = format!("edge {}", first + at as u64);
-                        refusal.error(|problem| {
-                            Error::input(path, &row, problem).with_hint("edges are counted from 0")
-                        })
-                    })?;
-                }
-                self.writer.push(ids[0], ids[1])?;
-            }
-        }
-        Ok("edge")
-    }
-
-    fn read_text(&mut self, path: &Path) -> Result<&'static str> {
-        let mut records = Records::open(path)?;
-        let before = self.new_names();
-        let mut first = None;
-        let mut count = 0;
-        while records.advance()? {
-            if count % LINES == 0 {
-                (self.tell)(records.bytes_read())?;
-            }
-            count += 1;
-            if count == 1 && self.is_header(&records) {
-                continue;
-            }
-            let done = self.read_record(&records);
-            // A wrong field on the first line is most likely the name of a column.
-            let ids = done.map_err(|e| if count == 1 { with_header_hint(e) } else { e })?;
-            if count == 1 && self.new_names() == before + 2 {
-                first = Some(FirstEdge::new(path, ids, &records));
+            };
+            if count == 1 && is_bare && self.new_names() == nodes + 2 {
+                first = Some(FirstEdge::new(&rows, ids));
             } else if first.as_ref().is_some_and(|first| self.occur_again(first.ids, ids)) {
                 first = None;
+            }
+            if count == 1 && columns.kind.is_some() {
+                let at = 2 + columns.data.len() + usize::from(columns.relation.is_some());
+                self.note_kind(&rows, at, notes);
             }
         }
         if let Some(first) = first.filter(|_| count > FEW) {
             self.notes.push(first.note);
         }
-        Ok("line")
+        for (ntype, end) in self.ends.into_iter().zip(before) {
+            self.spaces[ntype].has_read(path, rows.file.unit, end);
+        }
+        Ok(())
+    }
+
+    /// Takes what a file says of the graph as a whole; returns what the note says of it.
+    fn heed_facts(&mut self, rows: &FileRows) -> Result<String> {
+        let facts = &rows.file.facts;
+        if let Some(words) = facts.two_kinds.as_ref().filter(|_| self.etype.src == self.etype.dst) {
+            let problem = format!("has two kinds of nodes, each numbered for itself: {words:?}");
+            return Err(Error::input(rows.path(), "", problem)
+                .with_hint("give them types: ‹edges=SRC:REL:DST=FILE›"));
+        }
+        if let Some(nodes) = facts.nodes {
+            for (ntype, nodes) in self.ends.into_iter().zip(nodes) {
+                self.spaces[ntype].tell(nodes, rows.path().display().to_string())?;
+            }
+        }
+        if facts.both_directions {
+            *self.both_directions = Some(rows.path().to_owned());
+        }
+        Ok(match &facts.undirected {
+            Some(words) => undirected(words),
+            None => String::new(),
+        })
+    }
+
+    /// Notes that edges are undirected if a column says so.
+    fn note_kind(&mut self, rows: &FileRows, at: usize, note: usize) {
+        if let CellValue::Text(kind) = rows.value(at)
+            && kind.eq_ignore_ascii_case(b"undirected")
+            && let Some(note) = self.notes.get_mut(note)
+        {
+            *note += &undirected(&String::from_utf8_lossy(kind));
+        }
     }
 
     /// Number of nodes so far of types whose names are not known beforehand.
@@ -204,43 +160,50 @@ impl EdgeSink<'_> {
             || same_type && (first[0] == ids[1] || first[1] == ids[0])
     }
 
-    /// Whether the first record names columns.
-    fn is_header(&self, records: &Records) -> bool {
-        let numbered = self.ends.iter().all(|&ntype| !self.spaces[ntype].is_named());
-        self.files.header || numbered && records.fields().all(|field| parse_id(&field).is_none())
-    }
-
-    fn read_record(&mut self, records: &Records) -> Result<[u64; 2]> {
-        let mut fields = records.fields();
-        let mut ids = [0; 2];
-        for (id, ntype) in ids.iter_mut().zip(self.ends) {
-            let Some(field) = fields.next() else {
-                return Err(
-                    records.fail("holds one column; an edge has a source and a destination")
-                );
-            };
-            self.spaces[ntype].at(records.number());
-            let named = self.spaces[ntype].id_of(&field)?;
-            *id = named.map_err(|refusal| refusal.error(|problem| records.fail(problem)))?;
-        }
-        for (column, name) in self.columns.iter_mut().zip(&self.files.edge_columns) {
-            let field = fields.next();
-            let field = field.ok_or_else(|| records.fail(format!("has no column {name}")))?;
-            if !column.push(&field)? {
-                let problem = format!("{:?} is not a number", String::from_utf8_lossy(&field));
-                return Err(records.fail(format!("column {name}: {problem}")));
+    /// Reads a row: the ends of its edge, or none if it is a node without edges.
+    fn read_row(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<Option<[u64; 2]>> {
+        let is_lone = rows.file.facts.has_lone_nodes && rows.value(1) == CellValue::Missing;
+        if self.bad_rows.is_some() {
+            // A bad row leaves no trace.
+            for (at, ntype) in self.ends.into_iter().enumerate().take(2 - usize::from(is_lone)) {
+                if let Some(refusal) = self.spaces[ntype].refusal(rows.value(at)) {
+                    return Err(refusal.error(|problem| fail(rows, columns.ends[at], &problem)));
+                }
+            }
+            if !is_lone {
+                self.out.check(rows)?;
             }
         }
-        let more = fields.count();
-        if more > 0 {
-            let columns = 2 + self.columns.len() + more;
-            return Err(records
-                .fail(format!("holds {columns} columns, but only {} have names", columns - more))
-                .with_hint("name the columns after source and destination: ‹edge_columns=A,B›"));
+        let source = self.node(rows, columns, 0)?;
+        if is_lone {
+            return Ok(None);
         }
-        self.writer.push(ids[0], ids[1])?;
-        Ok(ids)
+        let ids = [source, self.node(rows, columns, 1)?];
+        self.out.push(ids, rows)?;
+        Ok(Some(ids))
     }
+
+    /// The node at an end of the edge in the current row.
+    fn node(&mut self, rows: &FileRows, columns: &EdgeFileColumns, end: usize) -> Result<u64> {
+        let space = &mut self.spaces[self.ends[end]];
+        space.at(rows.number());
+        let id = space.id_of(rows.value(end))?;
+        id.map_err(|refusal| refusal.error(|problem| fail(rows, columns.ends[end], &problem)))
+    }
+}
+
+/// An error in a column of the current row.
+fn fail(rows: &FileRows, column: usize, problem: &str) -> Error {
+    if rows.file.named {
+        rows.fail(format!("column {}: {problem}", rows.name(column)))
+    } else {
+        rows.fail(problem)
+    }
+}
+
+/// The part of the note about a file of undirected edges.
+fn undirected(words: &str) -> String {
+    format!("; it says {words:?}, so each edge stands for both directions: pass ‹undirected›")
 }
 
 /// The edge of a file's first line, whose nodes have new names and do not occur again so far.
@@ -250,13 +213,17 @@ struct FirstEdge {
 }
 
 impl FirstEdge {
-    fn new(path: &Path, ids: [u64; 2], records: &Records) -> Self {
-        let names: Vec<String> = records.fields().take(2).map(|field| shown(&field)).collect();
+    fn new(rows: &FileRows, ids: [u64; 2]) -> Self {
+        let name = |at| match rows.value(at) {
+            CellValue::Text(word) => shown(word),
+            other => other.shown(),
+        };
         let note = format!(
-            "{}: {} on line {} occur on no other line: {HEADER}",
-            path.display(),
-            names.join(" and "),
-            records.number()
+            "{}: {} and {} on line {} occur on no other line: {HEADER}",
+            rows.path().display(),
+            name(0),
+            name(1),
+            rows.number()
         );
         FirstEdge { ids, note }
     }

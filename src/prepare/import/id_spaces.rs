@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::{GraphFiles, NodeIds};
-use super::id_space::IdSpace;
-use super::node_names::NodeNames;
-use super::scanned_table::ScannedTable;
+use super::ids::{IdSpace, NodeNames};
+use super::readers::{Ask, Wants, nearest};
+use super::tables::ScannedTable;
 use crate::error::{Error, Result};
 
 /// The node types that edges or counts name. Takes the names of nodes out of the tables.
 pub(super) fn id_spaces(
     files: &GraphFiles,
     tables: &mut [ScannedTable],
+    ask: &Ask<'_>,
     memory: u64,
 ) -> Result<Vec<IdSpace>> {
+    let ask = &Ask { wants: Wants::List, ..*ask };
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
     let counted = files.num_nodes.iter().map(|(ty, _)| ty);
     let mut values: BTreeMap<String, NodeNames> = BTreeMap::new();
@@ -49,7 +51,7 @@ pub(super) fn id_spaces(
             continue;
         }
         let names = match listed {
-            Some((_, path)) => Some(NodeNames::read(path, memory)?),
+            Some((_, path)) => Some(NodeNames::read(path, ask, memory)?),
             None => (files.node_ids == NodeIds::String).then(|| NodeNames::new(memory)),
         };
         let listed = listed.and(names.as_ref()).map(NodeNames::len);
@@ -107,9 +109,10 @@ pub(super) fn space_of<'a>(
 ) -> Result<&'a mut IdSpace> {
     let known: Vec<String> = spaces.iter().map(|space| space.name.clone()).collect();
     spaces.iter_mut().find(|space| space.name == ty).ok_or_else(|| {
-        Error::config(field, format!("no edge joins nodes of type {ty:?}")).with_hint(format!(
-            "the types are {}; others need ‹num_nodes=TYPE=N›",
-            known.join(", ")
-        ))
+        let error = Error::config(field, format!("no edge joins nodes of type {ty:?}"));
+        error.with_hint(match nearest(ty, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("the types are {}; others need ‹num_nodes=TYPE=N›", known.join(", ")),
+        })
     })
 }

@@ -1,26 +1,25 @@
 //! From files to a graph.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use super::column_of::ColumnOf;
+use super::edge_destination::EdgesOfType;
 use super::edge_files::EdgeSink;
-use super::files::{DataFile, GraphFiles, NodeIds};
-use super::graph::{EdgeType, NodeType, RawGraph};
-use super::id_space::IdSpace;
+use super::files::{BadRowRule, DataFile, GraphFiles, NodeIds, unknown_etype};
+use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use super::id_spaces::{id_spaces, space_of};
-use super::node_tables::EmbeddedColumn;
-use super::numbers::NumberTable;
-use super::raw_edges::{RawEdgeWriter, RawEdges};
-use super::scanned_table::ScannedTable;
-use super::splits::{mask_name, read_split};
-use super::table::Table;
-use super::tables::open_array;
+use super::ids::IdSpace;
+use super::readers::{Ask, BadRowList, CellValue, Wants};
+use super::tables::{
+    ClassNames, ConvertedArray, EmbeddedColumn, ScannedTable, SeveralSplits, Table, TableScan,
+    check_mask, class_numbers, mask_name, open_array, read_split, remarks,
+};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
 /// Tables of nodes or edges by type and name.
-type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
+pub(super) type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
 
 /// Reads the files of a graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of
 /// nodes; all other data are streamed. `tell` is called with the bytes read so far and the total.
@@ -33,52 +32,42 @@ pub fn import(
     memory: u64,
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<RawGraph> {
-    check_columns(files)?;
-    check_end_columns(files)?;
+    let (mut files, notes) = files.with_types()?;
+    files.check()?;
+    let ask = Ask { rules: files.text, ..Ask::new(Wants::Table, folder) };
+    let edge_splits = files.take_edge_splits(&ask)?;
     let keep_names = files.node_ids == NodeIds::String;
-    let mut scanned = ScannedTable::scan_all(&files.node_tables, keep_names, memory)?;
-    let mut spaces = id_spaces(files, &mut scanned, memory)?;
-    let mut node_tables = open_tables(&files.node_data, folder)?;
-    for (ty, tables) in &node_tables {
-        let space = space_of(&mut spaces, ty, "node_data")?;
-        for (name, table) in tables {
-            if space.is_named() && !space.is_known() {
-                return Err(Error::config(
-                    "node_data",
-                    format!(
-                        "the rows of {name} cannot be assigned to nodes, because nodes have names"
-                    ),
-                )
-                .with_hint("list the names in the order of the rows: ‹node_names=FILE›"));
-            }
-            space.tell(table.num_rows(), format!("node_data={name}"))?;
-        }
+    let scan = TableScan { ask, keep_names, memory };
+    let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
+    let spaces = id_spaces(&files, &mut scanned, &ask, memory)?;
+    let edges = RawEdgeWriter::create(folder)?;
+    let both_directions = BTreeMap::new();
+    let files = &files;
+    let list = |rule: &BadRowRule| Rc::new(BadRowList::new(&rule.list, folder));
+    let bad_rows = files.bad_rows.as_ref().map(list);
+    let mut import = Import {
+        files,
+        edge_splits,
+        ask,
+        memory,
+        scanned,
+        spaces,
+        edges,
+        bad_rows,
+        both_directions,
+        notes,
+    };
+    let mut node_tables = import.node_tables()?;
+    let (mut etypes, edges) = import.edges(tell)?;
+    import.heed_bad_rows()?;
+    import.splits(&mut node_tables)?;
+    for split in &files.drawn_splits {
+        import.draw(split, &mut node_tables, &mut etypes, &edges)?;
     }
-    for table in &scanned {
-        let tables = node_tables.entry(table.file.ty.clone()).or_default();
-        for (name, data) in table.convert(folder)? {
-            if tables.insert(name.clone(), data).is_some() {
-                let problem = format!("{name} is also made of {}", table.file.path.display());
-                return Err(Error::config("node_data", problem).with_hint("use another name"));
-            }
-        }
+    for (ntype, tables) in &node_tables {
+        import.notes.extend(remarks(ntype, tables)?);
     }
-    let edge_tables = open_tables(&files.edge_data, folder)?;
-    let mut notes: Vec<String> = scanned.iter().map(ScannedTable::summary).collect();
-    let (etypes, edges) =
-        read_edges(files, folder, &mut spaces, edge_tables, &scanned, &mut notes, tell)?;
-    let total = (0..etypes.len()).map(|etype| edges.num_edges(etype)).sum();
-    spaces.iter().try_for_each(|space| space.check_largest(total))?;
-    spaces.iter_mut().for_each(IdSpace::settle);
-    for ((ty, name), files) in grouped(&files.splits) {
-        let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-        let space = space_of(&mut spaces, ty, "split")?;
-        let table = read_split(&paths, space, folder)?;
-        let mask = mask_name(name);
-        if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {
-            return Err(Error::config("split", format!("{mask} is given twice")));
-        }
-    }
+    let Import { scanned, spaces, notes, .. } = import;
     let ntypes = spaces.into_iter().map(|space| NodeType {
         name: space.name.clone(),
         count: space.count(),
@@ -87,59 +76,21 @@ pub fn import(
         names: space.into_names(),
         names_file: None,
     });
-    let graph = RawGraph {
-        ntypes: ntypes.collect(),
-        etypes,
-        edges,
-        class_names: class_names(&scanned)?,
-        notes,
-    };
+    let ntypes = ntypes.collect();
+    let class_names = class_names(&scanned);
+    let feature_scale = ScannedTable::feature_scale(&scanned);
+    let graph = RawGraph { ntypes, etypes, edges, class_names, feature_scale, notes };
     if graph.num_nodes() == 0 {
-        return Err(Error::config("edges", "the graph has no nodes")
+        return Err(Error::config("edges", "the graph has no nodes: the files hold no rows")
             .with_hint("state the number of isolated nodes with ‹num_nodes=N›"));
     }
     Ok(graph)
 }
 
-/// The names of the classes of the only table whose labels are names.
-fn class_names(tables: &[ScannedTable]) -> Result<Vec<String>> {
-    let mut named = tables.iter().filter_map(|table| Some((table, table.class_names()?)));
-    let Some((first, names)) = named.next() else { return Ok(Vec::new()) };
-    match named.next() {
-        None => Ok(names),
-        Some((second, _)) => {
-            let (first, second) = (&first.file.ty, &second.file.ty);
-            let problem = format!("the labels of {first} and those of {second} are names");
-            Err(Error::config("label", problem).with_hint(
-                "one node type is predicted: leave out the labels of the others with ‹drop›",
-            ))
-        }
-    }
-}
-
-fn check_columns(files: &GraphFiles) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    let twice = files.edge_columns.iter().find(|name| !seen.insert(name.as_str()));
-    match twice {
-        Some(name) => Err(Error::config("edge_columns", format!("{name:?} is given twice"))),
-        None => Ok(()),
-    }
-}
-
-/// Refuses choices of columns for types that have no files of edges.
-fn check_end_columns(files: &GraphFiles) -> Result<()> {
-    let choices =
-        [("source_column", &files.source_columns), ("target_column", &files.target_columns)];
-    for (field, choices) in choices {
-        let is_idle = |choice: &&ColumnOf<CanonicalEtype>| {
-            !files.edges.iter().any(|file| choice.is_for(&file.etype))
-        };
-        if let Some(ColumnOf { ty: Some(ty), .. }) = choices.iter().find(is_idle) {
-            return Err(Error::config(field, format!("the graph has no edges of type {ty}"))
-                .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
-        }
-    }
-    Ok(())
+/// The names of the classes of each type whose labels are names.
+fn class_names(tables: &[ScannedTable]) -> ClassNames {
+    let named = |table: &ScannedTable| Some((table.file.ty.clone(), table.class_names()?));
+    tables.iter().filter_map(named).collect()
 }
 
 /// Groups files of one type and name, in the order in which they are given.
@@ -151,95 +102,273 @@ fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFi
     groups
 }
 
-fn open_tables<T: Ord + Clone>(files: &[DataFile<T>], folder: &Path) -> Result<Tables<T>> {
-    let mut tables: Tables<T> = BTreeMap::new();
-    for ((ty, name), files) in grouped(files) {
-        let arrays = files
-            .iter()
-            .map(|file| open_array(&file.path, file.array.as_ref().unwrap_or(name), folder));
-        let table = Table::new(arrays.collect::<Result<_>>()?)?;
-        tables.entry(ty.clone()).or_default().insert(name.clone(), table);
-    }
-    Ok(tables)
+/// A graph while its files are read.
+pub(super) struct Import<'f> {
+    pub(super) files: &'f GraphFiles,
+    /// The splits that list edges.
+    pub(super) edge_splits: Vec<DataFile<CanonicalEtype>>,
+    pub(super) ask: Ask<'f>,
+    /// Bound on the memory for names of nodes and for edges of splits.
+    pub(super) memory: u64,
+    pub(super) scanned: Vec<ScannedTable>,
+    pub(super) spaces: Vec<IdSpace>,
+    edges: RawEdgeWriter,
+    /// The list of bad rows, if there is one.
+    pub(super) bad_rows: Option<Rc<BadRowList>>,
+    /// The files that hold each edge of a type in both directions.
+    pub(super) both_directions: BTreeMap<CanonicalEtype, PathBuf>,
+    pub(super) notes: Vec<String>,
 }
 
-fn read_edges(
-    files: &GraphFiles,
-    folder: &Path,
-    spaces: &mut [IdSpace],
-    mut tables: Tables<CanonicalEtype>,
-    scanned: &[ScannedTable],
-    notes: &mut Vec<String>,
-    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
-) -> Result<(Vec<EdgeType>, RawEdges)> {
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
-    let total = files.edges.iter().map(|file| size(&file.path)).sum();
-    let mut embedded: BTreeMap<CanonicalEtype, (&ScannedTable, &EmbeddedColumn)> = BTreeMap::new();
-    for table in scanned {
-        let columns = table.embedded.iter();
-        embedded.extend(columns.map(|column| (column.etype(&table.file.ty), (table, column))));
-    }
-    let names: BTreeSet<&CanonicalEtype> =
-        files.edges.iter().map(|file| &file.etype).chain(embedded.keys()).collect();
-    let mut writer = RawEdgeWriter::create(folder)?;
-    let (mut etypes, mut done) = (Vec::new(), 0);
-    for name in names {
-        let end = |ty: &String| spaces.iter().position(|space| space.name == *ty).unwrap_or(0);
-        let ends = [end(&name.src), end(&name.dst)];
-        writer.start_type();
-        if let Some((table, column)) = embedded.get(name) {
-            let space = &mut spaces[ends[0]];
-            table.read_values(column, |row, value| {
-                if value.is_empty() {
-                    return Ok(());
-                }
-                let fail = |problem| {
-                    let problem = format!("column {}: {problem}", column.name);
-                    Error::input(&table.file.path, "", problem)
-                };
-                let id = space.id_of(value)?.map_err(|refusal| refusal.error(fail))?;
-                writer.push(id, row)
-            })?;
-            let name = name.clone();
-            etypes.push(EdgeType { name, ends, data: Vec::new(), embeds: true });
-            continue;
+impl Import<'_> {
+    fn open_tables<T: Ord + Clone>(&mut self, files: &[DataFile<T>]) -> Result<Tables<T>> {
+        let mut tables: Tables<T> = BTreeMap::new();
+        for ((ty, name), files) in grouped(files) {
+            let mut arrays = Vec::new();
+            for file in files {
+                let array = file.array.as_ref().unwrap_or(name);
+                let opened = open_array(&file.path, name, &Ask { array: Some(array), ..self.ask })?;
+                arrays.push(opened.array);
+                let is_known = self.is_of_layout(&file.path);
+                self.notes.extend(opened.note.filter(|_| !is_known));
+            }
+            let table = Table::new(arrays)?;
+            tables.entry(ty.clone()).or_default().insert(name.clone(), table);
         }
-        let mut data = tables.remove(name).unwrap_or_default();
-        let mut columns = Vec::new();
-        for file in files.edges.iter().filter(|file| file.etype == *name) {
-            if columns.is_empty() {
-                for _ in &files.edge_columns {
-                    columns.push(NumberTable::create(&file.path, folder, 1)?);
+        Ok(tables)
+    }
+
+    fn is_of_layout(&self, path: &Path) -> bool {
+        self.files.layout.as_ref().is_some_and(|folder| path.starts_with(folder))
+    }
+
+    /// The tables of nodes, except for splits.
+    fn node_tables(&mut self) -> Result<Tables<String>> {
+        let mut node_tables = self.open_tables(&self.files.node_data)?;
+        self.choose_splits(&mut node_tables)?;
+        for (ty, tables) in &node_tables {
+            let space = space_of(&mut self.spaces, ty, "node_data")?;
+            for (name, table) in tables {
+                if space.is_named() && !space.is_known() {
+                    let problem = format!(
+                        "the rows of {name} cannot be assigned to nodes, because nodes have names"
+                    );
+                    return Err(Error::config("node_data", problem)
+                        .with_hint("list the names in the order of the rows: ‹node_names=FILE›"));
+                }
+                self.notes.extend(check_mask(name, table)?);
+                space.tell(table.num_rows(), format!("node_data={name}"))?;
+            }
+        }
+        for table in &self.scanned {
+            let tables = node_tables.entry(table.file.ty.clone()).or_default();
+            for (name, data) in table.convert(&self.files.node_tables, &self.ask)? {
+                if tables.insert(name.clone(), data).is_some() {
+                    let problem = format!("{name} is also made of {}", table.file.path.display());
+                    return Err(Error::config("node_data", problem).with_hint("use another name"));
                 }
             }
+        }
+        self.notes.extend(self.scanned.iter().map(ScannedTable::summary));
+        for tables in node_tables.values_mut() {
+            let labels = tables.iter_mut().filter(|(name, _)| name.starts_with("label"));
+            for (name, table) in labels {
+                let Some(numbers) = class_numbers(table, self.ask.folder)? else { continue };
+                let width = table.row_shape().iter().product::<u64>();
+                self.notes.push(format!(
+                    "{name} has a 1 for one of {width} classes in each row: stored as class numbers"
+                ));
+                *table = numbers;
+            }
+        }
+        Ok(node_tables)
+    }
+
+    /// Chooses one of the splits that masks hold.
+    fn choose_splits(&mut self, node_tables: &mut Tables<String>) -> Result<()> {
+        let mut is_chosen = false;
+        for (ty, tables) in node_tables {
+            let is_mask = |name: &str| name.ends_with("_mask");
+            let stated = self.files.num_nodes.iter().find(|(known, _)| known == ty);
+            let other = tables.iter().find(|(name, _)| !is_mask(name));
+            let nodes = stated.map(|(_, count)| *count);
+            let nodes = nodes.or(other.map(|(_, table)| table.num_rows()));
+            for (name, table) in tables.iter_mut().filter(|(name, _)| is_mask(name)) {
+                let splits = SeveralSplits::of(name, table, nodes)?;
+                let Some(splits) = splits else { continue };
+                *table = splits.choose(self.files.split_index, self.ask.folder)?;
+                is_chosen = true;
+            }
+        }
+        match self.files.split_index {
+            Some(_) if !is_chosen => {
+                Err(Error::config("split_index", "chooses a split, but no mask holds several")
+                    .with_hint("leave it out"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the masks that lists of nodes make. All edges have been read.
+    fn splits(&mut self, node_tables: &mut Tables<String>) -> Result<()> {
+        let ask = Ask { wants: Wants::List, ..self.ask };
+        for ((ty, name), files) in grouped(&self.files.splits) {
+            let space = space_of(&mut self.spaces, ty, "split")?;
+            let table = read_split(&files, space, &ask)?;
+            let mask = mask_name(name);
+            if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {
+                return Err(Error::config("split", format!("{mask} is given twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the edges of all types.
+    fn edges(
+        &mut self,
+        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<(Vec<EdgeType>, RawEdges)> {
+        let mut tables = self.open_tables(&self.files.edge_data)?;
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
+        let total = self.files.edges.iter().map(|file| size(&file.path)).sum();
+        let mut embedded: BTreeMap<CanonicalEtype, (usize, EmbeddedColumn)> = BTreeMap::new();
+        for (at, table) in self.scanned.iter().enumerate() {
+            let columns = table.embedded.iter();
+            let columns =
+                columns.map(|column| (column.etype(&table.file.ty), (at, column.clone())));
+            embedded.extend(columns);
+        }
+        let divided = self.divided_edges(tell)?;
+        let of_files = self.files.edges.iter().map(|file| file.etype.clone());
+        let types = divided.as_ref().map_or_else(|| of_files.collect(), |all| all.types.clone());
+        let names: BTreeSet<CanonicalEtype> =
+            types.into_iter().chain(embedded.keys().cloned()).collect();
+        let (mut etypes, mut done) = (Vec::new(), 0);
+        for name in names {
+            self.edges.start_type();
+            if let Some((table, column)) = embedded.get(&name) {
+                etypes.push(self.embedded(name, *table, column)?);
+                continue;
+            }
+            let data = tables.remove(&name).unwrap_or_default();
+            let found = divided.as_ref().and_then(|all| Some((all, all.find(&name)?)));
+            let own = match found {
+                Some((all, at)) => {
+                    let path = self.files.edges.first().map_or(self.ask.folder, |file| &file.path);
+                    all.write(at, &mut self.edges, path)?
+                }
+                None => self.read_edges(&name, &mut done, &mut |read| tell(read, total), total)?,
+            };
+            etypes.push(self.edge_type(name, data, own)?);
+        }
+        if let Some((ty, _)) = tables.first_key_value() {
+            return Err(unknown_etype("edge_data", ty, etypes.iter().map(|etype| &etype.name)));
+        }
+        tell(total, total)?;
+        let count = self.edges.count();
+        self.spaces.iter().try_for_each(|space| space.check_largest(count))?;
+        let edges = std::mem::replace(&mut self.edges, RawEdgeWriter::create(self.ask.folder)?);
+        let edges = edges.finish()?;
+        self.note_gaps(&etypes, &edges)?;
+        self.spaces.iter_mut().for_each(IdSpace::settle);
+        Ok((etypes, edges))
+    }
+
+    pub(super) fn ends(&self, name: &CanonicalEtype) -> [usize; 2] {
+        let end = |ty: &String| self.spaces.iter().position(|space| space.name == *ty).unwrap_or(0);
+        [end(&name.src), end(&name.dst)]
+    }
+
+    /// The edges from the values of a column to the nodes that have them.
+    fn embedded(
+        &mut self,
+        name: CanonicalEtype,
+        table: usize,
+        column: &EmbeddedColumn,
+    ) -> Result<EdgeType> {
+        let ends = self.ends(&name);
+        let (table, space) = (&self.scanned[table], &mut self.spaces[ends[0]]);
+        table.read_values(column, &self.files.node_tables, &self.ask, |row, value| {
+            let fail = |problem| {
+                let problem = format!("column {}: {problem}", column.name);
+                Error::input(&table.file.path, "", problem)
+            };
+            let id = space.id_of(CellValue::Text(value))?.map_err(|refusal| refusal.error(fail))?;
+            self.edges.push(id, row)
+        })?;
+        Ok(EdgeType { name, ends, data: Vec::new(), embeds: true, both_directions: None })
+    }
+
+    /// Reads the files of a type, and returns the edge data that they hold.
+    fn read_edges(
+        &mut self,
+        name: &CanonicalEtype,
+        done: &mut u64,
+        tell: &mut dyn FnMut(u64) -> Result<()>,
+        total: u64,
+    ) -> Result<Vec<(String, Table)>> {
+        let ends = self.ends(name);
+        let (files, folder) = (self.files, self.ask.folder);
+        let of_type = || files.edges.iter().filter(|file| file.etype == *name);
+        let first = of_type().next().map_or(folder, |file| &file.path);
+        let array = |_| ConvertedArray::create(first, folder, None);
+        let columns = self.edge_columns(name);
+        let mut arrays = columns.iter().map(array).collect::<Result<Vec<_>>>()?;
+        let mut both_directions: Option<PathBuf> = None;
+        for file in of_type() {
+            let mut read = 0;
+            let (names, arrays) = (&columns, &mut arrays);
             let mut sink = EdgeSink {
                 files,
+                etype: name,
+                columns: &columns,
                 folder,
-                spaces,
+                spaces: &mut self.spaces,
                 ends,
-                by_name: files.end_columns(name)?,
-                writer: &mut writer,
-                columns: &mut columns,
-                notes,
-                tell: &mut |read| tell(done + read, total),
+                out: &mut EdgesOfType { edges: &mut self.edges, names, arrays },
+                bad_rows: self.bad_rows.as_ref(),
+                both_directions: &mut both_directions,
+                notes: &mut self.notes,
+                tell: &mut |of_file| {
+                    read = of_file;
+                    tell(*done + of_file)
+                },
             };
-            sink.read(&file.path)?;
-            done += size(&file.path);
+            if let Err(error) = sink.read(&file.path) {
+                let mut spaces = self.spaces.iter();
+                let full = spaces.find_map(|space| space.too_many(*done + read, total));
+                return Err(full.unwrap_or(error));
+            }
+            *done += std::fs::metadata(&file.path).map_or(0, |info| info.len());
         }
-        for (name, column) in files.edge_columns.iter().zip(columns) {
-            if data.insert(name.clone(), Table::new(vec![column.finish()?])?).is_some() {
-                return Err(Error::config(
-                    "edge_columns",
-                    format!("{name} is also given as edge data"),
-                ));
+        self.both_directions.extend(both_directions.map(|path| (name.clone(), path)));
+        let finish = |(name, array): (&String, ConvertedArray)| {
+            Ok((name.clone(), Table::new(vec![array.finish(&[])?])?))
+        };
+        columns.iter().zip(arrays).map(finish).collect()
+    }
+
+    /// The edge type whose edges have just been written, with its edge data: `own` data are those of the files of edges.
+    fn edge_type(
+        &mut self,
+        name: CanonicalEtype,
+        mut data: BTreeMap<String, Table>,
+        own: Vec<(String, Table)>,
+    ) -> Result<EdgeType> {
+        let ends = self.ends(&name);
+        let both_directions = self.both_directions.remove(&name);
+        for (column, table) in own {
+            if data.insert(column.clone(), table).is_some() {
+                let problem = format!("{column} is also given as edge data");
+                return Err(Error::config("edge_columns", problem));
             }
         }
-        let rows = writer.of_type().end;
-        if let Some((_, told)) =
-            files.num_edges.iter().find(|(ty, told)| ty == name && *told != rows)
-        {
+        let rows = self.edges.of_type().end;
+        let stated = self.files.num_edges.iter().find(|(ty, _)| *ty == name);
+        if let Some((_, told)) = stated.filter(|(_, told)| *told != rows) {
             let problem = format!("{rows} edges of type {name} were read, but {told} are stated");
-            return Err(Error::config("chunked", problem));
+            let folder = self.files.layout.clone().unwrap_or_default();
+            return Err(Error::input(&folder, "", problem));
         }
         for (data_name, table) in &data {
             if table.num_rows() != rows {
@@ -249,17 +378,7 @@ fn read_edges(
                 )));
             }
         }
-        etypes.push(EdgeType {
-            name: name.clone(),
-            ends,
-            data: data.into_iter().collect(),
-            embeds: false,
-        });
+        let data = data.into_iter().collect();
+        Ok(EdgeType { name, ends, data, embeds: false, both_directions })
     }
-    if let Some((ty, _)) = tables.first_key_value() {
-        return Err(Error::config("edge_data", format!("the graph has no edges of type {ty}"))
-            .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
-    }
-    tell(total, total)?;
-    Ok((etypes, writer.finish()?))
 }

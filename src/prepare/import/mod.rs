@@ -1,60 +1,48 @@
 //! Graphs from users' files: edge lists, tables, masks.
 //!
-//! A [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
+//! An [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
+//!
+//! Everything that takes a file opens it as `readers::FileRows`. A file is looked at once: `readers::formats` finds its format, whose
+//! `open` answers an `Ask` (what the rows are for, and what the user has said) with an `Opened`: the columns with their names and
+//! forms, what the file says of the graph, and a `Reader`, which fills `CellBlock`s of cells. `FileRows` goes through them row by row and
+//! gives a `CellValue` for each column that was selected. What a word of text means, and which words stand for nothing, is in
+//! `readers::values`; which names are usual for sources, destinations and ids in `readers::names`.
+//!
+//! A format is a file in `readers` with a `FORMAT`, its line in `readers/mod.rs`, and its name in the table of
+//! `readers/formats.rs`. It is read wherever files are.
 
-mod assignment;
-mod cells;
-mod chunked;
-mod class_names;
-mod column_file;
-mod column_of;
-mod column_scan;
+mod drawn;
+mod drawn_splits;
+mod edge_columns;
+mod edge_destination;
 mod edge_files;
-mod encoding;
+mod edge_remarks;
 mod files;
-mod format;
 mod graph;
-mod id_space;
 mod id_spaces;
+mod ids;
 mod import_graph;
-mod metis_graph;
-mod named_rows;
-mod node_names;
-mod node_tables;
-mod numbers;
-mod numpy;
-mod ogb;
-mod ogb_relations;
-mod parquet;
-mod parquet_pages;
-mod parquet_rows;
-mod partitions;
-mod raw_edges;
-mod records;
-mod reverse;
-mod scanned_table;
-mod source;
-mod splits;
-mod stdin;
-mod table;
-mod table_ids;
+mod readers;
+mod sources;
+mod spool;
+mod spooled_edges;
 mod tables;
-mod text;
 
-pub use assignment::read_assignment;
-pub(crate) use class_names::{CLASS_NAMES, read_class_names, write_class_names};
-pub use column_of::ColumnOf;
-pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
-pub use graph::{EdgeType, NodeType, RawGraph};
+pub use files::{
+    BadRowRule, BadRows, ColumnOf, DataFile, DrawnSplit, EdgeFile, FillMissing, GraphFiles,
+    NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
+};
+pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
+pub use ids::NodeNames;
+pub(crate) use ids::{NODE_NAMES, names_file};
 pub use import_graph::import;
-pub use node_names::NodeNames;
-pub(crate) use node_names::{NODE_NAMES, names_file};
-pub use node_tables::{FillMissing, NodeTableFile, NodeTables};
-pub use partitions::import_partitions;
-pub use raw_edges::RawEdges;
 #[cfg(feature = "torch")]
-pub(crate) use records::Records;
-pub use source::ImportSource;
-pub use table::Table;
+pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
+pub use readers::{Comment, TextRules};
+pub use sources::{ImportSource, import_partitions};
 #[cfg(feature = "torch")]
-pub(crate) use text::{Lines, parse_id, shown, unquoted};
+pub(crate) use tables::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
+pub use tables::{ClassNames, Table, read_assignment};
+pub(crate) use tables::{FEATURE_SCALE, read_class_names, write_class_names, write_feature_scale};
+#[cfg(feature = "torch")]
+pub use tables::{OriginalIdsFile, read_original_ids};

@@ -87,7 +87,7 @@ impl<'a> Balance<'a> {
         self.num_classes
     }
 
-    /// Sets `weights` to those of a node that owns so many edges.
+    /// Sets `weights` to those of a node that owns this number of edges.
     #[inline]
     pub(super) fn weigh(&self, node: u64, edges: u64, weights: &mut [u64]) {
         let class = match &self.classes {

@@ -32,6 +32,11 @@ impl<'a> RuledEdges<'a> {
                 "pass ‹reverse_edges›, which gives such relations a reverse of their own",
             ));
         }
+        let is_double = |etype: &EdgeType| etype.both_directions.clone();
+        if let Some(path) = graph.etypes.iter().find_map(is_double).filter(|_| rules.undirected) {
+            let problem = format!("{} holds every edge in both directions already", path.display());
+            return Err(Error::config("undirected", problem).with_hint("leave ‹undirected› out"));
+        }
         Ok(RuledEdges { graph, rules, first_nodes: graph.first_nodes() })
     }
 

@@ -42,6 +42,15 @@ pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     Err(Error::config("memory", problem).with_hint(format!("pass ‹memory={needed}MiB› or more")))
 }
 
+/// An error that names the memory which is needed, if memory was missing for names: they have half of the rest.
+pub(super) fn with_memory(error: Error, memory: u64) -> Error {
+    let Some(missing) = error.memory_missing() else { return error };
+    let needed = (memory + 2 * missing).div_ceil(1 << 20);
+    error.with_hint(format!(
+        "pass ‹memory={needed}MiB› or more, or number the nodes in the input files"
+    ))
+}
+
 fn field(path: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -90,7 +90,7 @@ pub(crate) struct WeightedGraph {
 }
 
 impl WeightedGraph {
-    /// A graph without nodes, whose nodes have shares of so many balanced quantities.
+    /// A graph without nodes, for nodes with shares of a number of balanced quantities.
     pub(crate) fn new(quantities: usize) -> Self {
         let (neighbours, weights, node_weights) = (Vec::new(), Vec::new(), Vec::new());
         WeightedGraph { starts: vec![0], neighbours, weights, node_weights, quantities }

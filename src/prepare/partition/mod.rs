@@ -21,16 +21,16 @@ mod progress;
 mod report;
 mod request;
 mod row_scatter;
+mod seed_groups;
 mod simple;
 mod space;
 mod stream;
 mod train_nodes;
 
 pub use memory::{default_memory, peak_memory};
-#[cfg(feature = "torch")]
-pub(crate) use metis::WeightedGraph;
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
 pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};
+pub use seed_groups::{SeedGroups, seed_groups_file};
 pub use space::PartitionSpace;

@@ -8,7 +8,7 @@ use super::balance::Balance;
 use super::edge_rules::RuledEdges;
 use super::edge_tables::write_edge_tables;
 use super::final_edges::{FinalEdges, NewIds};
-use super::memory::left_of;
+use super::memory::{left_of, with_memory};
 use super::metis::MetisPartitioner;
 use super::node_map::{NodeMap, node_counts};
 use super::node_tables::write_node_tables;
@@ -24,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
 use crate::prepare::import::{
-    CLASS_NAMES, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file, write_class_names,
+    FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file, write_class_names,
+    write_feature_scale,
 };
 
 /// The result of partitioning a graph.
@@ -78,7 +79,8 @@ pub fn partition_graph_into(
     let staging = folder.staging();
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
         observer(PartitionProgress { step: PartitionStep::Reading, done, total })
-    })?;
+    });
+    let graph = graph.map_err(|error| with_memory(error, request.memory))?;
     let reverses = request.rules.reverse_relations;
     let graph = if reverses { graph.with_reverse_relations()? } else { graph };
     let num_nodes = graph.num_nodes();
@@ -133,9 +135,10 @@ pub fn partition_graph_into(
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
     let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
     names.extend(write_names(&graph, staging)?);
-    if !graph.class_names.is_empty() {
-        write_class_names(staging, &graph.class_names)?;
-        names.push(CLASS_NAMES.to_owned());
+    names.extend(write_class_names(staging, &graph.class_names)?);
+    if !graph.feature_scale.is_empty() {
+        write_feature_scale(staging, &graph.feature_scale)?;
+        names.push(FEATURE_SCALE.to_owned());
     }
     writer.finish()?;
     let json = format!("{}.json", request.name);

@@ -50,7 +50,7 @@ impl Method {
     }
 }
 
-/// What happens to edges from a node to itself.
+/// Treatment of edges from a node to itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelfLoops {
     /// Keep self loops
@@ -82,7 +82,7 @@ pub struct EdgeRules {
     /// Every relation `x` between different node types also gets a relation `rev_x`, and all other edges get their reverses:
     /// DGL's `AddReverse`.
     pub reverse_relations: bool,
-    /// What happens to self loops.
+    /// Treatment of self loops.
     pub self_loops: SelfLoops,
     /// Only the first of several edges with the same ends stays.
     pub dedup: bool,

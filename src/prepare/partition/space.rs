@@ -16,7 +16,7 @@ const STORED: u64 = 33;
 pub struct PartitionSpace {
     /// The most that unnamed temporary files take at a time.
     pub temporary: u64,
-    /// What the partitions take at least: their own edges, and the tables. Edges from other partitions are stored twice.
+    /// The least that the partitions take: their own edges, and the tables. Edges from other partitions are stored twice.
     pub partitions: u64,
 }
 

@@ -44,7 +44,7 @@ pub struct ValueCounts {
     pub infinite: u64,
 }
 
-/// What an array is counted as, by its name and type.
+/// The way in which an array is counted, by its name and type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnPurpose {
     Labels,

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Degrees {
     /// Mean over all nodes.
     pub mean: f64,
-    /// The degree that so many percent of the nodes do not exceed: 0 is the smallest one, 100 the largest.
+    /// The degree that this percentage of the nodes does not exceed: 0 is the smallest one, 100 the largest.
     pub percentiles: BTreeMap<u8, u64>,
     /// Number of nodes without in-edges.
     pub without_in_edges: u64,

@@ -1,7 +1,6 @@
 //! The statistics of a whole graph.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 
 use serde::Serialize;
 
@@ -18,7 +17,7 @@ use crate::prepare::partition::{PartitionReport, PartitionSize};
 /// Number of edges read at a time.
 const EDGES: usize = 1 << 16;
 
-/// What a partitioned graph holds. Memory is a bit per node of the graph, and a few bytes per node and foreign source of the
+/// Statistics of a partitioned graph. Memory is a bit per node of the graph, and a few bytes per node and foreign source of the
 /// largest partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphStatistics {
@@ -114,7 +113,7 @@ pub fn graph_statistics(config: &PartitionConfig) -> Result<GraphStatistics> {
         replication: report.replication(),
         balance: [report.balance(|size| size.nodes), report.balance(|size| size.edges)],
         classes: columns.classes,
-        class_names: read_class_names(config.path().parent().unwrap_or(Path::new("")))?,
+        class_names: read_class_names(config.folder())?,
         masks: columns.masks,
         values: columns.values,
         training_bytes: HIDDEN.map(|hidden| (hidden, report.training_memory(hidden).1)).into(),

@@ -1,4 +1,4 @@
-//! What a partitioned graph holds: degrees, classes, masks, values. Everything is read once, a partition at a time.
+//! Statistics of a partitioned graph: degrees, classes, masks, values. Everything is read once, a partition at a time.
 
 mod columns;
 mod degrees;

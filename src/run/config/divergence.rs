@@ -1,9 +1,9 @@
-//! The end of a run whose loss or model is no longer finite.
+//! The end of a run whose loss or model is not finite.
 
 use super::run_config::RunConfig;
 use crate::error::{Error, ErrorKind};
 
-/// The value that is no longer finite, and its epoch.
+/// The value that is not finite, and its epoch.
 pub(crate) enum Divergence {
     /// The loss of an epoch.
     Loss { epoch: u32, loss: f64 },

@@ -71,7 +71,7 @@ fn check_fanouts(field: &str, fanouts: &Fanouts) -> Result<()> {
 /// As for [`check`].
 pub(crate) fn check_workers(resources: &Resources) -> Result<()> {
     whole("threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
-    // With more workers than ranks, nobody ever waits.
+    // With more workers than ranks, no rank ever waits.
     whole("resident", resources.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }
 

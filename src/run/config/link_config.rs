@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{Choice, Named};
 use crate::engine::tape::ParameterBuilder;
 use crate::error::Result;
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::load::{EdgeSplit, TargetEdges};
 use crate::nn::LinkScore;
@@ -41,6 +43,7 @@ pub struct LinkConfig {
     #[serde(default)]
     pub reverse_etype: Option<String>,
     /// The split of edges into those that are trained on and those that are predicted.
+    #[serde(default)]
     pub split: EdgeSplit,
 }
 
@@ -55,6 +58,15 @@ impl LinkConfig {
         target.map(|target| TargetEdges::find(book, target, reverse)).transpose()
     }
 
+    /// The edge type along which partners are searched: the one that is predicted, or the only one.
+    ///
+    /// # Errors
+    /// As for [`target`](LinkConfig::target).
+    pub(in crate::run) fn searched(&self, book: &PartitionBook) -> Result<Option<TargetEdges>> {
+        let only = (book.etypes().len() == 1).then_some(TargetEdges { etype: 0, reverse: None });
+        Ok(self.target(book)?.or(only))
+    }
+
     /// The node types whose rows are compared, ascending.
     ///
     /// # Errors
@@ -66,6 +78,28 @@ impl LinkConfig {
         let ends: Vec<&String> = etypes.flat_map(|etype| [&etype.src, &etype.dst]).collect();
         let names = book.ntypes().iter().enumerate().filter(|(_, name)| ends.contains(name));
         Ok(names.map(|(ntype, _)| ntype).collect())
+    }
+
+    /// Chooses the split that the graph is given, unless one is configured; returns a note if masks are used.
+    ///
+    /// # Errors
+    /// As for [`target`](LinkConfig::target), or if no partition can be opened.
+    pub(in crate::run) fn choose_split(
+        &mut self,
+        partitions: &PartitionConfig,
+    ) -> Result<Option<String>> {
+        if self.split != EdgeSplit::Usual {
+            return Ok(None);
+        }
+        let partition = Partition::open(partitions, partitions.first_present())?;
+        self.split = self.split.of_graph(&partition, self.target(partitions.book())?);
+        let EdgeSplit::Masks { train, val, test } = &self.split else { return Ok(None) };
+        let masks: Vec<&str> = [Some(train), val.as_ref(), test.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        Ok(Some(format!("edges are split by their masks: {}", masks.join(", "))))
     }
 
     /// A note for the user on what is predicted, if it is one edge type.

@@ -12,6 +12,7 @@ mod own_partitions;
 pub(super) mod relations;
 mod resources;
 pub(super) mod run_config;
+mod run_graph;
 mod target_types;
 mod weights_config;
 
@@ -23,4 +24,5 @@ pub use on_nan::OnNan;
 pub use own_partitions::OwnPartitions;
 pub use resources::Resources;
 pub use run_config::{Relations, RunConfig};
+pub(super) use run_graph::open_graph;
 pub use target_types::TargetTypes;

@@ -2,6 +2,7 @@
 
 use super::link_config::LinkConfig;
 use super::run_config::{Relations, RunConfig};
+use crate::engine::tape::InitStyle;
 use crate::error::{Error, Result};
 use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, Task};
 use crate::train::{EvaluationConfig, ExtraMetric, SamplingConfig};
@@ -79,6 +80,10 @@ fn check_model(config: &RunConfig) -> Result<()> {
             "this model's layers take no edge weights",
             &format!("leave it out, or use another model than {others}"),
         );
+    }
+    if config.init_params.is_some() && config.init != InitStyle::default() {
+        let problem = "no initial weights are drawn with ‹init_params›";
+        return refused("init", problem, "leave one of them out");
     }
     check_edge_features(config)?;
     check_targets(config)?;

@@ -14,12 +14,13 @@ use crate::nn::RelationMerge;
 /// are in the order of the graph's.
 ///
 /// # Errors
-/// If no node type has features, the labels' type is ambiguous, or the graph lacks a type that is to be predicted.
+/// If no node type has features and nodes are predicted, the labels' type is ambiguous, or the graph lacks a type that is to be predicted.
 pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,
 ) -> Result<Option<Relations>> {
     let keys = &config.keys;
+    let one_type = partitions.book().ntypes().len() == 1;
     let merge = match &config.relations {
         Some(relations) if config.link.is_some() => return Ok(Some(relations.clone())),
         Some(Relations { merge, target: Some(target) }) => {
@@ -28,7 +29,7 @@ pub(in crate::run) fn of_run(
             return Ok(Some(Relations { merge: *merge, target: Some(TargetTypes::new(names)) }));
         }
         Some(Relations { merge, .. }) => *merge,
-        None if partitions.book().ntypes().len() == 1 => return Ok(None),
+        None if one_type && config.link.is_none() => return Ok(None),
         None => RelationMerge::Sum,
     };
     let partition = Partition::open(partitions, partitions.first_present())?;
@@ -38,7 +39,12 @@ pub(in crate::run) fn of_run(
             return Ok(None);
         };
         let by_type = NodeFeatures::by_type(&partition, key, Normalize::None)?;
-        if by_type.iter().all(Option::is_none) {
+        let without = by_type.iter().all(Option::is_none);
+        if one_type && !without {
+            return Ok(None);
+        }
+        // Every plain list of edges can be learned from, but not with a misspelled key.
+        if without && (config.link.is_none() || key.is_some()) {
             let hint = "name the array that holds them with ‹keys.features=KEY›, or learn a row for every \
                         node with ‹relations=sum›";
             return Err(error.with_hint(hint));

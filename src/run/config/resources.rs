@@ -1,4 +1,4 @@
-//! What the worker processes of a run take of the machine.
+//! Resources of the machine that the worker processes of a run use.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::io::IoMode;
 
-/// What the worker processes of a run take of the machine, and how they hold their data.
+/// Resources of the machine that the worker processes of a run use, and how they hold their data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resources {
     /// Memory that all processes of the run take together, at most.
@@ -48,7 +48,7 @@ impl Default for Resources {
 }
 
 impl RunConfig {
-    /// What the run's workers take of the machine.
+    /// Resources of the machine that the run's workers use.
     pub fn resources(&self) -> Resources {
         Resources {
             memory_budget: self.memory_budget,

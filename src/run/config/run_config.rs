@@ -12,7 +12,7 @@ use super::own_partitions::OwnPartitions;
 use super::target_types::TargetTypes;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
-use crate::engine::tape::Policy;
+use crate::engine::tape::{InitStyle, ParameterBuilder, Policy};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::IoMode;
@@ -63,7 +63,7 @@ pub struct RunConfig {
     pub model: ModelConfig,
     /// The structure of a model with a layer per edge type; `None` leaves the choice to the node types' features.
     pub relations: Option<Relations>,
-    /// What happens to the inside of layers between the forward and the backward pass.
+    /// The policy for values inside layers between the forward and the backward pass.
     pub policy: Policy,
     /// Whether each layer is computed only for the nodes that labelled nodes need.
     pub mfg: bool,
@@ -80,7 +80,7 @@ pub struct RunConfig {
     /// When epochs are evaluated and on what, and which weights are kept.
     #[serde(default)]
     pub evaluation: EvaluationConfig,
-    /// What happens when the loss is no longer finite.
+    /// The reaction to a loss that is not finite.
     #[serde(default)]
     pub on_nan: OnNan,
     /// Number of epochs between checkpoints; `None` writes none.
@@ -93,6 +93,9 @@ pub struct RunConfig {
     pub link: Option<LinkConfig>,
     /// Seed of initial values, dropout and samples.
     pub seed: u64,
+    /// The library whose initial distributions the weights have.
+    #[serde(default)]
+    pub init: InitStyle,
     /// A safetensors file of initial values, in place of random ones.
     pub init_params: Option<PathBuf>,
     /// Number of workers that may be in memory at a time; `None` means two (on the full graph three of 8 or more) as soon as the
@@ -151,6 +154,7 @@ impl RunConfig {
             sampling: None,
             link: None,
             seed: 0,
+            init: InitStyle::default(),
             init_params: None,
             resident: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -177,6 +181,11 @@ impl RunConfig {
             evaluate_every: self.evaluation.every,
             keep: self.evaluation.keep,
         }
+    }
+
+    /// A collector of the model's parameters.
+    pub(in crate::run) fn parameters(&self) -> ParameterBuilder {
+        ParameterBuilder::new(self.seed).style(self.init)
     }
 
     /// The configuration as text, in the form in which a run's folder holds it.

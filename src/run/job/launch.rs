@@ -1,6 +1,7 @@
 //! The start of a job.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +15,7 @@ use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders};
 use crate::run::config::Resources;
+use crate::run::launch::EventRecord;
 use crate::run::launch::connection::{end_everywhere, reports};
 use crate::run::launch::last_checkpoint::keep_checkpoint;
 use crate::run::launch::results_folder::{METRICS, ResultsFolder};
@@ -27,7 +29,7 @@ use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
 pub struct Job {
     /// The partition directory's JSON file; one worker process per partition.
     pub part_json: PathBuf,
-    /// What the workers take of the machine.
+    /// Resources of the machine that the workers use.
     pub resources: Resources,
     /// The folder of results, if the job has some: `metrics.jsonl`, and the last two states that it has saved. It must be new or
     /// empty, unless the job is resumed.
@@ -58,7 +60,7 @@ impl Job {
 /// use sar::run::{Job, launch};
 ///
 /// let job = Job::new("parts/g.json");
-/// let nodes = launch(&job, &mut |_| {}, |rank| Ok(rank.partition().num_inner_nodes()))?;
+/// let nodes = launch(&job, &mut |_| {}, |rank| Ok(rank.partition_data().num_inner_nodes()))?;
 /// println!("nodes by partition: {nodes:?}");
 /// # Ok::<(), sar::Error>(())
 /// ```
@@ -89,7 +91,7 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let first = reports();
     let made = out.filter(|_| first).map(|out| MadeFolders::create(out, "out")).transpose()?;
     let folder = out.filter(|_| first || job.resume);
-    let mut folder = folder.map(|out| Folder::take(out, job.resume, first, observe)).transpose()?;
+    let folder = folder.map(|out| Folder::take(out, job.resume, first, observe)).transpose()?;
     let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
     let start = restored.as_ref().map_or_else(String::new, |state| state.epoch.to_string());
     let configuration = format!("a job; saves: {}", out.is_some());
@@ -106,12 +108,7 @@ fn launch_here<T: Serialize + DeserializeOwned>(
         rank.share(&|rank| results::path(here.folder, rank))?;
         rank.end()
     };
-    let mut on_event = |event: Event, peak| {
-        match (&event, &mut folder) {
-            (Event::Log(log), Some(folder)) => folder.metrics()?.log(log, peak)?,
-            (Event::Checkpoint(epoch), Some(folder)) => folder.keep_state(*epoch)?,
-            _ => {}
-        }
+    let mut on_event = |event: Event, _| {
         match another {
             None => observe(&event),
             Some(machine) => machine.remark(event).iter().for_each(&mut *observe),
@@ -125,9 +122,14 @@ fn launch_here<T: Serialize + DeserializeOwned>(
         machine: machine.as_ref(),
         ..Launch::new(&job.resources, &partitions)
     };
-    let results =
-        run_workers(&launch, &work, &mut on_event, |folder| read_results(folder, world_size));
-    if let (Err(_), Some(out)) = (&results, own) {
+    let lock = folder.as_ref().and_then(|folder| folder.lock.clone());
+    let record = folder.map(|folder| Box::new(folder) as Box<dyn EventRecord>);
+    let results = run_workers(&launch, &work, record, &mut on_event, |folder| {
+        read_results(folder, world_size)
+    });
+    // The record shares the lock as long as it waits for a disk, where nothing can be removed then.
+    let is_stuck = lock.is_some_and(|lock| Arc::strong_count(&lock) > 1);
+    if let (Err(_), Some(out), false) = (&results, own, is_stuck) {
         AtomicFile::remove_leftovers(out)?;
     }
     if let (Ok(_), Some(made)) = (&results, made) {
@@ -146,7 +148,7 @@ struct Folder {
     /// Whether the last state in the folder is damaged, so that the one before must stay.
     last_is_damaged: bool,
     /// Keeps other runs from writing to it; only the first of several machines writes to it.
-    _lock: Option<ResultsFolder>,
+    lock: Option<Arc<ResultsFolder>>,
 }
 
 impl Folder {
@@ -158,8 +160,8 @@ impl Folder {
     ) -> Result<Self> {
         let lock = match (writes, resume) {
             (false, _) => None,
-            (true, true) => Some(ResultsFolder::for_resumed_run(out)?),
-            (true, false) => Some(ResultsFolder::for_new_run(out, false)?),
+            (true, true) => Some(Arc::new(ResultsFolder::for_resumed_run(out)?)),
+            (true, false) => Some(Arc::new(ResultsFolder::for_new_run(out, false)?)),
         };
         if let Some(note) = lock.as_ref().and_then(|lock| lock.note.as_ref()) {
             observe(&Event::Note(note.clone()));
@@ -168,7 +170,7 @@ impl Folder {
         let last_is_damaged =
             restored.as_ref().is_some_and(|state| state.path.ends_with(PREVIOUS_CHECKPOINT));
         let path = out.to_owned();
-        Ok(Folder { path, metrics: None, restored, last_is_damaged, _lock: lock })
+        Ok(Folder { path, metrics: None, restored, last_is_damaged, lock })
     }
 
     /// The file of metrics, which goes on after the epoch of the restored state.
@@ -181,12 +183,19 @@ impl Folder {
         };
         Ok(self.metrics.insert(metrics))
     }
+}
 
-    /// Makes the state that a rank has written the last one.
-    fn keep_state(&mut self, epoch: u32) -> Result<()> {
-        keep_checkpoint(&self.path, epoch, self.last_is_damaged)?;
-        self.last_is_damaged = false;
-        Ok(())
+impl EventRecord for Folder {
+    fn event(&mut self, event: &Event, peak: u64) -> Result<()> {
+        match event {
+            Event::Log(log) => self.metrics()?.log(log, peak),
+            Event::Checkpoint(epoch) => {
+                keep_checkpoint(&self.path, *epoch, self.last_is_damaged)?;
+                self.last_is_damaged = false;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

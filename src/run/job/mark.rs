@@ -1,4 +1,4 @@
-//! What a rank does between two ends of an epoch.
+//! The state of a rank between two ends of an epoch.
 
 use std::time::Instant;
 

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use super::mark::EpochMark;
 use super::saved_state::{RestoredState, SavedState};
-use crate::engine::comm::{self, ProcessGroup, ReduceOp, share_files, spans_machines};
-use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::comm::{self, ProcessGroup, Ranks, ReduceOp, share_files, spans_machines};
+use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::engine::tape::{
     Gradients, Graph, GraphShardManager, HeteroGraphShardManager, ParameterSet,
 };
@@ -37,7 +37,7 @@ pub struct Rank<'a> {
     mark: RefCell<EpochMark>,
 }
 
-/// What [`Rank::gather_grads`] returns: the sums over all ranks.
+/// The result of [`Rank::gather_grads`]: the sums over all ranks.
 pub struct Gathered {
     /// Gradients, laid out as [`ParameterSet::flat`].
     pub gradient: Tensor,
@@ -76,13 +76,18 @@ impl<'a> Rank<'a> {
         &*self.setup.group
     }
 
-    /// The files of this rank's partition.
-    pub fn partition(&self) -> &Partition {
+    /// The group with the rank's pauses, for loaders, embeddings and optimizers of rows.
+    pub fn ranks(&self) -> Ranks<'_> {
+        self.setup.ranks()
+    }
+
+    /// The files of this rank's partition: what SAR's `load_dgl_partition_data` returns.
+    pub fn partition_data(&self) -> &Partition {
         &self.setup.partition
     }
 
     /// The edges into this rank's nodes, and the way to the rows of their sources: DGL's graph of the partition, SAR's
-    /// `GraphShardManager`. `edges` says what each edge carries. Two collectives.
+    /// `GraphShardManager`. `edges` says what each edge carries. One collective.
     ///
     /// # Errors
     /// If the partition's files are damaged or lack what `edges` asks for.
@@ -92,7 +97,7 @@ impl<'a> Rank<'a> {
     }
 
     /// The graph as one relation per edge type, for layers per relation. `weight` is the key of the edge weights, if messages have
-    /// some. Two collectives per relation.
+    /// some. One collective per edge type.
     ///
     /// # Errors
     /// If the partition's files are damaged, or an edge type lacks the weights.
@@ -104,7 +109,7 @@ impl<'a> Rank<'a> {
     /// features of edges: [`Graph::edge_inputs`] of a relation holds them. One collective more.
     ///
     /// # Errors
-    /// As for [`hetero_graph`](Rank::hetero_graph), or if no edge type has such a feature.
+    /// As for [`hetero_graph`](Rank::hetero_graph), or if no edge type has the feature.
     pub fn hetero_graph_with_edge_features(
         &self,
         weight: Option<&str>,
@@ -168,6 +173,24 @@ impl<'a> Rank<'a> {
         let mask = load_mask(partition, Some(key), key)?
             .ok_or_else(|| Error::input(partition.node_features().path(), key, "is missing"))?;
         Ok(self.manager().track("mask", mask))
+    }
+
+    /// The masks of training, validation and test nodes under their usual keys, `train_mask`, `val_mask` and `test_mask`. A mask that no file
+    /// has chooses no node.
+    ///
+    /// # Errors
+    /// If a mask is not one value per node.
+    pub fn masks(&self) -> Result<Masks> {
+        let partition = &self.setup.partition;
+        let nodes = partition.num_inner_nodes() as i64;
+        let read = |name: &str| -> Result<PointerTensor> {
+            let mask = match load_mask(partition, None, name)? {
+                Some(mask) => mask,
+                None => Tensor::f_zeros([nodes], (Kind::Bool, Device::Cpu))?,
+            };
+            Ok(self.manager().track("mask", mask))
+        };
+        Ok(Masks { train: read("train_mask")?, val: read("val_mask")?, test: read("test_mask")? })
     }
 
     /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`]: the values of edges that

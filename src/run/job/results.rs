@@ -1,4 +1,4 @@
-//! What the ranks of a job return, by way of files in the run's folder.
+//! Results of a job's ranks, which pass through files in the run's folder.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};

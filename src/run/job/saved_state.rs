@@ -32,7 +32,7 @@ pub struct SavedState<'a> {
     pub text: &'a str,
 }
 
-/// What a training loop goes on from, besides the parameters and the optimizer.
+/// The state from which a training loop goes on, besides the parameters and the optimizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredState {
     /// The last complete epoch.

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::governor::LeastMemory;
+use super::outputs::num_outputs;
 use super::worker_bounds::WorkerBounds;
 use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{FeatureSet, PartitionSummary};
+use crate::formats::dgl::{FeatureSet, Partition, PartitionSummary};
 use crate::io::{DiskRate, IoMode};
 use crate::nn::{JumpMode, ModelKind, NormKind};
 use crate::platform::share_one_heap;
@@ -52,23 +53,36 @@ pub(in crate::run) fn certain(
 /// How files of a run without room in the page cache are written and read: in the faster mode, found by a short test, if their
 /// size may be large.
 pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> IoMode {
-    let much = most(run, partitions).is_some_and(|most| most >= LARGE);
-    if run.io != IoMode::Auto || !much || fits(run, partitions) {
+    let much = |most: u64| most >= LARGE && most > run.memory_budget.bytes();
+    if run.io != IoMode::Auto || !most(run, partitions).is_some_and(much) {
         return run.io;
     }
     rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
 }
 
-/// An upper bound on what a run takes, in memory or on disk; `None` for a run that cannot be planned.
+/// An upper bound on what a run takes, in memory or on disk; `None` for a run that cannot be planned. Where it is far too much already,
+/// the model's outputs are left out.
 pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_some() || run.relations.is_some() {
         return None;
     }
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
-    let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    let times = times(run, bytes, partitions.book().num_nodes());
-    Some(times.saturating_add(EACH * parts as u64 + ALL))
+    let (mut bytes, mut columns) = (0, 0);
+    for summary in summaries.flatten() {
+        bytes += summary.bytes;
+        columns = columns.max(all_columns(&summary.node_features));
+    }
+    let nodes = partitions.book().num_nodes();
+    let all = |outputs| {
+        let rows = LayerRows::of(run, columns, outputs);
+        rows.training(bytes, nodes).saturating_add(EACH * parts as u64 + ALL)
+    };
+    let hidden = all(0);
+    if hidden > run.memory_budget.bytes().max(LARGE) {
+        return Some(hidden);
+    }
+    Some(all(outputs(run, partitions)?))
 }
 
 /// The bound for evaluations on the full graph; `None` if training is on the full graph, too, or a layer's rows are not known.
@@ -76,13 +90,15 @@ fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_none() || run.relations.is_some() {
         return None;
     }
+    let outputs = outputs(run, partitions)?;
     let of_part = |part| {
-        let PartitionSummary { bytes, num_inner_nodes: nodes, .. } =
+        let PartitionSummary { bytes, num_inner_nodes: nodes, node_features, .. } =
             PartitionSummary::open(partitions, part).ok()?;
+        let rows = LayerRows::of(run, all_columns(&node_features), outputs);
         let most = if by_rows(run) {
-            bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(values(run)))
+            bytes.saturating_mul(2).saturating_add(rows.layer(nodes).saturating_mul(values(run)))
         } else {
-            times(run, bytes, nodes)
+            rows.training(bytes, nodes)
         };
         Some(most.saturating_add(EACH))
     };
@@ -107,6 +123,7 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         edge_columns = edge_columns.max(all_columns(&summary.edge_features));
     }
     let book = partitions.book();
+    let widths = LayerRows::of(run, columns, outputs(run, partitions)?);
     let (mut rows, mut drawn, mut values) = (sampling.batch_size as u64, 0_u64, 0_u64);
     for fanout in fanouts.iter().rev() {
         let edges = match u64::try_from(*fanout) {
@@ -115,7 +132,7 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         };
         rows = rows.saturating_add(edges).min(book.num_nodes());
         drawn = drawn.saturating_add(edges);
-        values = values.saturating_add(layer(run, rows));
+        values = values.saturating_add(widths.layer(rows));
     }
     // Of each thread that samples ahead, one batch waits and one is being drawn.
     let batches = 1 + 2 * sampling.sampler_threads as u64;
@@ -123,6 +140,16 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(self::values(run));
     let blocks = drawn.saturating_mul(EDGE + 4 * edge_columns).saturating_mul(batches);
     Some(values.saturating_add(blocks).saturating_add(2 * partition).saturating_add(EACH))
+}
+
+/// The number of outputs of the model; 0 if it predicts edges, `None` if the labels, which tell it, cannot be read.
+fn outputs(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.link.is_some() {
+        return Some(0);
+    }
+    let of_part = |part| num_outputs(&Partition::open(partitions, part).ok()?, run).ok();
+    let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
+    all?.into_iter().max()
 }
 
 /// Whether the rows of its layers are all that a model holds besides the graph.
@@ -146,16 +173,37 @@ fn all_columns(tables: &FeatureSet) -> u64 {
     tables.features().iter().map(|feature| columns(feature.array().shape())).sum()
 }
 
-/// A bound on what the values of so many nodes take, whose partitions' files have so many bytes.
-fn times(run: &RunConfig, bytes: u64, nodes: u64) -> u64 {
-    let rows = layer(run, nodes).saturating_mul(run.model.layers as u64 + 1);
-    bytes.saturating_add(rows).saturating_mul(TIMES)
+/// The rows that the layers of a model hold for each node.
+#[derive(Clone, Copy)]
+struct LayerRows {
+    /// Number of values in the widest row.
+    width: u64,
+    /// Number of rows: the inputs, and one for each layer or hop.
+    layers: u64,
 }
 
-/// Bytes of the rows of so many nodes in a hidden layer.
-fn layer(run: &RunConfig, nodes: u64) -> u64 {
-    let width = (run.model.hidden.max(1) * run.model.kind.heads()) as u64;
-    nodes.saturating_mul(width).saturating_mul(4)
+impl LayerRows {
+    /// The rows between inputs of `columns` columns and `outputs` outputs.
+    fn of(run: &RunConfig, columns: u64, outputs: u64) -> Self {
+        let model = &run.model;
+        let hops = model.num_graphs().max(model.kind.precomputed().unwrap_or(0));
+        let hidden = (model.hidden.max(1) * model.kind.heads()) as u64;
+        // Hops are made of rows of the inputs.
+        let inputs = if hops > model.layers { columns } else { 0 };
+        let layers = hops.max(model.layers) as u64 + 1;
+        LayerRows { width: hidden.max(inputs).max(outputs), layers }
+    }
+
+    /// Bytes of a layer's rows for `nodes` nodes.
+    fn layer(self, nodes: u64) -> u64 {
+        nodes.saturating_mul(self.width).saturating_mul(4)
+    }
+
+    /// A bound on the bytes that training on `nodes` nodes takes, whose partitions' files have `bytes` bytes.
+    fn training(self, bytes: u64, nodes: u64) -> u64 {
+        let rows = self.layer(nodes).saturating_mul(self.layers);
+        bytes.saturating_add(rows).saturating_mul(TIMES)
+    }
 }
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.

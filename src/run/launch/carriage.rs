@@ -27,7 +27,7 @@ pub(super) struct Carriage {
     connection: Connection,
 }
 
-/// What a carrier needs of its machine.
+/// The parts of a machine that its carrier needs.
 pub(super) struct CarriageSite {
     pub(super) control: Arc<Control>,
     pub(super) folder: PathBuf,

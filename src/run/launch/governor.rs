@@ -11,7 +11,8 @@ use crate::event::size;
 /// Fraction of the rest of the budget that is given out; the remainder covers changes between two samples.
 const SAFETY: f64 = 0.85;
 
-/// Fraction of the budget below which an epoch leaves room; waiting workers then get half of the rest.
+/// Fraction of the budget that leaves room for changes from epoch to epoch. Below it, waiting workers get half of the rest after an epoch,
+/// and there may be one more resident worker.
 const FULL: f64 = 0.9;
 
 /// Size in bytes below which shares are not halved any more.
@@ -38,7 +39,7 @@ const DOUBT: f64 = 1.5;
 pub struct LeastMemory {
     /// Memory of all processes together.
     pub all: u64,
-    /// What one more resident worker adds to it.
+    /// Memory that one more resident worker adds.
     pub another: u64,
 }
 
@@ -47,17 +48,19 @@ pub struct LeastMemory {
 pub struct Limits {
     /// Bytes that all processes may take together; 0 means as little as possible.
     pub budget: u64,
+    /// Bytes of the budget that the launcher had taken before it forked workers, where the user's budget does not count them.
+    pub uncounted: u64,
     /// Number of workers that may be resident at a time; `None` means as many as fit.
     pub resident: Option<usize>,
-    /// What the run is planned to take, 0 bytes if it certainly fits into the budget; `None` if nobody has planned it.
+    /// Planned memory of the run, 0 bytes if it certainly fits into the budget; `None` without a plan.
     pub planned: Option<LeastMemory>,
     /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
     pub lends: bool,
-    /// What a worker takes at most.
+    /// Upper bounds on the memory of a worker.
     pub bounds: WorkerBounds,
 }
 
-/// What a governor knows of a kind of work.
+/// Knowledge of a governor about a kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
     /// Whether shares were given out after what was measured.
@@ -79,13 +82,13 @@ struct Knowledge {
 /// second resident worker (and a third in planned runs with many workers), and the waiting ones get the rest of the budget: more of
 /// it after each epoch that has not used it up, less if the sum exceeds the budget.
 ///
-/// Each kind of [`Work`] is measured for itself: a batch of samples says nothing of an evaluation on the full graph.
+/// Each kind of [`Work`] is measured for itself: the memory of a batch does not predict that of an evaluation on the full graph.
 pub(in crate::run) struct Governor {
     control: Arc<Control>,
     limits: Limits,
     /// The work that the last sample was taken in.
     work: Work,
-    /// What is known of each kind of work.
+    /// Knowledge about each kind of work.
     known: [Knowledge; Work::ALL.len()],
     /// Whether the training of the present epoch was judged when an evaluation began.
     judged: bool,
@@ -108,7 +111,7 @@ impl Limits {
         let (mut resident, mut peak) = (resident, least.all);
         let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
-        while resident < most && left(peak + least.another) > 0 {
+        while resident < most && ((peak + least.another) as f64) < FULL * self.budget as f64 {
             peak += least.another;
             resident += 1;
         }
@@ -179,7 +182,7 @@ impl Governor {
         &mut self.known[self.work as usize]
     }
 
-    /// Lets so many ranks be resident, and each keep so much while it waits, during the present work.
+    /// Sets how many ranks may be resident, and how much each may keep while it waits, during the present work.
     fn grant(&self, resident: usize, share: u64) {
         self.control.set_slots_of(self.work, resident);
         self.control.set_parked_share_of(self.work, share);
@@ -247,7 +250,7 @@ impl Governor {
         known.recent = known.recent.max(Some(usage.sum));
         known.least = Some(known.least.map_or(usage.sum, |least| least.min(usage.sum)));
         if !known.shared_out && budget > 0 {
-            known.worker = known.worker.max(usage.largest.bytes);
+            known.worker = known.worker.max(usage.peak);
             let known = *known;
             if self.limits.lends && self.work == Work::Training && !known.exceeded {
                 self.lend(usage.sum);
@@ -277,22 +280,24 @@ impl Governor {
             return Ok(());
         }
         let WorkerUsage { slot, bytes } = usage.largest;
+        // A process counts its part of the memory that it shares with the others.
+        let uncounted = self.limits.uncounted / (self.control.num_ranks() as u64 + 1);
         let status = self.control.rank(slot);
         let rank = status.number();
         let problem = format!(
-            "the run takes {} with nothing kept by waiting workers, but the memory budget is {}; rank {rank} takes the most, \
+            "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
-            size(usage.sum),
-            size(budget),
-            size(bytes),
+            size(usage.sum.saturating_sub(self.limits.uncounted)),
+            size(budget - self.limits.uncounted),
+            size(bytes.saturating_sub(uncounted)),
             status.phase()
         );
         let hint = match self.work {
             Work::Training | Work::SampledEvaluation => {
-                "raise ‹memory_budget›, lower ‹resident›, ‹model.hidden› or ‹sampling.batch_size›, or cut the graph into more partitions"
+                "raise ‹memory_budget›, lower ‹resident›, make hidden layers narrower or batches smaller, or cut the graph into more partitions"
             }
             Work::Evaluation => {
-                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› goes on from its last checkpoint), lower ‹resident› or ‹model.hidden›, or cut the graph into more partitions"
+                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› goes on from its last checkpoint), lower ‹resident›, make hidden layers narrower, or cut the graph into more partitions"
             }
         };
         Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))
@@ -306,7 +311,8 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        Limits { budget, resident, planned: None, lends: false, bounds: WorkerBounds::default() }
+        let bounds = WorkerBounds::default();
+        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }
 
     /// A governor of four workers that has seen the largest of them take a gibibyte.
@@ -319,10 +325,10 @@ mod tests {
     }
 
     fn usage(sum: u64) -> MemoryUsage {
-        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB } }
+        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB }, peak: GIB }
     }
 
-    /// An epoch in which all processes took so many bytes at most.
+    /// An epoch in which all processes together took at most this number of bytes.
     fn epoch(governor: &mut Governor, sum: u64) {
         governor.watch(usage(sum)).unwrap();
         governor.epoch();
@@ -390,7 +396,8 @@ mod tests {
             Governor::new(control.clone(), Limits { lends: true, ..limits(8 * GIB, None) });
         let mut look = |bytes| {
             let sum = GIB + bytes;
-            governor.watch(MemoryUsage { sum, largest: WorkerUsage { slot: 0, bytes } }).unwrap();
+            let largest = WorkerUsage { slot: 0, bytes };
+            governor.watch(MemoryUsage { sum, largest, peak: bytes }).unwrap();
             (control.slots(), control.parked_share())
         };
         assert_eq!(look(0), (2, 7 * GIB / 8));

@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::io::{remove_if_exists, replace};
+use crate::load::GraphFingerprint;
+use crate::run::launch::connection::reports;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, pending_checkpoint};
 use crate::train::Checkpoint;
 
@@ -39,6 +42,34 @@ impl LastCheckpoint {
     /// Whether it is the checkpoint before the last one.
     pub(in crate::run) fn is_previous(&self) -> bool {
         self.path.ends_with(PREVIOUS_CHECKPOINT)
+    }
+
+    /// Checks that a graph, whose JSON file is `json`, is the one on which the run was trained. `observe` gets a remark if that is not
+    /// known.
+    ///
+    /// # Errors
+    /// If it is another graph, is cut in another way, or has other data.
+    pub(in crate::run) fn check_graph(
+        &self,
+        graph: &GraphFingerprint,
+        json: &Path,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<()> {
+        let Some(ours) = &self.checkpoint.graph else {
+            if reports() {
+                observe(&Event::Note(format!(
+                    "{}: was written by an earlier version, without a fingerprint of the graph, so it is not known whether the graph \
+                     is the same",
+                    self.path.display()
+                )));
+            }
+            return Ok(());
+        };
+        let Some(difference) = ours.difference(graph) else { return Ok(()) };
+        let problem = format!("is not the graph on which the run was trained: {difference}");
+        Err(Error::input(json, "", problem).with_hint(
+            "the graph or its features have changed; name the run's own graph with ‹part_json=FILE›, or start a new run",
+        ))
     }
 
     fn open(path: PathBuf) -> Result<Self> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::Control;
-use crate::platform::{Rollup, anonymous_bytes};
+use crate::platform::{Rollup, anonymous_bytes, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -32,6 +32,8 @@ pub(super) struct MemoryUsage {
     pub(super) sum: u64,
     /// The worker that takes the most.
     pub(super) largest: WorkerUsage,
+    /// The most that one worker has taken so far, between samples, too.
+    pub(super) peak: u64,
 }
 
 /// A sampler of the process tree, which keeps the largest sum.
@@ -87,6 +89,8 @@ impl MemorySampler {
             usage.sum += bytes;
             if let Some(slot) = i.checked_sub(1) {
                 usage.sum += control.rank(slot).cached();
+                let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
+                usage.peak = usage.peak.max(bytes + unseen);
                 if bytes > usage.largest.bytes {
                     usage.largest = WorkerUsage { slot, bytes };
                 }

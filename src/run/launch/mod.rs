@@ -9,9 +9,13 @@ pub(super) mod connection;
 pub(super) mod governor;
 #[cfg(feature = "torch")]
 pub(super) mod last_checkpoint;
+mod listeners;
 mod memory;
 mod out_of_memory;
+#[cfg(feature = "torch")]
+pub(in crate::run) mod outputs;
 mod progress_meter;
+mod record;
 #[cfg(feature = "torch")]
 pub(super) mod reservation;
 #[cfg(feature = "torch")]
@@ -30,5 +34,6 @@ mod worker_bounds;
 pub(super) mod workers;
 
 pub use governor::{LeastMemory, Limits};
+pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};
 pub use worker_bounds::WorkerBounds;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::engine::turns::{Activity, Control, RankStatus};
+use crate::engine::turns::{Activity, Control, RankStatus, Request};
 use crate::event::RunProgress;
 
 /// Interval at which progress is reported.
@@ -55,7 +55,7 @@ impl ProgressMeter {
         let run = self.control.run();
         let epoch_s = now.duration_since(self.epoch.began).as_secs_f64();
         let share = self.share(turns - self.epoch.turns);
-        let left_s = self.left(epoch_s, share).filter(|_| !run.pause_asked());
+        let left_s = self.left(epoch_s, share).filter(|_| !run.is_asked(Request::Pause));
         run.set_left(left_s);
         let furthest = self.ranks().max_by_key(|status| status.turns());
         Some(RunProgress {
@@ -69,7 +69,7 @@ impl ProgressMeter {
             budget_bytes: run.budget(),
             epoch_s,
             left_s,
-            paused: run.pause_asked(),
+            paused: run.is_asked(Request::Pause),
         })
     }
 

@@ -21,6 +21,8 @@ pub const CONFIG: &str = "config.toml";
 pub const METRICS: &str = "metrics.jsonl";
 /// Name of the file with the turns of an epoch, in a run's folder.
 pub const TURNS: &str = "turns.json";
+/// Name of the file with how a run has ended, in its folder.
+pub const END: &str = "end.json";
 /// Name of the file with what a run was planned to take, in its folder.
 pub const PLAN: &str = "plan.json";
 
@@ -81,9 +83,14 @@ impl ResultsFolder {
         Ok(folder)
     }
 
+    /// Removes the record of the end of a run that goes on.
+    pub(in crate::run) fn forget_end(&self) -> Result<()> {
+        remove_if_exists(&self.path.join(END))
+    }
+
     /// Removes the files of an earlier run, its weights first: they never lie next to another configuration.
     pub(in crate::run) fn clear(&self) -> Result<()> {
-        for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, TURNS, PLAN, CONFIG] {
+        for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, END, METRICS, TURNS, PLAN, CONFIG] {
             remove_if_exists(&self.path.join(name))?;
         }
         Ok(())

@@ -32,7 +32,7 @@ impl RunLink {
 
 impl Drop for RunLink {
     fn drop(&mut self) {
-        // Nobody follows a link to a run that has ended, so that the run does not fail for it.
+        // A link to a run that has ended is not followed, so the run does not fail for it.
         match fs::remove_file(&self.0) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 show_note(&format!("cannot remove {}: {e}", self.0.display()));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_does_not_answer_and_a_turn_that_nobody_uses_are_told_of() {
+    fn a_disk_that_does_not_answer_and_a_turn_that_no_rank_uses_are_reported() {
         let scene = |_| vec![sees('D', false, 5), sees('S', true, 5)];
         assert_eq!(told(50, scene), [(30, 0, Stall::Disk)]);
         let scene = |_| vec![sees('S', true, 5), sees('S', false, 5)];

@@ -1,33 +1,34 @@
 //! The launcher's loop: signals, events and deaths, one after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
+use crossbeam::channel::{never, select_biased};
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGCHLD;
-use signal_hook::iterator::{Handle, Signals};
 
 use super::governor::{Governor, Limits};
+use super::listeners::{Listeners, LoopInput};
 use super::memory::MemorySampler;
 use super::out_of_memory::OutOfMemory;
 use super::progress_meter::ProgressMeter;
+use super::record::{EventRecord, RecordThread, RunOutcome};
 use super::stall::StallWatch;
 use super::worker::Worker;
-use crate::engine::turns::{Activity, Control, Stop};
+use crate::engine::turns::{Activity, Control, Request, SaveClock, Stop};
 use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{
-    Event, EventReceiver, EventSender, Failure, event_pipe, log_as_rank, show_status,
+    Event, EventSender, Failure, event_pipe, log_as_rank, own_streams, show_status,
 };
+use crate::platform;
 use crate::platform::signals;
-use crate::platform::{self, has_one_thread};
 
 /// Time that workers have to stop by themselves after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
+/// Time that processes which workers have left behind have to end after SIGTERM.
+const LAST_GRACE: Duration = Duration::from_millis(500);
 /// Interval at which deaths and memory are checked when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -54,29 +55,33 @@ pub struct Supervision<'a> {
 /// A plain fork, for programs without an interpreter.
 ///
 /// # Errors
-/// If the system starts no more processes.
+/// If this process has several threads, or the system starts no more processes.
 pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
-    platform::fork(what, work)
-}
-
-/// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all of them. `on_event` is called with their events and the
-/// largest memory of the process tree so far.
-///
-/// # Errors
-/// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an error of
-/// `on_event`. In every case all workers have ended when this returns.
-pub fn supervise(
-    supervision: Supervision<'_>,
-    work: &dyn Fn(usize, &EventSender) -> Result<()>,
-    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
-) -> Result<()> {
-    let Supervision { control, fork, forked, .. } = supervision;
-    if !has_one_thread() {
+    // The threads that write to standard output and standard error hold no lock that a worker takes.
+    if platform::num_threads() > 1 + own_streams() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
             "start training before threads, or run `sar-single` as a separate process",
         ));
     }
+    platform::fork(what, work)
+}
+
+/// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all of them. Their
+/// events are recorded by a thread, if there is a `record`. `on_event` is called with the events that have been recorded, and the largest
+/// memory of the process tree so far; it must not wait for anything.
+///
+/// # Errors
+/// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an error of
+/// `on_event`. In every case all workers have ended when this returns, and with each the processes that it has started and that are
+/// still in its process group.
+pub fn supervise(
+    supervision: Supervision<'_>,
+    work: &dyn Fn(usize, &EventSender) -> Result<()>,
+    record: Option<Box<dyn EventRecord>>,
+    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+) -> Result<()> {
+    let Supervision { control, fork, forked, .. } = supervision;
     let (sender, receiver) = event_pipe()?;
     let mut supervisor = Supervisor::new(supervision);
     for slot in 0..control.num_ranks() {
@@ -92,16 +97,24 @@ pub fn supervise(
             }
         }
     }
-    drop(sender);
+    supervisor.events = Some(sender);
     let listeners = match forked().and_then(|()| Listeners::start(receiver)) {
         Ok(listeners) => listeners,
         Err(error) => return supervisor.give_up(error),
+    };
+    let recorder = match RecordThread::start(record, listeners.inputs.0.clone()) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            let result = supervisor.give_up(error);
+            listeners.stop();
+            return result;
+        }
     };
     if signals::received() {
         // The signal came before the listeners.
         supervisor.interrupt();
     }
-    let result = supervisor.run(&listeners.inputs, on_event);
+    let result = supervisor.run(&listeners, recorder, on_event);
     listeners.stop();
     result
 }
@@ -129,83 +142,20 @@ fn run_worker(
     if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
         let hint = error.marked_hint().map(str::to_owned);
         let failure = Failure { rank, kind: error.kind(), problem: error.marked(), hint };
-        // If the pipe is gone the launcher is too, and nobody is left to report to.
+        // If the pipe is gone the launcher is too, and cannot be told.
         let _ = events.send(Event::Failed(failure));
     }
-    control.stop(Stop::Aborted);
+    if error.kind() != ErrorKind::Interrupted {
+        control.stop(Stop::Aborted);
+    }
     error.exit_code()
-}
-
-/// The inputs of the loop.
-enum Input {
-    Signal(i32),
-    Event(Box<Event>),
-    /// No worker is left that could send events.
-    EndOfEvents,
-}
-
-/// The threads that turn signals and events into inputs.
-struct Listeners {
-    inputs: Receiver<Input>,
-    signals: Handle,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Listeners {
-    fn start(mut events: EventReceiver) -> Result<Self> {
-        let (sender, inputs) = unbounded();
-        let watched = signals::ending().iter().chain(&[SIGCHLD]);
-        let mut signals =
-            Signals::new(watched).map_err(|e| Error::io("watch", Path::new("signals"), e))?;
-        let handle = signals.handle();
-        let from_signals = sender.clone();
-        let signal_thread = spawn("signals", move || {
-            for signal in signals.forever() {
-                if from_signals.send(Input::Signal(signal)).is_err() {
-                    break;
-                }
-            }
-        })?;
-        let event_thread = spawn("events", move || {
-            // A frame that cannot be read means that the pipe is broken for good.
-            while let Ok(Some(event)) = events.receive() {
-                if sender.send(Input::Event(Box::new(event))).is_err() {
-                    return;
-                }
-            }
-            let _ = sender.send(Input::EndOfEvents);
-        });
-        match event_thread {
-            Ok(event_thread) => Ok(Listeners {
-                inputs,
-                signals: handle,
-                threads: vec![signal_thread, event_thread],
-            }),
-            Err(error) => {
-                Listeners { inputs, signals: handle, threads: vec![signal_thread] }.stop();
-                Err(error)
-            }
-        }
-    }
-
-    /// Ends the threads, so that this process may fork again.
-    fn stop(self) {
-        self.signals.close();
-        for thread in self.threads {
-            // They end by themselves and do not panic; there would be nothing to do about it.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-    thread.map_err(|e| Error::no_process("a thread", &e))
 }
 
 struct Supervisor {
     control: Arc<Control>,
     workers: Vec<Worker>,
+    /// An end of the workers' pipe, until none is left.
+    events: Option<EventSender>,
     memory: MemorySampler,
     samples_memory: bool,
     out_of_memory: OutOfMemory,
@@ -219,9 +169,16 @@ struct Supervisor {
     silent_death: Option<Error>,
     interrupts: u32,
     saves: bool,
+    /// The last epochs that are complete and saved.
+    complete: u32,
+    saved: u32,
+    /// The moment when the last epoch was complete.
+    completed: Instant,
+    /// The clock of ranks that save together.
+    save_clock: SaveClock,
     kill_at: Option<Instant>,
-    /// Whether all events so far have been recorded.
-    records: bool,
+    /// Whether `on_event` has taken all events so far.
+    shows: bool,
 }
 
 impl Supervisor {
@@ -234,6 +191,7 @@ impl Supervisor {
         Supervisor {
             control,
             workers: Vec::new(),
+            events: None,
             memory,
             samples_memory,
             out_of_memory: OutOfMemory::watch(),
@@ -245,42 +203,62 @@ impl Supervisor {
             silent_death: None,
             interrupts: 0,
             saves,
+            complete: 0,
+            saved: 0,
+            completed: Instant::now(),
+            save_clock: SaveClock::often(),
             kill_at: None,
-            records: true,
+            shows: true,
         }
     }
 
     fn run(
         mut self,
-        inputs: &Receiver<Input>,
+        listeners: &Listeners,
+        mut recorder: RecordThread,
         on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
     ) -> Result<()> {
+        let mut events = listeners.events.clone();
         let mut events_ended = false;
-        while !events_ended || self.workers.iter().any(Worker::is_alive) {
-            match inputs.recv_timeout(TICK) {
-                Ok(Input::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Input::Signal(_)) => self.interrupt(),
-                Ok(Input::Event(event)) => self.take(*event, on_event),
-                Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
+        while !events_ended
+            || self.workers.iter().any(Worker::is_alive)
+            || recorder.is_waited_for(self.outcome())
+        {
+            let waits = recorder.is_full() && self.control.stopped().is_none();
+            let source = if waits { never() } else { events.clone() };
+            select_biased! {
+                recv(listeners.inputs.1) -> input => match input {
+                    Ok(LoopInput::Signal(SIGCHLD)) | Err(_) => {}
+                    Ok(LoopInput::Signal(_)) => self.interrupt(),
+                    Ok(LoopInput::Recorded(event, recorded)) => {
+                        recorder.recorded();
+                        match recorded {
+                            Ok(()) => self.show(*event, on_event),
+                            Err(error) => self.fail(error),
+                        }
+                    }
+                    Ok(LoopInput::EndOfRecords(remark)) => {
+                        recorder.ended();
+                        if let Some(text) = remark {
+                            self.show(Event::Note(text), on_event);
+                        }
+                    }
+                },
+                recv(source) -> event => if let Ok(event) = event {
+                    self.take(event, &mut recorder, on_event);
+                } else {
+                    (events_ended, events) = (true, never());
+                },
+                default(TICK) => {}
             }
-            let usage =
-                self.samples_memory.then(|| self.memory.sample(&self.workers, &self.control));
-            if let Some(usage) = usage.flatten() {
-                self.used = usage.sum;
-                self.control.run().set_memory(usage.sum, self.memory.peak());
-                if let Err(error) = self.governor.watch(usage) {
-                    self.fail(error);
-                }
-            }
-            let stalled = self.stalled().into_iter().map(Event::Note);
-            let progress =
-                self.progress.look(self.used).filter(|_| self.control.stopped().is_none());
-            for event in stalled.chain(progress.map(Event::Progress)) {
-                if let Err(error) = on_event(event, self.memory.peak()) {
-                    self.fail(error);
-                }
-            }
+            self.look(&mut recorder, on_event);
             self.reap()?;
+            if !self.workers.iter().any(Worker::is_alive)
+                && let Some(events) = &self.events
+                && events.close()?
+            {
+                self.events = None;
+            }
             if self.control.has_carrier()
                 && self.interrupts == 0
                 && self.control.stopped().is_some()
@@ -292,7 +270,15 @@ impl Supervisor {
                 let saves = self.saves && self.interrupts == 1 && self.failure.is_none();
                 self.kill_from(usize::from(saves));
             }
+            if events_ended && !self.workers.iter().any(Worker::is_alive) {
+                recorder.close();
+            }
         }
+        if recorder.is_stuck() {
+            let text = "the last events of the run are not recorded: a disk does not answer";
+            self.show(Event::Note(text.to_owned()), on_event);
+        }
+        self.end_descendants();
         match self.failure.or(self.silent_death) {
             _ if self.interrupts > 0 => Err(Error::interrupted()),
             Some(error) => Err(error),
@@ -300,29 +286,92 @@ impl Supervisor {
         }
     }
 
-    fn take(&mut self, event: Event, on_event: &mut dyn FnMut(Event, u64) -> Result<()>) {
-        if let Event::Failed(failure) = event {
+    fn outcome(&self) -> RunOutcome {
+        match (self.interrupts, &self.failure, &self.silent_death) {
+            (0, None, None) => RunOutcome::Good,
+            (1, None, _) => RunOutcome::Interrupted,
+            _ => RunOutcome::Failed,
+        }
+    }
+
+    /// Looks at memory, at workers that stand still, and at the progress of the run.
+    fn look(
+        &mut self,
+        recorder: &mut RecordThread,
+        on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    ) {
+        let usage = self.samples_memory.then(|| self.memory.sample(&self.workers, &self.control));
+        if let Some(usage) = usage.flatten() {
+            self.used = usage.sum;
+            self.control.run().set_memory(usage.sum, self.memory.peak());
+            if let Err(error) = self.governor.watch(usage) {
+                self.fail(error);
+            }
+        }
+        let run = self.control.run();
+        if run.saves_together() && self.save_clock.is_time() && !run.is_asked(Request::Save) {
+            self.control.ask(Request::Save);
+        }
+        for stalled in self.stalled() {
+            self.show(Event::Note(stalled), on_event);
+        }
+        let progress = self.progress.look(self.used).filter(|_| self.control.stopped().is_none());
+        if let Some(progress) = progress.map(Event::Progress) {
+            let shown = if recorder.is_idle() {
+                recorder.take(Box::new(progress), self.memory.peak())
+            } else {
+                Some(Box::new(progress))
+            };
+            if let Some(progress) = shown {
+                self.show(*progress, on_event);
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        event: Box<Event>,
+        recorder: &mut RecordThread,
+        on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    ) {
+        if let Event::Failed(failure) = *event {
             let worker = self.workers.iter().find(|worker| worker.rank() == failure.rank);
             let error = worker.map(|worker| worker.failed(&self.control, failure));
             let unknown = || Error::internal("an unknown rank failed".to_owned());
             self.fail(error.unwrap_or_else(unknown));
             return;
         }
-        if matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step) {
+        match *event {
+            Event::Epoch(report) => {
+                (self.complete, self.completed) = (report.epoch, Instant::now());
+            }
+            Event::Checkpoint(epoch) => {
+                self.saved = epoch;
+                self.save_clock.saved(self.completed);
+            }
+            _ => {}
+        }
+        if matches!(*event, Event::Epoch(_) | Event::Log(_) | Event::Step) {
             self.governor.epoch();
         }
-        // After an event that was not recorded, a checkpoint would be ahead of the metrics.
-        if self.records
+        if let Some(event) = recorder.take(event, self.memory.peak()) {
+            self.show(*event, on_event);
+        }
+    }
+
+    /// Calls `on_event`, until it fails.
+    fn show(&mut self, event: Event, on_event: &mut dyn FnMut(Event, u64) -> Result<()>) {
+        if self.shows
             && let Err(error) = on_event(event, self.memory.peak())
         {
-            self.records = false;
+            self.shows = false;
             self.fail(error);
         }
     }
 
     /// Reports of workers that do nothing, which is what paused ones are asked to do, and those that wait for other machines.
     fn stalled(&mut self) -> Vec<String> {
-        if self.control.run().pause_asked() || self.control.ranks_have_arrived() {
+        if self.control.run().is_asked(Request::Pause) || self.control.ranks_have_arrived() {
             self.stalls = StallWatch::new();
             return Vec::new();
         }
@@ -339,19 +388,31 @@ impl Supervisor {
         Err(error)
     }
 
-    /// Handles Ctrl-C: the first one makes workers stop at their next wait, the second kills them.
+    /// Handles Ctrl-C: the first one makes workers stop at their next wait, the second kills them. Where they have to save together what
+    /// is not saved yet, the first one makes them stop at the end of the epoch.
     fn interrupt(&mut self) {
         self.interrupts += 1;
-        self.control.stop(Stop::Interrupted);
-        if self.interrupts == 1 {
-            // On several machines, the first one speaks.
-            if self.workers.first().is_some_and(|worker| worker.rank() > 0) {
-                return;
-            }
-            show_status("stopping at the next phase (once more to stop at once)");
-        } else {
+        if self.interrupts > 1 {
             self.kill_all();
+            return;
         }
+        let place = if self.control.run().saves_together() && self.loses_an_epoch() {
+            self.control.take_back(Request::Pause);
+            self.control.ask(Request::End);
+            "when this epoch is saved"
+        } else {
+            self.control.stop(Stop::Interrupted);
+            "at the next phase"
+        };
+        // On several machines, the first one speaks.
+        if self.workers.first().is_none_or(|worker| worker.rank() == 0) {
+            show_status(&format!("stopping {place} (once more to stop at once)"));
+        }
+    }
+
+    /// Whether an epoch is complete that is not saved, and another one goes on.
+    fn loses_an_epoch(&self) -> bool {
+        self.complete > self.saved && self.complete < self.control.run().epochs()
     }
 
     /// Notes a failure; the first one is reported.
@@ -381,9 +442,7 @@ impl Supervisor {
     fn reap(&mut self) -> Result<()> {
         let mut deaths: Vec<Error> = Vec::new();
         for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
-            let status: Option<WaitStatus> = waitpid(Some(worker.pid()), WaitOptions::NOHANG)
-                .map_err(|e| Error::io("wait for", Path::new("a worker"), e.into()))?
-                .map(|(_, status)| status);
+            let status = worker.reap()?;
             deaths.extend(
                 status.and_then(|status| worker.ended(&self.control, status, &self.out_of_memory)),
             );
@@ -393,5 +452,17 @@ impl Supervisor {
             self.stop_others();
         }
         Ok(())
+    }
+
+    /// Waits for the processes that workers have left behind, which have got SIGTERM, and kills those that go on.
+    fn end_descendants(&self) {
+        let end = Instant::now() + LAST_GRACE;
+        while self.workers.iter().any(Worker::has_descendants) {
+            if Instant::now() >= end {
+                self.workers.iter().for_each(|worker| worker.signal_descendants(Signal::KILL));
+                break;
+            }
+            std::thread::sleep(TICK / 10);
+        }
     }
 }

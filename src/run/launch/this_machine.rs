@@ -15,14 +15,14 @@ use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 pub(in crate::run) struct ThisMachine {
     /// The place of its process.
     pub(in crate::run) here: Launched,
-    /// What it brings to the check at the start.
+    /// Facts about it for the check at the start.
     pub(in crate::run) facts: MachineFacts,
 }
 
-/// What a command does, which must be the same on all machines.
+/// The work of a command, which must be the same on all machines.
 #[derive(Debug, Clone, Default)]
 pub(in crate::run) struct Undertaking {
-    /// What it depends on.
+    /// The settings on which it depends.
     pub(in crate::run) configuration: String,
     /// The checksum of the file that it begins with, if it does.
     pub(in crate::run) start: String,

@@ -1,10 +1,15 @@
 //! A worker process as the launcher sees it.
 
-use rustix::process::{Pid, WaitStatus};
+use std::path::Path;
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, kill_process_group,
+    test_kill_process_group, waitid, waitpid,
+};
 
 use super::out_of_memory::OutOfMemory;
 use crate::engine::turns::{Activity, Control};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::Failure;
 
 /// One forked worker.
@@ -37,6 +42,29 @@ impl Worker {
         self.alive
     }
 
+    /// The status of the process if it has ended. Processes that it has started end with it: they get SIGTERM before its id is free.
+    pub(super) fn reap(&self) -> Result<Option<WaitStatus>> {
+        let failed = |e: rustix::io::Errno| Error::io("wait for", Path::new("a worker"), e.into());
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if waitid(WaitId::Pid(self.pid), ended).map_err(failed)?.is_none() {
+            return Ok(None);
+        }
+        self.signal_descendants(Signal::TERM);
+        let reaped = waitpid(Some(self.pid), WaitOptions::NOHANG).map_err(failed)?;
+        Ok(reaped.map(|(_, status)| status))
+    }
+
+    /// Sends a signal to the process group of this worker, which has ended.
+    pub(super) fn signal_descendants(&self, signal: Signal) {
+        // This fails if there is none.
+        let _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Whether this worker, which has ended, has left processes behind in its group.
+    pub(super) fn has_descendants(&self) -> bool {
+        !self.alive && test_kill_process_group(self.pid).is_ok()
+    }
+
     /// The error for a worker that said why it cannot continue.
     pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
         let Failure { kind, problem, hint, .. } = failure;
@@ -59,7 +87,7 @@ impl Worker {
             let problem = format!(
                 "rank {rank} (process {pid}) was killed {place} by the kernel, as memory ran out in {where_}"
             );
-            let hint = "lower ‹memory_budget›, ‹resident› or ‹model.hidden›, or allow more memory";
+            let hint = "lower ‹memory_budget› or ‹resident›, make hidden layers narrower, or allow more memory";
             return Some(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
         }
         let how = match (status.exit_status(), status.terminating_signal()) {
@@ -73,7 +101,7 @@ impl Worker {
         };
         let problem = format!("rank {rank} (process {pid}) {how} {place}");
         let error = Error::new(ErrorKind::Worker, problem);
-        let hint = "if nobody killed it, the kernel did because memory ran out: see `dmesg`";
+        let hint = "unless a user killed it, the kernel did because memory ran out: see `dmesg`";
         Some(if killed { error.with_hint(hint) } else { error })
     }
 

@@ -1,4 +1,4 @@
-//! What a worker takes at most.
+//! Upper bounds on the memory of a worker.
 
 use crate::engine::turns::Work;
 

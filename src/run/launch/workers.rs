@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::carriage::{Carriage, CarriageSite};
 use super::governor::{LeastMemory, Limits};
+use super::record::EventRecord;
 use super::reservation::reserve;
 use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
@@ -34,11 +35,13 @@ pub(in crate::run) struct StandIn {
     pub(in crate::run) scale: f64,
     /// Bytes that each waiting rank keeps, from the start.
     pub(in crate::run) share: u64,
+    /// Whether ranks write around the page cache though they keep nothing.
+    pub(in crate::run) frugal: bool,
 }
 
-/// What worker processes are started with.
+/// Settings with which worker processes are started.
 pub(in crate::run) struct Launch<'a> {
-    /// What they take of the machine.
+    /// Resources of the machine that they use.
     pub(in crate::run) resources: &'a Resources,
     /// The partition directory; each partition has a worker.
     pub(in crate::run) partitions: &'a PartitionConfig,
@@ -48,8 +51,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) io: IoMode,
     /// Bytes of disk space to reserve for the files.
     pub(in crate::run) disk: Option<u64>,
-    /// What they are planned to take if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None` if
-    /// nobody has planned it.
+    /// Planned memory of the workers if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None` if
+    /// there is no plan.
     pub(in crate::run) memory: Option<LeastMemory>,
     /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
     pub(in crate::run) lends: bool,
@@ -65,7 +68,7 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) epochs: u32,
     /// This machine, if the run has several.
     pub(in crate::run) machine: Option<&'a ThisMachine>,
-    /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
+    /// Number of turns that a rank is expected to take in an epoch; 0 if unknown.
     pub(in crate::run) turns: u32,
 }
 
@@ -90,11 +93,11 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// What is known of the workers' memory.
+    /// Facts about the workers' memory.
     fn limits(&self) -> Limits {
         let Launch { resources, memory: planned, lends, bounds, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
-        Limits { budget, resident, planned, lends, bounds }
+        Limits { budget, uncounted: 0, resident, planned, lends, bounds }
     }
 }
 
@@ -145,11 +148,33 @@ fn number_slots(control: &Control, placement: &Placement) {
     }
 }
 
-/// Runs `work` in one process per partition and waits for all of them; `finish` gets the run's folder before it is removed, if all
-/// ended well. See [`supervise`] for the errors.
+/// The records of a run: its trace, and what the command keeps.
+struct Records {
+    trace: Arc<TraceFile>,
+    of_command: Option<Box<dyn EventRecord>>,
+}
+
+impl EventRecord for Records {
+    fn event(&mut self, event: &Event, peak: u64) -> Result<()> {
+        if let Event::Progress(progress) = event {
+            self.trace.memory(progress);
+        }
+        self.of_command.as_mut().map_or(Ok(()), |record| record.event(event, peak))
+    }
+
+    fn end(&mut self) -> Option<String> {
+        let remark = self.of_command.as_mut().and_then(|record| record.end());
+        let trace = self.trace.close().err();
+        trace.map(|error| format!("the trace is not complete: {error}")).or(remark)
+    }
+}
+
+/// Runs `work` in one process per partition and waits for all of them; `record` keeps what they report, and `finish` gets the run's
+/// folder before it is removed, if all ended well. See [`supervise`] for the errors.
 pub(in crate::run) fn run_workers<T>(
     launch: &Launch<'_>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
+    record: Option<Box<dyn EventRecord>>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
     finish: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
@@ -190,6 +215,7 @@ pub(in crate::run) fn run_workers<T>(
         None => None,
     };
     let trace = launch.trace.map(|path| TraceFile::create(path, world_size)).transpose()?;
+    let trace = trace.map(Arc::new);
     let work = |slot: usize, events: &EventSender| {
         let rank = placement.local()[slot];
         let recording = trace.as_ref().map(|trace| trace.record(rank)).transpose()?;
@@ -205,6 +231,7 @@ pub(in crate::run) fn run_workers<T>(
             threads,
             io,
             stand_in: stand_in.map(|stand_in| stand_in.scale),
+            frugal: stand_in.is_some_and(|stand_in| stand_in.frugal),
             waiting: None,
             reserve: reserve.as_deref(),
         })?;
@@ -232,21 +259,16 @@ pub(in crate::run) fn run_workers<T>(
         fork: &fork_plainly,
         forked: &forked,
     };
-    let mut traced = |event: Event, peak| {
-        if let (Some(trace), Event::Progress(progress)) = (&trace, &event) {
-            trace.memory(progress);
-        }
-        on_event(event, peak)
+    let records = match &trace {
+        None => record,
+        Some(trace) => Some(Box::new(Records { trace: trace.clone(), of_command: record }) as _),
     };
-    let result = supervise(supervision, &work, &mut traced);
+    let result = supervise(supervision, &work, records, on_event);
     let carriage = carriage.take();
     let result = match &carriage {
         Some(carriage) => carriage.end(result),
         None => result,
     };
-    if let Some(Err(error)) = trace.as_ref().map(TraceFile::close) {
-        on_event(Event::Note(format!("the trace is not complete: {error}")), 0)?;
-    }
     let result = result.and_then(|()| finish(folder));
     if let Some(carriage) = carriage {
         drop(run_folder);

@@ -1,4 +1,4 @@
-//! What would make a run fit, or faster.
+//! Changes that would make a run fit, or faster.
 
 use super::forecast::Forecast;
 use super::graph_sizes::GraphSizes;

@@ -44,7 +44,7 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> Option<u
             let between = (layers - 1.0) * hidden;
             let rows = nodes * (2.0 * input + 5.0 * between);
             let every_epoch = halo * (input + 2.0 * between) + graphs * pass;
-            // In that case no gradient of the first layer's output is sent, if there is such a layer.
+            // In that case no gradient of the first layer's output is sent, if there is a first layer.
             let sent = 2.0 * between - hidden.min(between);
             let once = nodes * 2.0 * input + halo * sent + (graphs - graphs / layers) * pass;
             rows + every_epoch.min(once)

@@ -21,14 +21,14 @@ use crate::run::launch::reservation::REMEDY;
 /// Others end later, if they exceed the budget.
 const DOUBT: f64 = 0.85;
 
-/// What a run on the full graph is planned to take, in bytes: an epoch if waiting workers keep nothing.
+/// Planned figures of a run on the full graph, in bytes: an epoch if waiting workers keep nothing.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(in crate::run) struct PlannedRun {
     /// Largest size of all files.
     pub(in crate::run) disk: u64,
     /// Least memory of all processes.
     memory: u64,
-    /// What one more resident worker adds to it.
+    /// Memory that one more resident worker adds.
     #[serde(skip)]
     another: u64,
     written: u64,
@@ -84,7 +84,7 @@ pub(in crate::run) fn check(
     let LeastMemory { all: least, another } = forecast.memory.least(resident);
     if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
-            "the run takes {} with nothing kept by waiting workers, but the memory budget is {}",
+            "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}",
             size(least),
             size(budget)
         );
@@ -136,7 +136,7 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     remedies.join("; ") + &narrower
 }
 
-/// What the run takes with hidden layers of half the width, if it has hidden layers.
+/// Needs of the run with hidden layers of half the width, if it has hidden layers.
 fn narrower(run: &RunConfig, sizes: &GraphSizes, takes: impl Fn(&Forecast) -> u64) -> String {
     let mut model = run.model.clone();
     model.hidden /= 2;

@@ -28,7 +28,7 @@ const BY_RANK: f64 = (6 << 10) as f64;
 /// Rows that a rank works on, relative to those of a rank with twice the nodes: foreign rows do not halve.
 const PIECE: f64 = 0.6;
 
-/// What a run takes if waiting ranks keep nothing, in bytes and seconds.
+/// Figures of a run whose waiting ranks keep nothing, in bytes and seconds.
 #[derive(Clone)]
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
@@ -57,7 +57,7 @@ impl Forecast {
     }
 }
 
-/// What an epoch takes, over all ranks.
+/// Figures of an epoch, over all ranks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EpochForecast {
     /// Size of the files, in bytes.
@@ -135,7 +135,8 @@ impl Trends {
         let few = Trend::measure(run, sizes, representatives(all, RANKS), Measure::Memory)?;
         let more = if all.len() > few.ranks {
             let ranks = representatives(all, MORE_RANKS);
-            Some(Trend::measure(run, sizes, ranks, Measure::Epochs { share: 0 })?)
+            let what = few.epochs(run, ranks.len());
+            Some(Trend::measure(run, sizes, ranks, what)?)
         } else {
             None
         };

@@ -47,7 +47,7 @@ impl GraphShape {
         let widths = features.iter().map(|table| table.row_shape().iter().product::<u64>());
         // Nodes without features have learned rows.
         let learned = if features.len() < graph.ntypes.len() { run.model.hidden as u64 } else { 0 };
-        let mut outputs = graph.class_names.len() as u64;
+        let mut outputs = graph.class_names.values().map(Vec::len).max().unwrap_or(0) as u64;
         for labels in named(&keys.labels, &["label", "labels"]) {
             outputs = outputs.max(match run.task {
                 Task::Classification if labels.row_shape().is_empty() => classes(labels)?,

@@ -3,15 +3,14 @@
 use super::counts::RankCounts;
 use super::edge_count::EdgeCount;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Partition, SampledPartition, Spread};
 use crate::io::{Dtype, IoCounters};
-use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, label_columns, load_labels, load_mask};
-use crate::nn::Task;
+use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, load_mask};
 use crate::platform::signals;
 use crate::run::config::RunConfig;
-use crate::run::rank::USUAL_CLASSES;
+use crate::run::launch::outputs::num_outputs;
 
 /// Number of edges up to which graphs are counted; larger ones are sampled.
 const COUNTED: u64 = 8 << 20;
@@ -51,8 +50,6 @@ impl GraphSizes {
     /// # Errors
     /// If the data that the run names do not exist.
     pub(super) fn read(run: &RunConfig, partitions: &PartitionConfig) -> Result<Self> {
-        // The launcher may have no threads when it forks, and libtorch starts some for large copies.
-        tch::set_num_threads(1);
         let book = partitions.book();
         let parts = book.num_parts();
         let sampled = book.num_edges() > COUNTED;
@@ -118,23 +115,6 @@ impl GraphSizes {
         };
         ranks.map(foreign).sum()
     }
-}
-
-fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
-    let key = run.keys.labels.as_deref();
-    if run.task != Task::Classification {
-        return label_columns(partition, key);
-    }
-    let labels = load_labels(partition, key)?;
-    let highest = tensor::slice::<i64>(&labels).iter().copied().max().unwrap_or(-1);
-    let most = USUAL_CLASSES.max(partition.book().num_nodes() as i64);
-    if highest >= most {
-        let path = partition.node_features().path();
-        let problem = format!("holds {highest}, which is too large for a class");
-        return Err(Error::input(path, key.unwrap_or("label"), problem)
-            .with_hint(format!("classes are numbered from 0; a number must be below {most}")));
-    }
-    Ok((highest + 1).max(0) as u64)
 }
 
 fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3]> {

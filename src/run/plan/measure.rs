@@ -20,7 +20,7 @@ use crate::run::rank::Surroundings;
 /// Number of epochs of a measurement: from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
-/// What a run took, in bytes and seconds.
+/// Measured figures of a run, in bytes and seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     /// Size of the graph relative to the real one.
@@ -42,6 +42,16 @@ pub(super) struct Measured {
     pub(super) launcher: f64,
 }
 
+impl Measured {
+    /// An upper bound on what as many ranks as this, of the same size or smaller, take if none of them gives back what it frees, with
+    /// their files in the page cache. Memory has to be measured.
+    pub(super) fn most(&self, ranks: usize) -> f64 {
+        let largest = self.memory.iter().copied().fold(0.0, f64::max);
+        let of_each = largest + self.disk / self.memory.len() as f64;
+        self.launcher + ranks as f64 * of_each
+    }
+}
+
 /// While this lives, only their owner can access new files of this process and of those it forks. The umask applies to all
 /// threads, but the launcher has only one, as it forks.
 struct PrivateUmask(Mode);
@@ -58,13 +68,14 @@ impl Drop for PrivateUmask {
     }
 }
 
-/// What is measured, at the cost of other figures.
+/// The figures that are measured, at the cost of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     /// Memory too. Waiting ranks keep nothing, and give all memory back, for which small blocks cost much time.
     Memory,
-    /// All but memory. Waiting ranks keep so many bytes each, on a graph of the real size.
-    Epochs { share: u64 },
+    /// All but memory. Waiting ranks keep this number of bytes each, on a graph of the real size. Where the budget does not hold what all of
+    /// them free, they are `frugal`: they give it back, work one after the other, and write around the page cache.
+    Epochs { share: u64, frugal: bool },
 }
 
 /// Trains a few epochs on a stand-in of `scale` times the size.
@@ -75,6 +86,7 @@ pub(super) fn measure(
     scale: f64,
     what: Measure,
 ) -> Result<Measured> {
+    let frugal = matches!(what, Measure::Epochs { frugal: true, .. });
     let _umask = PrivateUmask::set();
     // The folder has a control file, like the folder of a run, so that the next start removes it if this process is killed.
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
@@ -100,7 +112,7 @@ pub(super) fn measure(
         epochs: EPOCHS,
         memory_budget: MemoryBudget::Min,
         // Two work side by side in most runs; each rank's memory is measured by itself.
-        resident: run.resident.or(Some(2)),
+        resident: run.resident.or(Some(if frugal { 1 } else { 2 })),
         out,
         ..run.clone()
     };
@@ -118,14 +130,16 @@ pub(super) fn measure(
     };
     give_memory_back();
     let launcher = Rollup::of("self").bytes("Rss:");
-    let (pages, share) = match what {
-        Measure::Memory => (Some(FilePages::of_this_process()), 0),
-        Measure::Epochs { share } => (None, share),
+    let share = match what {
+        Measure::Memory => 0,
+        Measure::Epochs { share, .. } => share,
     };
+    let frees = frugal || what == Measure::Memory;
+    let pages = frees.then(FilePages::of_this_process);
     let work = |here: Surroundings<'_>| {
-        rank::measured(here, pages.as_ref(), |here| rank::train(here, &config, None))
+        rank::measured(here, pages.as_ref(), |here| rank::train(here, &config, None, None))
     };
-    let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
+    let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, frugal };
     let resources = config.resources();
     let launch = Launch { stand_in: Some(stand_in), ..Launch::new(&resources, &partitions) };
     let mut on_event = |event, _| {
@@ -146,6 +160,6 @@ pub(super) fn measure(
         }
         Ok(())
     };
-    run_workers(&launch, &work, &mut on_event, |_| Ok(()))?;
+    run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))?;
     Ok(measured)
 }

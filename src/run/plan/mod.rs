@@ -4,6 +4,12 @@
 //! each rank's nodes, halo rows and edges, for a given model and its widths. So the model is run, by the same code and in as
 //! processes of the same kind, on small stand-ins for the graph, of two sizes and of up to six ranks. Ranks and pairs of ranks
 //! have the real ones' proportions. The line through two sizes, extended to the real size and number of ranks, is the forecast.
+//!
+//! Stand-ins must reach the sizes from which the run behaves as it will: a buffer of a fixed size
+//! shows as a constant only if a stand-in fills it, and the allocator's threshold is scaled with
+//! the graph. Sizes of large graphs are estimated from samples of their edges. The launcher adds up
+//! the peak of each rank's anonymous memory, what ranks take at pauses, and pages of code that it
+//! does not have itself.
 
 mod advice;
 mod aside;

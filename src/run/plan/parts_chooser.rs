@@ -20,7 +20,7 @@ pub struct PartsChooser {
     process: Aside,
 }
 
-/// What the process sends back.
+/// The answer of the process.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Chosen(PlannedParts),
@@ -31,7 +31,7 @@ impl PartsChooser {
     /// Starts the process, for a run whose graph is not cut yet.
     ///
     /// # Errors
-    /// If no number of partitions can be chosen for such a run, or the system starts no process.
+    /// If no number of partitions can be chosen for this kind of run, or the system starts no process.
     pub fn start(run: RunConfig) -> Result<Self> {
         check_run(&run)?;
         let planned = &run;

@@ -8,18 +8,17 @@ use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
-use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
 use crate::run::launch::WorkerBounds;
 use crate::run::launch::bounds::{fits, rate};
 use crate::run::launch::governor::Limits;
 
-use crate::run::config::{MemoryBudget, RunConfig, check, relations};
+use crate::run::config::{MemoryBudget, RunConfig, check, open_graph, relations};
 
 /// Share of an epoch's bytes below which time for the disk is not looked at.
 const NEGLIGIBLE: f64 = 0.001;
 
-/// What a run will take, in bytes and seconds.
+/// Forecast of a run, in bytes and seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// Number of partitions, and of processes.
@@ -120,7 +119,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         return Err(Error::config("sampling", problem).with_hint("leave it out"));
     }
     check(config)?;
-    let partitions = PartitionConfig::open(&config.part_json)?;
+    let partitions = open_graph(config)?;
     if relations::of_run(config, &partitions)?.is_some() {
         let problem = "a model with a layer per edge type cannot be planned";
         return Err(Error::config("part_json", problem)
@@ -139,6 +138,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     };
     let limits = Limits {
         budget: budget.unwrap_or(0),
+        uncounted: 0,
         resident: config.resident,
         planned: Some(planned),
         lends: false,
@@ -165,7 +165,7 @@ fn disk_seconds(
 ) -> Result<f64> {
     let EpochForecast { written, read, cached, .. } = *epoch;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
-    // Nobody waits for a disk that nothing moves to.
+    // A run does not wait for a disk that nothing moves to.
     if around <= NEGLIGIBLE {
         return Ok(0.0);
     }

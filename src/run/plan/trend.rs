@@ -29,6 +29,8 @@ pub(super) struct Trend {
     pub(super) rows: f64,
     /// Number of their rows that edges of the real graph lead to, for each rank that the edges come from.
     pub(super) destinations: f64,
+    /// Whether the budget does not hold stand-ins that keep what they free.
+    frugal: bool,
 }
 
 impl Trend {
@@ -43,7 +45,16 @@ impl Trend {
         let large = measure(run, sizes, &counts, scale, what)?;
         let small = measure(run, sizes, &counts, scale * SMALLER, what)?;
         let (rows, destinations, ranks) = (rows(&counts), destinations(&counts), counts.len());
-        Ok(Trend { small, large, counts, ranks, rows, destinations })
+        let frugal = match what {
+            Measure::Memory => exceeds(run, large.most(ranks)),
+            Measure::Epochs { frugal, .. } => frugal,
+        };
+        Ok(Trend { small, large, counts, ranks, rows, destinations, frugal })
+    }
+
+    /// Settings of epochs in which waiting ranks keep nothing, which follow the measurement of memory, on a number of other ranks.
+    pub(super) fn epochs(&self, run: &RunConfig, ranks: usize) -> Measure {
+        Measure::Epochs { share: 0, frugal: exceeds(run, self.large.most(ranks)) }
     }
 
     /// The share of figures of the real size that is left if each waiting rank keeps `share` bytes there.
@@ -53,17 +64,17 @@ impl Trend {
         sizes: &GraphSizes,
         share: u64,
     ) -> Result<Kept<'_>> {
-        let what = Measure::Epochs { share };
+        let what = Measure::Epochs { share, frugal: self.frugal };
         let kept = measure(run, sizes, &self.counts, self.large.scale, what)?;
         Ok(Kept { trend: self, kept })
     }
 
-    /// What a figure grows by from a graph of size 0 to the real size.
+    /// Growth of a figure from a graph of size 0 to the real size.
     pub(super) fn growth(&self, figure: Figure) -> f64 {
         (figure(&self.large) - figure(&self.small)) / (self.large.scale - self.small.scale)
     }
 
-    /// What a figure is on a graph of size 0.
+    /// Value of a figure on a graph of size 0.
     pub(super) fn constant(&self, figure: Figure) -> f64 {
         figure(&self.small) - self.growth(figure) * self.small.scale
     }
@@ -121,6 +132,12 @@ impl Kept<'_> {
 /// grows: then nothing is known of the share.
 fn left_of(whole: f64, saved: f64) -> f64 {
     if whole > 0.0 { (1.0 - saved / whole).max(0.0) } else { 1.0 }
+}
+
+/// Whether a run that has a memory budget has less than this number of bytes.
+fn exceeds(run: &RunConfig, bytes: f64) -> bool {
+    let budget = run.memory_budget.bytes();
+    budget > 0 && bytes > budget as f64
 }
 
 /// The scale of the larger stand-in: at most that of the real graph.

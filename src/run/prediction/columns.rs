@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::node_space::NodeSpace;
 use crate::error::{Error, Result};
 use crate::nn::Task;
-use crate::prepare::import::{CLASS_NAMES, read_class_names};
+use crate::prepare::import::{CLASS_NAMES, class_names_file, class_names_of, read_class_names};
 use crate::run::config::Relations;
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
 
@@ -14,15 +15,21 @@ pub(super) struct TableRows {
     pub(super) ids: Vec<u64>,
     /// Names of their nodes, if they have names.
     pub(super) names: Vec<Vec<u8>>,
+    /// Types of their nodes, if there are several.
+    pub(super) types: Vec<usize>,
     /// The rows as they are stored.
     pub(super) values: Vec<u8>,
 }
 
 /// Headings and types of a table's columns.
 pub(super) struct TableColumns {
+    /// Heading of the column of nodes.
+    pub(super) node: &'static str,
     /// Whether nodes have names.
     pub(super) named: bool,
-    /// Headings of the columns behind the node.
+    /// Names of the node types, whose column follows, if there are several.
+    pub(super) types: Vec<String>,
+    /// Headings of the columns behind these.
     pub(super) headings: Vec<String>,
     /// Types of these columns.
     pub(super) form: StoredForm,
@@ -44,7 +51,7 @@ impl TableColumns {
     pub(super) fn new(
         config: &PredictConfig,
         folder: &Path,
-        named: bool,
+        space: &NodeSpace<'_>,
         form: StoredForm,
     ) -> Result<Self> {
         let run = &config.run;
@@ -52,9 +59,7 @@ impl TableColumns {
         let names = match config.prediction {
             Prediction::Embeddings => Vec::new(),
             _ if !of_classes => Vec::new(),
-            // The names are those of one type's classes.
-            _ if run.relations.as_ref().is_some_and(Relations::several_targets) => Vec::new(),
-            _ => class_names(folder, form.columns)?,
+            _ => class_names(config, folder, space, form.columns)?,
         };
         let prefix = match (config.prediction, run.task) {
             (Prediction::Classes, _) => "class",
@@ -73,7 +78,10 @@ impl TableColumns {
             None => vec![prefix.to_owned()],
         };
         let classes = if form.columns.is_none() { names } else { Vec::new() };
-        Ok(TableColumns { named, headings, form, classes })
+        let named = space.has_names();
+        let node = if named { "node" } else { space.numbering.heading("node", "partition_node") };
+        let types = if space.has_types() { space.book().ntypes().to_vec() } else { Vec::new() };
+        Ok(TableColumns { node, named, types, headings, form, classes })
     }
 
     /// The name of a class, if classes have names.
@@ -83,12 +91,24 @@ impl TableColumns {
     }
 }
 
-/// The names of classes, if the partition directory has them.
-fn class_names(folder: &Path, classes: Option<u64>) -> Result<Vec<String>> {
-    let names = read_class_names(folder)?;
+/// The names of the predicted type's classes, if the partition directory has them.
+fn class_names(
+    config: &PredictConfig,
+    folder: &Path,
+    space: &NodeSpace<'_>,
+    classes: Option<u64>,
+) -> Result<Vec<String>> {
+    let several = config.run.relations.as_ref().is_some_and(Relations::several_targets);
+    let ntype = space.only_type();
+    let of_type = ntype.map(|ntype| class_names_of(folder, ntype)).transpose()?.flatten();
+    let (path, names) = match (of_type, ntype) {
+        (Some(names), Some(ntype)) => (class_names_file(folder, ntype), names),
+        // The names are those of one of the types.
+        _ if several => return Ok(Vec::new()),
+        _ => (folder.join(CLASS_NAMES), read_class_names(folder)?),
+    };
     match classes {
         Some(classes) if !names.is_empty() && classes != names.len() as u64 => {
-            let path = folder.join(CLASS_NAMES);
             let problem = format!("names {} classes, but the model has {classes}", names.len());
             Err(Error::input(&path, "", problem)
                 .with_hint("write one name per line, or remove the file"))

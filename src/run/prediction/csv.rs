@@ -1,46 +1,48 @@
 //! Tables as text.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 use super::columns::{TableColumns, TableFile, TableRows};
 use crate::error::{Error, Result};
-use crate::io::{AtomicFile, Dtype};
+use crate::io::{Dtype, ResultFile};
 
 /// A table of comma-separated values with a line of headings, as RFC 4180 describes them.
-pub(super) struct CsvTable {
-    file: AtomicFile,
-    path: PathBuf,
-}
+pub(super) struct CsvTable(ResultFile);
 
 impl CsvTable {
     /// Starts the table.
-    pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
-        let mut line = b"node".to_vec();
+    pub(super) fn new(file: ResultFile, columns: &TableColumns) -> Result<Self> {
+        let mut line = columns.node.as_bytes().to_vec();
+        if !columns.types.is_empty() {
+            line.extend(b",type");
+        }
         for heading in &columns.headings {
             line.push(b',');
             field(&mut line, heading.as_bytes());
         }
         line.push(b'\n');
-        let table = CsvTable { file, path: path.to_owned() };
+        let mut table = CsvTable(file);
         table.write(&line)?;
         Ok(table)
     }
 
-    fn write(&self, text: &[u8]) -> Result<()> {
-        self.file.file().write_all(text).map_err(|e| Error::io("write", &self.path, e))
+    fn write(&mut self, text: &[u8]) -> Result<()> {
+        self.0.write_all(text).map_err(|e| self.0.failed(e))
     }
 }
 
 impl TableFile for CsvTable {
     fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()> {
-        let mut text = BufWriter::new(self.file.file());
         let mut line = Vec::new();
         for (row, values) in rows.values.chunks(columns.form.row_bytes().max(1)).enumerate() {
             line.clear();
             match rows.names.get(row) {
                 Some(name) => field(&mut line, name),
                 None => line.extend(rows.ids[row].to_string().into_bytes()),
+            }
+            if let Some(ntype) = rows.types.get(row) {
+                line.push(b',');
+                field(&mut line, columns.types[*ntype].as_bytes());
             }
             for value in values.chunks(columns.form.dtype.size()) {
                 line.push(b',');
@@ -49,13 +51,13 @@ impl TableFile for CsvTable {
                 field(&mut line, class.unwrap_or(&number).as_bytes());
             }
             line.push(b'\n');
-            text.write_all(&line).map_err(|e| Error::io("write", &self.path, e))?;
+            self.write(&line)?;
         }
-        text.flush().map_err(|e| Error::io("write", &self.path, e))
+        Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        self.file.commit()
+        self.0.commit()
     }
 }
 

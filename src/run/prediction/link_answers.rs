@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use super::link_table::{LinkCsv, LinkHeadings, LinkParquet, LinkRow, LinkTable};
 use super::name_index::NameIndex;
 use super::node_space::NodePairs;
 use crate::error::{Error, Result};
-use crate::io::{ArraySpec, AtomicFile, Dtype, npy_header, safetensors_header};
+use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
 use crate::run::rank::{PARTNER_BYTES, Partner, PredictionFormat};
 
@@ -23,14 +23,17 @@ pub(super) struct PairTable<'a> {
     pub(super) pairs: &'a NodePairs,
     /// Whether the nodes at each end have names.
     pub(super) named: [bool; 2],
+    /// Headings of the columns of nodes.
+    pub(super) headings: [&'static str; 2],
 }
 
 impl PairTable<'_> {
     /// Writes the table in a format.
-    pub(super) fn write(&self, output: &Path, format: PredictionFormat) -> Result<()> {
+    pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let mut scores = Scores::open(self.rows)?;
-        let headings = LinkHeadings { node: "source", rank: None, other: "destination" };
-        let mut table = table(output, format, headings, self.named)?;
+        let [node, other] = self.headings;
+        let headings = LinkHeadings { node, rank: None, other };
+        let mut table = table(place, format, headings, self.named)?;
         for (row, [source, destination]) in (0_u64..).zip(&self.pairs.words) {
             if row % ROWS == 0 {
                 signals::check()?;
@@ -44,14 +47,15 @@ impl PairTable<'_> {
 }
 
 fn table(
-    output: &Path,
+    place: &Destination,
     format: PredictionFormat,
     headings: LinkHeadings,
     named: [bool; 2],
 ) -> Result<Box<dyn LinkTable>> {
+    let out = place.open()?;
     Ok(match format {
-        PredictionFormat::Parquet => Box::new(LinkParquet::new(output, headings, named)?),
-        _ => Box::new(LinkCsv::new(output, headings)?),
+        PredictionFormat::Parquet => Box::new(LinkParquet::new(out, headings, named)?),
+        _ => Box::new(LinkCsv::new(out, headings)?),
     })
 }
 
@@ -67,22 +71,24 @@ pub(super) struct PartnerTable<'a> {
     pub(super) places: Option<Vec<u64>>,
     /// Names of the nodes at each end, if they have names.
     pub(super) names: [Option<NameIndex>; 2],
+    /// Headings of the columns of nodes.
+    pub(super) headings: [&'static str; 2],
 }
 
 impl PartnerTable<'_> {
     /// Writes the partners in a format.
-    pub(super) fn write(&self, output: &Path, format: PredictionFormat) -> Result<()> {
+    pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         if format.is_table() {
-            self.write_table(output, format)
+            self.write_table(place, format)
         } else {
-            self.write_arrays(output, format)
+            self.write_arrays(place, format)
         }
     }
 
-    fn write_table(&self, output: &Path, format: PredictionFormat) -> Result<()> {
-        let headings = LinkHeadings { node: "node", rank: Some("rank"), other: "partner" };
-        let mut table =
-            table(output, format, headings, self.names.each_ref().map(Option::is_some))?;
+    fn write_table(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
+        let [node, other] = self.headings;
+        let headings = LinkHeadings { node, rank: Some("rank"), other };
+        let mut table = table(place, format, headings, self.names.each_ref().map(Option::is_some))?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
@@ -93,8 +99,8 @@ impl PartnerTable<'_> {
         table.finish()
     }
 
-    fn write_arrays(&self, output: &Path, format: PredictionFormat) -> Result<()> {
-        let out = AtomicFile::create(output)?;
+    fn write_arrays(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
+        let mut file = place.open()?;
         let shape = [self.num_rows, self.count as u64];
         let with_scores = format == PredictionFormat::Safetensors;
         let header = if with_scores {
@@ -106,19 +112,17 @@ impl PartnerTable<'_> {
         } else {
             npy_header(Dtype::I64, &shape)?
         };
-        let mut file = BufWriter::new(out.file());
-        let failed = |e| Error::io("write", output, e);
-        file.write_all(&header).map_err(failed)?;
+        file.write_all(&header).map_err(|e| file.failed(e))?;
         self.visit(|_, _, partner| {
             let id = i64::try_from(partner.place).unwrap_or(-1);
-            file.write_all(&id.to_le_bytes()).map_err(failed)
+            file.write_all(&id.to_le_bytes()).map_err(|e| file.failed(e))
         })?;
         if with_scores {
-            self.visit(|_, _, p| file.write_all(&p.score.to_le_bytes()).map_err(failed))?;
+            self.visit(|_, _, partner| {
+                file.write_all(&partner.score.to_le_bytes()).map_err(|e| file.failed(e))
+            })?;
         }
-        file.flush().map_err(failed)?;
-        drop(file);
-        out.commit()
+        file.commit()
     }
 
     /// Calls `each` with the place of every node, and each of its partners and its rank, from 1.

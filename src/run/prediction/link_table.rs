@@ -1,7 +1,6 @@
 //! Tables of pairs of nodes with their scores, as text or as Parquet files.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -9,8 +8,8 @@ use parquet::file::writer::SerializedColumnWriter;
 
 use super::csv::field;
 use super::parquet::{Groups, next, number_column, text_column};
-use crate::error::{Error, Result};
-use crate::io::{AtomicFile, Dtype};
+use crate::error::Result;
+use crate::io::{Dtype, ResultFile};
 
 /// Number of rows of a group in a Parquet file.
 const GROUP: usize = 1 << 16;
@@ -42,21 +41,14 @@ pub(super) trait LinkTable {
 }
 
 /// Comma-separated values with a line of headings.
-pub(super) struct LinkCsv {
-    text: BufWriter<std::fs::File>,
-    file: AtomicFile,
-    path: PathBuf,
-}
+pub(super) struct LinkCsv(ResultFile);
 
 impl LinkCsv {
-    pub(super) fn new(path: &Path, headings: LinkHeadings) -> Result<Self> {
+    pub(super) fn new(mut file: ResultFile, headings: LinkHeadings) -> Result<Self> {
         let LinkHeadings { node, rank, other } = headings;
-        let file = AtomicFile::create(path)?;
-        let failed = |e| Error::io("write", path, e);
-        let mut text = BufWriter::new(file.file().try_clone().map_err(failed)?);
         let rank = rank.map_or_else(String::new, |rank| format!("{rank},"));
-        writeln!(text, "{node},{rank}{other},score").map_err(failed)?;
-        Ok(LinkCsv { text, file, path: path.to_owned() })
+        writeln!(file, "{node},{rank}{other},score").map_err(|e| file.failed(e))?;
+        Ok(LinkCsv(file))
     }
 }
 
@@ -70,12 +62,11 @@ impl LinkTable for LinkCsv {
         }
         field(&mut line, &row.other);
         line.extend(format!(",{}\n", row.score).into_bytes());
-        self.text.write_all(&line).map_err(|e| Error::io("write", &self.path, e))
+        self.0.write_all(&line).map_err(|e| self.0.failed(e))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.text.flush().map_err(|e| Error::io("write", &self.path, e))?;
-        self.file.commit()
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.0.commit()
     }
 }
 
@@ -88,13 +79,13 @@ pub(super) struct LinkParquet {
 
 impl LinkParquet {
     /// `named` says whether the nodes of each column have names; else they have ids.
-    pub(super) fn new(path: &Path, headings: LinkHeadings, named: [bool; 2]) -> Result<Self> {
+    pub(super) fn new(file: ResultFile, headings: LinkHeadings, named: [bool; 2]) -> Result<Self> {
         let nodes =
             |name, named| if named { text_column(name) } else { number_column(name, Dtype::I64) };
         let mut fields = vec![nodes(headings.node, named[0])];
         fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
         fields.extend([nodes(headings.other, named[1]), number_column("score", Dtype::F32)]);
-        let groups = Groups::new(AtomicFile::create(path)?, path, "links", fields)?;
+        let groups = Groups::new(file, "links", fields)?;
         Ok(LinkParquet { groups, named, rows: Vec::new() })
     }
 

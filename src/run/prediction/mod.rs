@@ -1,12 +1,16 @@
 //! A prediction, from a run's folder to a file.
 
+mod array;
+mod checks;
 mod columns;
 mod csv;
 mod link_answers;
 mod link_table;
 mod name_index;
 mod node_space;
+mod numbering;
 mod parquet;
+mod predicted_graph;
 mod question;
 mod run;
 mod table;

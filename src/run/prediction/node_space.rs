@@ -1,19 +1,21 @@
 //! The nodes that can be predicted: how many there are, and what the user calls them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::numbering::Numbering;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::graph::PartitionBook;
+use crate::graph::{PartitionBook, TypeNodes};
 use crate::io::open_input;
-use crate::load::{original_places, read_mask};
+use crate::load::{original_ids, read_mask};
 use crate::platform::signals;
 use crate::prepare::import::names_file;
-use crate::prepare::import::{Lines, Records, parse_id, shown, unquoted};
+use crate::prepare::import::{Ask, FileRows, Wants, parse_id, shown};
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
 
@@ -21,7 +23,7 @@ use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
 #[derive(Clone)]
 pub(super) struct NodeSpace<'a> {
     partitions: &'a PartitionConfig,
-    order: NodeOrder,
+    pub(super) numbering: Numbering,
     /// Ids of their node types, ascending.
     ntypes: Vec<usize>,
     /// Whether types follow one another; if not, nodes are in the order of homogeneous ids.
@@ -46,15 +48,15 @@ struct PairWords {
 
 impl PairWords {
     fn read(path: &Path) -> Result<Self> {
-        let mut records = Records::open(path)?;
+        let mut rows = FileRows::open_pairs(path, &Ask::new(Wants::Edges, &std::env::temp_dir()))?;
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        while records.advance()? {
-            let fields: Vec<Vec<u8>> = records.fields().map(|field| field.to_vec()).collect();
-            let count = fields.len();
-            let pair = <[Vec<u8>; 2]>::try_from(fields);
-            words
-                .push(pair.map_err(|_| records.fail(format!("has {count} fields; a pair has 2")))?);
-            numbers.push(records.number());
+        while rows.advance()? {
+            let [left, right] = [0, 1].map(|at| rows.value(at).name().map(Cow::into_owned));
+            let (Some(left), Some(right)) = (left, right) else {
+                return Err(rows.fail("a node of the pair is missing"));
+            };
+            words.push([left, right]);
+            numbers.push(rows.number());
         }
         if words.is_empty() {
             return Err(Error::input(path, "", "lists no pairs")
@@ -68,7 +70,7 @@ impl PairWords {
 pub(super) struct NodeList {
     /// Places of the nodes.
     pub(super) places: Vec<u64>,
-    /// What the list calls them.
+    /// Name of the nodes in the list.
     pub(super) words: Vec<Vec<u8>>,
 }
 
@@ -123,32 +125,32 @@ impl<'a> NodeSpace<'a> {
     pub(super) fn new(
         partitions: &'a PartitionConfig,
         config: &PredictConfig,
-        order: NodeOrder,
-    ) -> Result<Self> {
-        let ntypes = config.node_types(partitions.book())?;
-        let by_type = config.run.relations.is_some() || order == NodeOrder::Original;
-        Ok(Self::of_types(partitions, ntypes, by_type, order))
+        ntypes: Vec<usize>,
+        numbering: Numbering,
+    ) -> Self {
+        let by_type = config.is_by_type() || numbering.order == NodeOrder::Original;
+        Self::of_types(partitions, ntypes, by_type, numbering)
     }
 
     /// The nodes of one type, in the same order.
     pub(super) fn of_type(&self, ntype: usize) -> Self {
-        Self::of_types(self.partitions, vec![ntype], true, self.order)
+        Self::of_types(self.partitions, vec![ntype], true, self.numbering)
     }
 
     fn of_types(
         partitions: &'a PartitionConfig,
         ntypes: Vec<usize>,
         by_type: bool,
-        order: NodeOrder,
+        numbering: Numbering,
     ) -> Self {
         let book = partitions.book();
-        let folder = partitions.path().parent().unwrap_or(Path::new("."));
+        let folder = partitions.folder();
         let files = ntypes.iter().map(|ntype| names_file(folder, &book.ntypes()[*ntype]));
         let names: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
         // Names are in the original order.
-        let all_named = names.len() == ntypes.len() && order == NodeOrder::Original;
+        let all_named = names.len() == ntypes.len() && numbering.order == NodeOrder::Original;
         let names = if all_named { names } else { Vec::new() };
-        NodeSpace { partitions, order, ntypes, by_type, names }
+        NodeSpace { partitions, numbering, ntypes, by_type, names }
     }
 
     /// The partitions of the graph.
@@ -164,6 +166,45 @@ impl<'a> NodeSpace<'a> {
         }
         let before = self.ntypes.iter().filter(|other| **other < ntype);
         Some(before.map(|other| book.num_nodes_of_type(*other)).sum::<u64>() + place)
+    }
+
+    /// The type of the nodes, if it is one.
+    pub(super) fn only_type(&self) -> Option<&str> {
+        match self.ntypes[..] {
+            [ntype] => Some(&self.book().ntypes()[ntype]),
+            _ => None,
+        }
+    }
+
+    /// Whether there are nodes of several types.
+    pub(super) fn has_types(&self) -> bool {
+        self.ntypes.len() > 1
+    }
+
+    /// The types of nodes at some places, if there are several, and the ids of these nodes within their types.
+    pub(super) fn per_type(&self, places: Vec<u64>) -> Result<(Vec<usize>, Vec<u64>)> {
+        if !self.has_types() {
+            return Ok((Vec::new(), places));
+        }
+        let nodes = places.into_iter().map(|place| {
+            let node = self.node_at(place);
+            node.ok_or_else(|| Error::internal("a place without a node".to_owned()))
+        });
+        Ok(nodes.collect::<Result<Vec<_>>>()?.into_iter().unzip())
+    }
+
+    /// The type of the node at a place, and its id within the type.
+    fn node_at(&self, place: u64) -> Option<(usize, u64)> {
+        let book = self.book();
+        if !self.by_type {
+            return book.to_per_type(place);
+        }
+        let mut first = 0;
+        self.ntypes.iter().find_map(|ntype| {
+            let begin = first;
+            first += book.num_nodes_of_type(*ntype);
+            (place < first).then(|| (*ntype, place - begin))
+        })
     }
 
     /// Number of nodes.
@@ -205,17 +246,32 @@ impl<'a> NodeSpace<'a> {
 
     /// The nodes that a file lists, an id or a name on each line.
     pub(super) fn listed(&self, path: &Path) -> Result<NodeList> {
-        let mut lines = Lines::open(path)?;
+        let folder = std::env::temp_dir();
+        let ask = Ask { ids_are_names: self.has_names(), ..Ask::new(Wants::List, &folder) };
+        let mut rows = FileRows::open_list(path, &ask)?;
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        while lines.advance()? {
-            words.push(unquoted(lines.text()).into_owned());
-            numbers.push(lines.number());
+        while rows.advance()? {
+            let word = rows.value(0).name().ok_or_else(|| rows.fail("the node is missing"))?;
+            words.push(word.into_owned());
+            numbers.push(rows.number());
         }
         if words.is_empty() {
             return Err(Error::input(path, "", "lists no nodes")
                 .with_hint("write the id or the name of a node on each line"));
         }
         let places = self.places_of(path, &words, &numbers)?;
+        Ok(NodeList { places, words })
+    }
+
+    /// The nodes that a file lists; if no file has this name, the node with this id or name.
+    pub(super) fn listed_or_named(&self, value: &Path) -> Result<NodeList> {
+        if value.exists() {
+            return self.listed(value);
+        }
+        let words = vec![value.as_os_str().as_encoded_bytes().to_vec()];
+        let places = self.places(&words, |_, problem, hint| {
+            Error::config("of", format!("no file has this name, and {problem}")).with_hint(hint)
+        })?;
         Ok(NodeList { places, words })
     }
 
@@ -230,17 +286,25 @@ impl<'a> NodeSpace<'a> {
 
     /// The places of nodes that the lines of a file name.
     fn places_of(&self, path: &Path, words: &[Vec<u8>], numbers: &[u64]) -> Result<Vec<u64>> {
-        let fail = |at: usize, problem: String, hint: &str| {
+        self.places(words, |at, problem, hint| {
             let line = format!("line {}", numbers[at]);
             Error::input(path, &line, problem).with_hint(hint)
-        };
+        })
+    }
+
+    /// The places of nodes by their ids or names. `fail` makes an error of the number of a word, the problem and a remedy.
+    fn places(
+        &self,
+        words: &[Vec<u8>],
+        fail: impl Fn(usize, String, &str) -> Error,
+    ) -> Result<Vec<u64>> {
         Ok(if self.has_names() {
-            let mut known: HashMap<&[u8], Option<u64>> =
-                words.iter().map(|word| (&word[..], None)).collect();
+            let mut known: HashMap<&[u8], Vec<u64>> =
+                words.iter().map(|word| (&word[..], Vec::new())).collect();
             let mut names = self.names();
             for place in 0..self.len() {
                 if let Some(known) = known.get_mut(names.advance()?) {
-                    *known = Some(place);
+                    known.push(place);
                 }
             }
             let places = words.iter().enumerate().map(|(at, word)| {
@@ -248,7 +312,15 @@ impl<'a> NodeSpace<'a> {
                     let problem = format!("{} is not the name of a node", shown(word));
                     fail(at, problem, "pass ‹order=partition› to list nodes by their ids there")
                 };
-                known.get(&word[..]).copied().flatten().ok_or_else(unknown)
+                match known.get(&word[..]).map(Vec::as_slice) {
+                    Some([place]) => Ok(*place),
+                    None | Some([]) => Err(unknown()),
+                    Some(_) => {
+                        let problem =
+                            format!("{} is the name of nodes of several types", shown(word));
+                        Err(fail(at, problem, "choose one with ‹target_type=TYPE›"))
+                    }
+                }
             });
             places.collect::<Result<_>>()?
         } else {
@@ -282,25 +354,20 @@ impl<'a> NodeSpace<'a> {
             let partition = Partition::open(self.partitions, part)?;
             let Some(mask) = read_mask(&partition, key.as_deref(), name)? else { continue };
             exists = true;
-            let original = match self.order {
-                NodeOrder::Original => original_places(&partition)?,
-                NodeOrder::Partition => Vec::new(),
-            };
             let first_node = book.node_range(part).start;
             for ntype in &self.ntypes {
                 let ids = book.node_type_range(part, *ntype);
                 let missing = || Error::internal("a node has no place".to_owned());
-                // Types that are not predicted may come before those that are.
-                let before = (0..*ntype).filter(|other| !self.ntypes.contains(other));
-                let skipped: u64 = before.map(|other| book.num_nodes_of_type(other)).sum();
-                let first = book.type_nodes(part, *ntype).first;
-                for (place, id) in (first..).zip(ids) {
-                    let row = (id - first_node) as usize;
-                    if mask[row] {
-                        places.push(match original.get(row) {
-                            Some(place) => place - skipped,
-                            None => self.place(*ntype, place).ok_or_else(missing)?,
-                        });
+                let own: Vec<u64> = match self.numbering.order {
+                    NodeOrder::Original => original_ids(&partition, *ntype)?,
+                    NodeOrder::Partition => {
+                        let TypeNodes { first, own, .. } = book.type_nodes(part, *ntype);
+                        (first..).take(own).collect()
+                    }
+                };
+                for (own, id) in own.into_iter().zip(ids) {
+                    if mask[(id - first_node) as usize] {
+                        places.push(self.place(*ntype, own).ok_or_else(missing)?);
                     }
                 }
             }

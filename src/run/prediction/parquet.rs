@@ -1,6 +1,5 @@
 //! Tables as Parquet files.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,38 +14,38 @@ use parquet::schema::types::Type;
 
 use super::columns::{TableColumns, TableFile, TableRows};
 use crate::error::{Error, Result};
-use crate::io::{AtomicFile, Dtype};
+use crate::io::{Dtype, ResultFile};
+use crate::platform::signals;
 
 /// A Parquet file, which is written in groups of rows.
 pub(super) struct Groups {
-    writer: SerializedFileWriter<File>,
-    file: AtomicFile,
+    writer: SerializedFileWriter<ResultFile>,
     path: PathBuf,
 }
 
 impl Groups {
     /// Starts a file of rows with these columns.
     pub(super) fn new(
-        file: AtomicFile,
-        path: &Path,
+        file: ResultFile,
         name: &str,
         columns: Vec<Result<Type, ParquetError>>,
     ) -> Result<Self> {
-        let failed = |e| failed(path, &e);
+        let path = file.name().to_owned();
+        let failed = |e| failed(&path, &e);
         let fields = columns.into_iter().map(|field| field.map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let schema = Type::group_type_builder(name).with_fields(fields).build();
         let schema = Arc::new(schema.map_err(failed)?);
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let out = file.file().try_clone().map_err(|e| Error::io("write", path, e))?;
-        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
-        Ok(Groups { writer: writer.map_err(failed)?, file, path: path.to_owned() })
+        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties));
+        let writer = writer.map_err(failed)?;
+        Ok(Groups { writer, path })
     }
 
     /// Adds the rows that `write` writes, column by column.
     pub(super) fn group(
         &mut self,
-        write: impl FnOnce(&mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError>,
+        write: impl FnOnce(&mut SerializedRowGroupWriter<'_, ResultFile>) -> Result<(), ParquetError>,
     ) -> Result<()> {
         let written = self.writer.next_row_group().and_then(|mut group| {
             write(&mut group)?;
@@ -56,9 +55,8 @@ impl Groups {
     }
 
     pub(super) fn finish(self) -> Result<()> {
-        let Groups { writer, file, path } = self;
-        writer.close().map_err(|e| failed(&path, &e))?;
-        file.commit()
+        let Groups { writer, path } = self;
+        writer.into_inner().map_err(|e| failed(&path, &e))?.commit()
     }
 }
 
@@ -67,10 +65,11 @@ pub(super) struct ParquetTable(Groups);
 
 impl ParquetTable {
     /// Starts the table.
-    pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
-        let nodes =
-            if columns.named { text_column("node") } else { number_column("node", Dtype::I64) };
+    pub(super) fn new(file: ResultFile, columns: &TableColumns) -> Result<Self> {
+        let node = columns.node;
+        let nodes = if columns.named { text_column(node) } else { number_column(node, Dtype::I64) };
         let mut fields = vec![nodes];
+        fields.extend((!columns.types.is_empty()).then(|| text_column("type")));
         fields.extend(columns.headings.iter().map(|heading| {
             if columns.classes.is_empty() {
                 number_column(heading, columns.form.dtype)
@@ -78,7 +77,7 @@ impl ParquetTable {
                 text_column(heading)
             }
         }));
-        Ok(ParquetTable(Groups::new(file, path, "prediction", fields)?))
+        Ok(ParquetTable(Groups::new(file, "prediction", fields)?))
     }
 }
 
@@ -93,7 +92,7 @@ impl TableFile for ParquetTable {
 }
 
 fn write_group(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
     columns: &TableColumns,
     rows: &TableRows,
 ) -> Result<(), ParquetError> {
@@ -107,6 +106,12 @@ fn write_group(
         column.typed::<Int64Type>().write_batch(&ids, None, None)?;
     }
     column.close()?;
+    if !columns.types.is_empty() {
+        let types = rows.types.iter().map(|ntype| columns.types[*ntype].as_str().into());
+        let mut column = next(group)?;
+        column.typed::<ByteArrayType>().write_batch(&types.collect::<Vec<_>>(), None, None)?;
+        column.close()?;
+    }
     let dtype = columns.form.dtype;
     let row_bytes = columns.form.row_bytes().max(1);
     for index in 0..columns.headings.len() {
@@ -121,7 +126,7 @@ fn write_group(
 }
 
 pub(super) fn next<'g>(
-    group: &'g mut SerializedRowGroupWriter<'_, File>,
+    group: &'g mut SerializedRowGroupWriter<'_, ResultFile>,
 ) -> Result<SerializedColumnWriter<'g>, ParquetError> {
     let column = group.next_column()?;
     column.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))
@@ -174,6 +179,9 @@ pub(super) fn number_column(name: &str, dtype: Dtype) -> Result<Type, ParquetErr
 }
 
 fn failed(path: &Path, error: &ParquetError) -> Error {
+    if signals::received() {
+        return Error::interrupted();
+    }
     let source = std::error::Error::source(error);
     let system = source.and_then(|source| source.downcast_ref::<std::io::Error>());
     match system.and_then(std::io::Error::raw_os_error) {

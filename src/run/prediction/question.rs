@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
+use super::array::write_array;
 use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
-use crate::io::RowFile;
+use crate::io::{Destination, RowFile};
 use crate::load::TargetEdges;
 use crate::run::rank::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeSelection, PredictConfig, Prediction,
-    PredictionFormat,
+    PredictionFormat, pair_form,
 };
 
 /// A question with what its answer is written with.
@@ -26,7 +27,7 @@ pub(super) struct Question<'a> {
 enum Asked {
     /// Pairs by places.
     Pairs(NodePairs),
-    /// So many partners of nodes at these places among those at the first end; `None` means all.
+    /// A number of partners of nodes at these places among those at the first end; `None` means all.
     Partners { count: usize, places: Option<Vec<u64>> },
 }
 
@@ -37,7 +38,7 @@ impl<'a> Question<'a> {
     /// If the run cannot answer it, or a file does not list nodes of the graph.
     pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'a>) -> Result<Option<Self>> {
         let Some(query) = &config.links else { return Ok(None) };
-        let ntypes = end_types(config, space)?;
+        let ntypes = end_types(config, query, space)?;
         let ends = match ntypes {
             Some(ntypes) => ntypes.map(|ntype| space.of_type(ntype)),
             None => [space.clone(), space.clone()],
@@ -54,7 +55,7 @@ impl<'a> Question<'a> {
                 (Some(needed), Asked::Pairs(pairs))
             }
             LinkQuery::Partners { count, of } => {
-                let places = of.as_ref().map(|path| ends[0].listed(path)).transpose()?;
+                let places = of.as_ref().map(|of| ends[0].listed_or_named(of)).transpose()?;
                 let places = places.map(|list| list.places);
                 (None, Asked::Partners { count: *count, places })
             }
@@ -79,14 +80,6 @@ impl<'a> Question<'a> {
         if config.nodes != NodeSelection::All || config.prediction != Prediction::Logits {
             return Err(Error::config(field, "the answer has a form of its own")
                 .with_hint("leave out ‹nodes›, ‹split› and ‹prediction›"));
-        }
-        let all_etypes = config.run.link.as_ref().is_some_and(|l| l.target_etype.is_none());
-        let partners = matches!(query, LinkQuery::Partners { .. });
-        if partners && all_etypes && config.run.relations.is_some() {
-            let problem = "the run predicts all edge types, each with a layer of its own";
-            return Err(Error::config(field, problem).with_hint(
-                "train with ‹link.target_etype=TYPE›, or score pairs with ‹pairs=FILE›",
-            ));
         }
         match query {
             LinkQuery::Partners { count: 0, .. } => Err(Error::config(field, "must be 1 or more")),
@@ -118,17 +111,34 @@ impl<'a> Question<'a> {
     pub(super) fn write(
         self,
         rows: &Path,
-        config: &PredictConfig,
+        place: &Destination,
         format: PredictionFormat,
         folder: &Path,
     ) -> Result<()> {
         let named = [0, 1].map(|end: usize| self.ends[end].has_names());
+        let headings = |own: [&'static str; 2], of_partitions: [&'static str; 2]| {
+            [0, 1].map(|end: usize| {
+                if named[end] {
+                    return own[end];
+                }
+                self.ends[end].numbering.heading(own[end], of_partitions[end])
+            })
+        };
         match self.asked {
             Asked::Pairs(pairs) if format.is_table() => {
-                let table = PairTable { rows, pairs: &pairs, named };
-                table.write(&config.output, format)
+                let headings = headings(
+                    ["source", "destination"],
+                    ["partition_source", "partition_destination"],
+                );
+                PairTable { rows, pairs: &pairs, named, headings }.write(place, format)
             }
-            Asked::Pairs(_) => RowFile::keep(&config.output),
+            Asked::Pairs(pairs) => {
+                if let Some(path) = place.regular() {
+                    return RowFile::keep(path);
+                }
+                let header = pair_form().header(format, pairs.places.len() as u64)?;
+                write_array(&header, rows, place)
+            }
             Asked::Partners { count, places } => {
                 let [asked, found] = &self.ends;
                 let names = |space| {
@@ -136,18 +146,33 @@ impl<'a> Question<'a> {
                 };
                 let names = [names(asked)?, names(found)?];
                 let num_rows = places.as_ref().map_or_else(|| asked.len(), |p| p.len() as u64);
-                let table = PartnerTable { rows, num_rows, count, places, names };
-                table.write(&config.output, format)
+                let headings =
+                    headings(["node", "partner"], ["partition_node", "partition_partner"]);
+                PartnerTable { rows, num_rows, count, places, names, headings }.write(place, format)
             }
         }
     }
 }
 
-/// The node types of a source and a destination, if the run predicts one edge type.
-fn end_types(config: &PredictConfig, space: &NodeSpace<'_>) -> Result<Option<[usize; 2]>> {
+/// The node types of a source and a destination, if the question is about one edge type.
+fn end_types(
+    config: &PredictConfig,
+    query: &LinkQuery,
+    space: &NodeSpace<'_>,
+) -> Result<Option<[usize; 2]>> {
+    let Some(link) = &config.run.link else { return Ok(None) };
     let book = space.book();
-    let target = config.run.link.as_ref().map(|link| link.target(book)).transpose()?.flatten();
-    let Some(TargetEdges { etype, .. }) = target else { return Ok(None) };
+    let searches = matches!(query, LinkQuery::Partners { .. }) && config.run.relations.is_some();
+    let target = if searches { link.searched(book)? } else { link.target(book)? };
+    let Some(TargetEdges { etype, .. }) = target else {
+        if searches {
+            let problem = "the run predicts all edge types, each with a layer of its own";
+            return Err(Error::config("top_k", problem).with_hint(
+                "train with ‹link.target_etype=TYPE›, or score pairs with ‹pairs=FILE›",
+            ));
+        }
+        return Ok(None);
+    };
     let CanonicalEtype { src, dst, .. } = &book.etypes()[etype];
     Ok(book.ntype_id(src).zip(book.ntype_id(dst)).map(|(src, dst)| [src, dst]))
 }

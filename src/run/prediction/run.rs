@@ -1,27 +1,26 @@
 //! A prediction from start to end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::array::write_array;
+use super::checks::{check, check_weights};
 use super::columns::TableColumns;
 use super::node_space::NodeSpace;
+use super::predicted_graph::PredictedGraph;
 use super::question::Question;
 use super::table::{NodeLabels, write_table};
-use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
-use crate::formats::dgl::Partition;
-use crate::formats::dgl::config::PartitionConfig;
-use crate::graph::PartitionBook;
-use crate::io::{CHECKSUM, MadeFolders, RowFile};
-use crate::load::{check_original_order, etypes_within};
-use crate::nn::{Task, state_dict_text, verify_state_dict};
+use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
+use crate::nn::state_dict_text;
 use crate::run::launch::bounds;
+use crate::run::launch::connection::reports;
 use crate::run::launch::this_machine::{ThisMachine, Undertaking, common};
 use crate::run::launch::workers::{Launch, run_workers};
 use crate::run::rank;
 use crate::run::rank::{
-    ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
-    PredictionWork, StoredForm, Surroundings, WEIGHTS, table_rows,
+    ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, PredictionFormat,
+    PredictionWork, StoredForm, Surroundings, table_rows,
 };
 
 /// Predicts nodes of a partitioned graph, with one worker process per partition. `observe` gets every event. On several machines,
@@ -31,24 +30,20 @@ use crate::run::rank::{
 /// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process, no spill file and no part
 /// of the output is left behind.
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let format = match config.format {
-        Some(format) => format,
-        None => PredictionFormat::of(&config.output)?,
-    };
+    let format = format(config)?;
     check(config)?;
     Question::check(config)?;
     check_weights(config, observe)?;
-    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
-    let partitions = PartitionConfig::open(&config.run.part_json)?;
-    for note in partitions.notes() {
-        observe(&Event::Note(note.clone()));
+    // The first machine writes the output.
+    let place = reports().then(|| Destination::find(&config.output, "out", config.overwrite));
+    let place = place.transpose()?;
+    let mut trace = config.trace.clone();
+    if reports() {
+        trace = trace.map(|path| TraceFile::check(&path, config.overwrite)).transpose()?;
     }
-    check_propagation(config, partitions.book())?;
-    let order = order(config, format, &partitions)?;
-    if order == NodeOrder::Original && partitions.present().len() == partitions.parts().len() {
-        check_original_order(&partitions)?;
-    }
-    let space = NodeSpace::new(&partitions, config, order)?;
+    let PredictedGraph { partitions, ntypes, numbering } = PredictedGraph::open(config, observe)?;
+    let order = numbering.order;
+    let space = NodeSpace::new(&partitions, config, ntypes.clone(), numbering);
     let (places, words) = match &config.nodes {
         NodeSelection::All => (None, None),
         NodeSelection::Split(split) => (Some(space.of_split(&config.run, *split)?), None),
@@ -60,67 +55,88 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let question = Question::new(config, &space)?;
     let needed = question.as_ref().and_then(|question| question.needed.as_deref());
     let chosen = needed.or(places.as_deref()).map(ChosenNodes::new);
-    let labels = match words {
-        Some(words) if space.has_names() => NodeLabels::Listed(words),
-        Some(_) => NodeLabels::Ids(places),
-        None => NodeLabels::ascending(&space, places),
-    };
+    let labels = NodeLabels::new(&space, places, words);
     let links = question.as_ref().map(Question::for_ranks);
-    let prediction = PredictionWork { config, order, format, chosen, links };
+    let output = place.as_ref().and_then(Destination::regular).filter(|_| !format.is_table());
+    let undertaking = undertaking(config, order, &ntypes)?;
+    let prediction = PredictionWork { config, ntypes, order, format, output, chosen, links };
     let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
-    let machine =
-        ThisMachine::of(&undertaking(config, order)?, &partitions, config.run.partitions.as_ref())?;
+    let machine = ThisMachine::of(&undertaking, &partitions, config.run.partitions.as_ref())?;
     let resources = config.run.resources();
-    let trace = config.trace.as_deref();
-    let own_trace = trace.zip(machine.as_ref()).map(|(path, machine)| machine.own_path(path));
+    let own_trace = trace.as_deref().zip(machine.as_ref());
+    let own_trace = own_trace.map(|(path, machine)| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         memory: bounds::certain(&config.run, &partitions),
         lends: true,
-        trace: own_trace.as_deref().or(trace),
+        trace: own_trace.as_deref().or(trace.as_deref()),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
     };
-    if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
+    let Some(place) = &place else {
         let mut on_event = |event: Event, _| {
-            machine.remark(event).iter().for_each(&mut *observe);
+            let remark = machine.as_ref().and_then(|machine| machine.remark(event));
+            remark.iter().for_each(&mut *observe);
             Ok(())
         };
-        return run_workers(&launch, &work, &mut on_event, |_| Ok(()));
-    }
-    let made = MadeFolders::create_for(&config.output, "out")?;
-    // A file that cannot be written is found before the work, not after it.
-    RowFile::remove_partial(&config.output)?;
-    drop(RowFile::open(&config.output, Vec::new(), 1)?);
-    RowFile::remove_partial(&config.output)?;
+        return run_workers(&launch, &work, None, &mut on_event, |_| Ok(()));
+    };
+    try_to_write(place)?;
     let mut on_event = |event: Event, _| {
         observe(&event);
         Ok(())
     };
     let num_rows = prediction.chosen.as_ref().map_or_else(|| space.len(), ChosenNodes::num_rows);
-    let folder = partitions.path().parent().unwrap_or(Path::new("."));
-    let result = run_workers(&launch, &work, &mut on_event, |spilled| {
+    let folder = partitions.folder();
+    let result = run_workers(&launch, &work, None, &mut on_event, |spilled| {
         let rows = table_rows(spilled);
         if let Some(question) = question {
-            return question.write(&rows, config, format, spilled);
+            return question.write(&rows, place, format, spilled);
         }
+        if let Some(path) = output {
+            return RowFile::keep(path);
+        }
+        let form = form(config, &rows, num_rows)?;
         if !format.is_table() {
-            return RowFile::keep(&config.output);
+            return write_array(&form.header(format, num_rows)?, &rows, place);
         }
-        let columns =
-            TableColumns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
-        write_table(&rows, config, format, &columns, labels)
+        let columns = TableColumns::new(config, folder, &space, form)?;
+        write_table(&rows, place, format, &columns, &space, labels)
     });
-    if result.is_err() {
-        RowFile::remove_partial(&config.output)?;
-    } else {
-        made.keep();
+    if let (Err(_), Some(path)) = (&result, place.regular()) {
+        RowFile::remove_partial(path)?;
     }
     result
 }
 
-/// What must be the same on all machines.
-fn undertaking(config: &PredictConfig, order: NodeOrder) -> Result<Undertaking> {
+/// Checks before the work, and not after it, that the output can be written.
+fn try_to_write(place: &Destination) -> Result<()> {
+    let Some(path) = place.regular() else { return Ok(()) };
+    RowFile::remove_partial(path)?;
+    drop(RowFile::open(path, Vec::new(), 1)?);
+    RowFile::remove_partial(path)
+}
+
+/// The format of the output: that of the configuration, or the one that its name calls for; text for a pipe or a device without a known
+/// name.
+fn format(config: &PredictConfig) -> Result<PredictionFormat> {
+    if let Some(format) = config.format {
+        return Ok(format);
+    }
+    let output = &config.output;
+    let is_file = || {
+        !is_standard_output(output)
+            && std::fs::metadata(output).map_or(true, |there| there.is_file())
+    };
+    match PredictionFormat::of(output) {
+        Err(error) if is_file() => Err(error),
+        Err(_) => Ok(PredictionFormat::Csv),
+        found => found,
+    }
+}
+
+/// Values that must be the same on all machines.
+fn undertaking(config: &PredictConfig, order: NodeOrder, ntypes: &[usize]) -> Result<Undertaking> {
     let PredictConfig { run, prediction, target_type, layer, nodes, links, .. } = config;
     let PredictConfig { correct_and_smooth, format, .. } = config;
     let of_run = common(run).to_toml()?;
@@ -131,13 +147,18 @@ fn undertaking(config: &PredictConfig, order: NodeOrder) -> Result<Undertaking> 
     let links = match links {
         Some(LinkQuery::Pairs(path)) => crc_of(path)?,
         Some(LinkQuery::Partners { count, of }) => {
-            let of = of.as_ref().map(|path| crc_of(path)).transpose()?;
+            // It may name a node in place of a file.
+            let crc = |path: &PathBuf| {
+                if path.exists() { crc_of(path) } else { Ok(path.display().to_string()) }
+            };
+            let of = of.as_ref().map(crc).transpose()?;
             format!("{count} {of:?}")
         }
         None => String::new(),
     };
+    let ids = config.orig_ids.iter().map(|file| crc_of(&file.path)).collect::<Result<Vec<_>>>()?;
     let configuration = format!(
-        "{of_run}{prediction:?}{target_type:?}{layer:?}{nodes}{links}{order:?}{correct_and_smooth:?}{format:?}"
+        "{of_run}{prediction:?}{target_type:?}{layer:?}{nodes}{links}{order:?}{ids:?}{ntypes:?}{correct_and_smooth:?}{format:?}"
     );
     Ok(Undertaking { configuration, start: state_dict_text(&config.weights, CHECKSUM)? })
 }
@@ -151,97 +172,6 @@ fn crc_of(path: &Path) -> Result<String> {
 /// The form of the rows that the ranks have written.
 fn form(config: &PredictConfig, rows: &Path, num_rows: u64) -> Result<StoredForm> {
     let written = std::fs::metadata(rows).map_err(|e| Error::io("read", rows, e))?.len();
-    let task = config.run.task;
-    let dtype = config.prediction.stored(task, 0).dtype;
-    let columns = written.checked_div(num_rows).unwrap_or(0) / dtype.size() as u64;
-    Ok(config.prediction.stored(task, columns))
-}
-
-/// The order of nodes: that of the configuration, or the one that suits the output.
-fn order(
-    config: &PredictConfig,
-    format: PredictionFormat,
-    partitions: &PartitionConfig,
-) -> Result<NodeOrder> {
-    if let Some(order) = config.order {
-        return Ok(order);
-    }
-    let listed = matches!(config.nodes, NodeSelection::Listed(_)) || config.links.is_some();
-    let known = || {
-        Ok::<_, Error>(
-            Partition::open(partitions, partitions.first_present())?.orig_node_ids(0)?.is_some(),
-        )
-    };
-    let original = (listed || format.is_table()) && known()?;
-    Ok(if original { NodeOrder::Original } else { NodeOrder::Partition })
-}
-
-/// Checks that the prediction makes sense for the task.
-fn check(config: &PredictConfig) -> Result<()> {
-    let PredictConfig { run, prediction, .. } = config;
-    let of_classes = matches!(prediction, Prediction::Classes | Prediction::Probabilities);
-    let name = prediction.name().unwrap_or_default();
-    if of_classes && !run.task.has_classes() {
-        let problem = format!("the run is a regression, which has no {name}");
-        return Err(Error::config("prediction", problem).with_hint("pass ‹prediction=logits›"));
-    }
-    if of_classes && run.link.is_some() {
-        let problem = format!("the run predicts edges; its nodes have no {name}");
-        return Err(Error::config("prediction", problem)
-            .with_hint("pass ‹prediction=logits› for the rows from which edges are scored"));
-    }
-    if config.layer.is_some() && *prediction != Prediction::Embeddings {
-        return Err(Error::config("layer", format!("has no effect on {name}"))
-            .with_hint("leave it out, or pass ‹prediction=embeddings›"));
-    }
-    if config.correct_and_smooth.is_none() {
-        return Ok(());
-    }
-    let classifies = run.task == Task::Classification && run.link.is_none();
-    if !classifies {
-        return Err(Error::config("run", "correct and smooth needs one class per node")
-            .with_hint("name a run that was trained with ‹task=classification›"));
-    }
-    if matches!(prediction, Prediction::Probabilities | Prediction::Embeddings) {
-        let problem = format!("correct and smooth makes scores from 0 to 1, but no {name}");
-        return Err(Error::config("prediction", problem)
-            .with_hint("pass ‹prediction=logits› for the scores"));
-    }
-    Ok(())
-}
-
-/// Checks that edges join nodes of the predicted type where predictions are propagated along them.
-fn check_propagation(config: &PredictConfig, book: &PartitionBook) -> Result<()> {
-    if config.correct_and_smooth.is_none() || config.run.relations.is_none() {
-        return Ok(());
-    }
-    let ntypes = config.node_types(book)?;
-    let Some(ntype) = ntypes.into_iter().find(|ntype| etypes_within(book, *ntype).is_empty())
-    else {
-        return Ok(());
-    };
-    let etypes: Vec<String> = book.etypes().iter().map(ToString::to_string).collect();
-    let problem = format!(
-        "correct and smooth propagates along edges between nodes of the predicted type {}, but the edge types of the graph are {}",
-        book.ntypes()[ntype],
-        etypes.join(", ")
-    );
-    Err(Error::config("run", problem)
-        .with_hint("use predict, or add an edge type that joins these nodes"))
-}
-
-/// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration.
-fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let (weights, run) = (&config.weights, &config.run);
-    let verified = verify_state_dict(weights)?;
-    if *weights != run.out.join(WEIGHTS) {
-        return Ok(());
-    }
-    if !(run.check_weights(weights)? && verified) {
-        observe(&Event::Note(format!(
-            "{}: holds neither a checksum nor the configuration it was trained with, so it cannot be verified",
-            weights.display()
-        )));
-    }
-    Ok(())
+    let row_bytes = written.checked_div(num_rows).unwrap_or(0);
+    Ok(config.stored(row_bytes / config.stored(0).dtype.size() as u64))
 }

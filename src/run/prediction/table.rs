@@ -9,21 +9,21 @@ use super::csv::CsvTable;
 use super::node_space::{NodeNameLines, NodeSpace};
 use super::parquet::ParquetTable;
 use crate::error::{Error, Result};
-use crate::io::AtomicFile;
+use crate::io::Destination;
 use crate::platform::signals;
-use crate::run::rank::{PredictConfig, PredictionFormat};
+use crate::run::rank::PredictionFormat;
 
 /// Bytes of rows that are held at a time.
 const BLOCK: usize = 4 << 20;
 /// Most rows that are held at a time: names are held with them.
 const MOST_ROWS: usize = 64 << 10;
 
-/// What the user calls the nodes of the rows, in the order of rows.
+/// The user's names of the nodes, in the order of rows.
 pub(super) enum NodeLabels {
     /// All names, or those of some places, ascending.
     Names(NodeNameLines, Option<Vec<u64>>),
-    /// Names as a list has them.
-    Listed(Vec<Vec<u8>>),
+    /// Names as a list has them, and the places of these nodes.
+    Listed(Vec<Vec<u8>>, Vec<u64>),
     /// Consecutive ids, or some.
     Ids(Option<Vec<u64>>),
 }
@@ -31,19 +31,20 @@ pub(super) enum NodeLabels {
 /// Makes a table of the rows that the ranks have written.
 pub(super) fn write_table(
     rows: &Path,
-    config: &PredictConfig,
+    place: &Destination,
     format: PredictionFormat,
     columns: &TableColumns,
+    space: &NodeSpace<'_>,
     mut labels: NodeLabels,
 ) -> Result<()> {
     let unreadable = |e| Error::io("read", rows, e);
     let mut file = File::open(rows).map_err(unreadable)?;
     let row_bytes = columns.form.row_bytes() as u64;
     let total = file.metadata().map_err(unreadable)?.len() / row_bytes.max(1);
-    let out = AtomicFile::create(&config.output)?;
+    let out = place.open()?;
     let mut table: Box<dyn TableFile> = match format {
-        PredictionFormat::Parquet => Box::new(ParquetTable::new(out, &config.output, columns)?),
-        _ => Box::new(CsvTable::new(out, &config.output, columns)?),
+        PredictionFormat::Parquet => Box::new(ParquetTable::new(out, columns)?),
+        _ => Box::new(CsvTable::new(out, columns)?),
     };
     let at_once = (BLOCK as u64 / row_bytes.max(1)).clamp(1, MOST_ROWS as u64);
     let mut done = 0;
@@ -52,42 +53,58 @@ pub(super) fn write_table(
         let count = at_once.min(total - done);
         let mut values = vec![0; (count * row_bytes) as usize];
         file.read_exact(&mut values).map_err(unreadable)?;
-        let (ids, names) = labels.of_rows(done, count)?;
-        table.rows(columns, &TableRows { ids, names, values })?;
+        let names = labels.names(done, count)?;
+        let (types, ids) = space.per_type(labels.places(done, count))?;
+        table.rows(columns, &TableRows { ids, names, types, values })?;
         done += count;
     }
     table.finish()
 }
 
 impl NodeLabels {
-    /// The labels of nodes of a selection in ascending order, or of all nodes.
-    pub(super) fn ascending(space: &NodeSpace<'_>, places: Option<Vec<u64>>) -> Self {
-        if space.has_names() {
-            NodeLabels::Names(space.names(), places)
-        } else {
-            NodeLabels::Ids(places)
+    /// The labels of all nodes, of those at some places, or of those that a list calls by these words.
+    pub(super) fn new(
+        space: &NodeSpace<'_>,
+        places: Option<Vec<u64>>,
+        words: Option<Vec<Vec<u8>>>,
+    ) -> Self {
+        match (words, places) {
+            (_, places) if !space.has_names() => NodeLabels::Ids(places),
+            (Some(words), Some(places)) => NodeLabels::Listed(words, places),
+            (_, places) => NodeLabels::Names(space.names(), places),
         }
     }
 
-    /// Ids or names of some rows; rows are asked for one after the other.
-    fn of_rows(&mut self, first: u64, count: u64) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
-        let rows = first..first + count;
-        let range = first as usize..(first + count) as usize;
-        Ok(match self {
-            NodeLabels::Ids(None) => (rows.collect(), Vec::new()),
-            NodeLabels::Ids(Some(ids)) => (ids[range].to_vec(), Vec::new()),
-            NodeLabels::Listed(words) => (Vec::new(), words[range].to_vec()),
-            NodeLabels::Names(lines, places) => {
+    /// The places of the nodes of some rows.
+    fn places(&self, first: u64, count: u64) -> Vec<u64> {
+        match self {
+            NodeLabels::Ids(None) | NodeLabels::Names(_, None) => (first..first + count).collect(),
+            NodeLabels::Ids(Some(places))
+            | NodeLabels::Names(_, Some(places))
+            | NodeLabels::Listed(_, places) => {
+                places[first as usize..(first + count) as usize].to_vec()
+            }
+        }
+    }
+
+    /// Names of some rows, if nodes have names; rows are asked for one after the other.
+    fn names(&mut self, first: u64, count: u64) -> Result<Vec<Vec<u8>>> {
+        let places = self.places(first, count);
+        match self {
+            NodeLabels::Ids(_) => Ok(Vec::new()),
+            NodeLabels::Listed(words, _) => {
+                Ok(words[first as usize..(first + count) as usize].to_vec())
+            }
+            NodeLabels::Names(lines, _) => {
                 let mut names = Vec::with_capacity(count as usize);
-                for row in rows {
-                    let place = places.as_ref().map_or(row, |places| places[row as usize]);
+                for place in places {
                     while lines.count() < place {
                         lines.advance()?;
                     }
                     names.push(lines.advance()?.to_vec());
                 }
-                (Vec::new(), names)
+                Ok(names)
             }
-        })
+        }
     }
 }

@@ -1,20 +1,23 @@
-//! What a rank is asked to train.
+//! The training that a rank is asked for.
 
 use std::path::Path;
 
 use super::setup::Surroundings;
 use crate::error::Result;
 use crate::event::StepReport;
+use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::train::StepLog;
 
 /// A rank's part of a training run.
 #[derive(Clone, Copy)]
 pub(super) struct Assignment<'a> {
-    /// What the launcher gives the rank.
+    /// The launcher's part in the rank's work.
     pub(super) here: Surroundings<'a>,
     /// The run.
     pub(super) config: &'a RunConfig,
+    /// The graph, as far as this machine has it; `None` for a stand-in.
+    pub(super) graph: Option<&'a GraphFingerprint>,
     /// The checkpoint that a resumed run goes on from.
     pub(super) resumed: Option<&'a Path>,
 }

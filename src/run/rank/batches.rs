@@ -7,12 +7,13 @@ use super::assignment::Assignment;
 use super::edge_sources::of_all_types;
 use super::hetero_graph::RankHeteroGraph;
 use super::labelled::{LabelledGroup, rows_by_group};
+use super::labels::LabelFacts;
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::DiskStorage;
 use crate::load::{EdgeFeatures, NodeColumn};
 use crate::nn::Task;
@@ -32,14 +33,14 @@ pub(super) struct NodeLoaders {
     pub(super) evaluation: Option<EvaluationLoaders>,
 }
 
-/// Builds the loaders of a rank's nodes, which are labelled in these groups: writes the index of its partition, waits for those of the others, and opens the whole
+/// Builds the loaders of a rank's nodes, whose labels are known: writes the index of its partition, waits for those of the others, and opens the whole
 /// graph. Two collectives, and two more with loaders for evaluations.
 pub(super) fn of_shared_layers(
     setup: &RankSetup,
     graph: &dyn Graph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
-    groups: &[LabelledGroup],
+    facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
@@ -55,7 +56,7 @@ pub(super) fn of_shared_layers(
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         Ok(with_edge_features(sampler, edge_features.as_ref()))
     };
-    finish_loaders(setup, assignment, sampling, graph, &sampler, groups)
+    finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
 /// As [`of_shared_layers`], for a model with a layer per edge type: seeds are of the node types that are predicted, and each type has features
@@ -65,7 +66,7 @@ pub(super) fn of_relations(
     hetero: &RankHeteroGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
-    groups: &[LabelledGroup],
+    facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
@@ -77,7 +78,7 @@ pub(super) fn of_relations(
         let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
         Ok(with_edge_types(with_features(sampler, &features), &edge_features))
     };
-    finish_loaders(setup, assignment, sampling, graph, &sampler, groups)
+    finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
 /// Features of a node type, with their name in a batch.
@@ -181,8 +182,9 @@ fn finish_loaders(
     sampling: &SamplingConfig,
     graph: SampledGraph,
     sampler: &dyn Fn(&SamplingConfig) -> Result<DistNeighborSampler>,
-    groups: &[LabelledGroup],
+    facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
+    let LabelFacts { groups, masks, .. } = facts;
     let manager = &setup.manager;
     let (key, counters) = (config.keys.labels.as_deref(), manager.store().counters().clone());
     let labels = match config.task {
@@ -197,8 +199,6 @@ fn finish_loaders(
             NodeColumn::targets(here.reachable(), key, counters)?
         }
     };
-    let masks = manager.masks.get();
-    let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
     let first_node = setup.partition.book().node_range(here.rank).start;
     let loader = |how: &SamplingConfig, mask: &PointerTensor, shuffle| {
         let sampler = sampler(how)?.output_node_feature(LABELS, labels.clone());

@@ -6,14 +6,21 @@ use super::assignment::Assignment;
 use super::setup::Surroundings;
 use super::{full_graph, linked_relations, links, relations, sampled, sampled_relations};
 use crate::error::Result;
+use crate::load::GraphFingerprint;
 use crate::run::config::{Layers, Mode, RunConfig};
 
-/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one.
+/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one. Checkpoints name the graph, if there is one to
+/// name.
 ///
 /// # Errors
 /// If options exclude each other (`Config`), a file is wrong (`Input`), or a part of the training fails.
-pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
-    let assignment = Assignment { here, config, resumed };
+pub fn train(
+    here: Surroundings<'_>,
+    config: &RunConfig,
+    graph: Option<&GraphFingerprint>,
+    resumed: Option<&Path>,
+) -> Result<()> {
+    let assignment = Assignment { here, config, graph, resumed };
     match Mode::of(config)? {
         Mode::FullGraph(Layers::Shared(pass)) => full_graph::train(assignment, pass),
         Mode::FullGraph(Layers::PerRelation(relations, pass)) => {

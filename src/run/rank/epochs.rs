@@ -1,10 +1,10 @@
 //! The epochs of a rank's training.
 
 use super::assignment::Assignment;
-use super::files::pending_checkpoint;
+use super::saving::Saving;
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Phase;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::event::{EpochReport, Event, RankTurns, TurnSpan};
 use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
@@ -14,10 +14,14 @@ use crate::train::{Checkpoint, Training};
 /// whether there are weights to be kept: a run that continues with a model that is not finite has none.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
-    Assignment { here, config, resumed }: Assignment<'_>,
+    assignment: Assignment<'_>,
     manager: &PartitionDataManager,
 ) -> Result<bool> {
+    let Assignment { here, config, graph, resumed } = assignment;
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
+    if let Some(graph) = graph {
+        training.set_graph(graph)?;
+    }
     if let Some(path) = resumed {
         training.set_state(&Checkpoint::open(path)?)?;
     }
@@ -33,7 +37,7 @@ pub(super) fn run_epochs(
         OnNan::GoOn => tell(Event::Note(divergence.note())),
     };
     let mut stop = training.stop();
-    let mut written = training.epoch();
+    let mut saving = Saving::new(assignment, &training);
     let mut turns = Vec::new();
     let tell_turns = |epoch, spans: Vec<TurnSpan>| {
         if spans.is_empty() {
@@ -42,20 +46,8 @@ pub(super) fn run_epochs(
         here.events.send(Event::Turns(RankTurns { rank: here.rank, epoch, spans }))
     };
     while training.epoch() < config.epochs && stop.is_none() {
-        let report = match training.next_epoch() {
-            Err(stopped)
-                if stopped.kind() == ErrorKind::Interrupted
-                    && config.checkpoint_every.is_some() =>
-            {
-                if let Some(epoch) = training.kept_epoch().filter(|epoch| *epoch > written) {
-                    training
-                        .write_kept(&pending_checkpoint(&config.out, epoch), config.to_toml()?)?;
-                    tell(Event::Checkpoint(epoch))?;
-                }
-                return Err(stopped);
-            }
-            report => report?,
-        };
+        let report = training.next_epoch();
+        let report = report.map_err(|stopped| saving.save_kept(stopped, training.kept()))?;
         turns = manager.lock().take_turns();
         stop = training.stop();
         let EpochReport { epoch, loss, .. } = report;
@@ -71,20 +63,19 @@ pub(super) fn run_epochs(
         if !loss.is_finite() {
             diverged(&training, Divergence::Loss { epoch, loss })?;
         }
-        let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
-        if config.checkpoint_every.is_some_and(due) {
-            if !training.is_finite()? {
+        if saving.is_due(epoch, epoch == config.epochs || stop.is_some()) {
+            if training.is_finite()? {
+                saving.save(&mut training)?;
+            } else {
                 diverged(&training, Divergence::Model { epoch })?;
-                continue;
             }
-            let path = pending_checkpoint(&config.out, epoch);
-            training.write_checkpoint(&path, config.to_toml()?)?;
-            tell(Event::Checkpoint(epoch))?;
-            written = epoch;
         }
-        if config.checkpoint_every.is_some() {
-            training.keep_state()?;
+        if saving.ends() {
+            // No rank ends before all have done their part.
+            training.barrier()?;
+            return Err(Error::interrupted());
         }
+        training.keep_state()?;
     }
     if let Some(why) = stop {
         tell(Event::Note(why))?;
@@ -94,7 +85,9 @@ pub(super) fn run_epochs(
         diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
     let last = training.epoch();
-    let evaluation = training.finish()?;
+    let kept = training.take_kept();
+    let evaluation = training.finish();
+    let evaluation = evaluation.map_err(|stopped| saving.save_kept(stopped, kept.as_ref()))?;
     tell_turns(last, turns)?;
     manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))?;

@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::classes::Classes;
 use super::labelled::{Labelled, LabelledGroup};
-use super::setup::{RankSetup, Surroundings, keep};
+use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tensor;
@@ -49,7 +49,7 @@ struct OwnLabels {
 /// Number of counts that a rank sends of a group, before its classes.
 const COUNTS: usize = 5;
 
-/// What a rank sends of the nodes of a group.
+/// Message of a rank about the nodes of a group.
 struct GroupCounts<'r> {
     first_row: i64,
     /// Training, validation and test nodes.
@@ -79,7 +79,6 @@ pub(super) fn take_up_labels(
     let labels = manager.track("labels", labels);
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
     let masks = Masks { train, val, test };
-    keep(manager.masks.set(masks.clone()).map_err(drop))?;
 
     let ranks = setup.gather(&numbers)?;
     let ranks = ranks.iter().map(|numbers| GroupCounts::all(numbers));
@@ -112,7 +111,6 @@ pub(super) fn take_up_labels(
         notes.map(Event::Note).try_for_each(|note| here.events.send(note))?;
     }
     let labels = numbered_through(setup, labels, &groups)?;
-    keep(manager.labels.set(labels.clone()))?;
     Ok(LabelFacts { groups, totals, labels, masks })
 }
 
@@ -234,11 +232,18 @@ fn agree(
         ));
     }
     if counts.iter().all(|counts| counts.in_masks[0] == 0) {
-        let path = setup.partition.node_features().path();
-        let key = config.keys.train_mask.as_deref().unwrap_or("train_mask");
-        let problem = format!("names no nodes{of_type}");
-        return Err(Error::input(path, key, problem)
-            .with_hint("name the array that marks the training nodes with ‹keys.train_mask=KEY›"));
+        let features = setup.partition.node_features();
+        let is_there = features.features().iter().any(|feature| feature.name() == "train_mask");
+        let key = config.keys.train_mask.as_deref();
+        let problem = if key.is_none() && !is_there {
+            "is missing: nothing says which nodes to train on".to_owned()
+        } else {
+            format!("names no nodes{of_type}")
+        };
+        return Err(Error::input(features.path(), key.unwrap_or("train_mask"), problem).with_hint(
+            "make masks with ‹split=random:0.8,0.1,0.1› when `sar-single partition` cuts the graph, or name the array that marks the \
+             training nodes with ‹keys.train_mask=KEY›",
+        ));
     }
     Ok(classes)
 }

@@ -9,7 +9,6 @@ use super::batches::{
 use super::hetero_graph::RankHeteroGraph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::{KIND, Passes, RankSetup};
-use crate::engine::tape::ParameterBuilder;
 use crate::error::Result;
 use crate::nn::LearnedRows;
 use crate::run::config::{LinkConfig, Relations};
@@ -31,7 +30,7 @@ fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
     let hetero = RankHeteroGraph::new(setup, config, relations)?;
-    let mut builder = ParameterBuilder::new(config.seed);
+    let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = hetero.model(&mut builder, &vec![width; hetero.targets.len()])?;
     let score = link.score(&mut builder, width);

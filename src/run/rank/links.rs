@@ -8,7 +8,7 @@ use super::batches::{edge_features, open_graph, with_edge_features};
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::{KIND, Passes, RankSetup};
 use super::whole_graph::WholeGraph;
-use crate::engine::tape::{Graph, ParameterBuilder};
+use crate::engine::tape::Graph;
 use crate::error::Result;
 use crate::load::NodeColumn;
 use crate::nn::load_state_dict;
@@ -30,7 +30,7 @@ fn train_on(training: LinkTraining<'_>) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
     let whole = WholeGraph::new(setup, config)?;
-    let mut builder = ParameterBuilder::new(config.seed);
+    let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = config.model.build(&mut builder, whole.sizes(width))?;
     let score = link.score(&mut builder, width);

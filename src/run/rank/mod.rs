@@ -21,6 +21,7 @@ mod relation_layers;
 mod relations;
 mod sampled;
 mod sampled_relations;
+mod saving;
 mod setup;
 mod shared_layers;
 mod step_dump;
@@ -35,6 +36,6 @@ pub use predict::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeOrder, NodeSelection, PredictConfig, Prediction,
     PredictionFormat, PredictionWork, SplitName, predict,
 };
-pub(in crate::run) use predict::{PARTNER_BYTES, Partner, StoredForm, table_rows};
+pub(in crate::run) use predict::{PARTNER_BYTES, Partner, StoredForm, pair_form, table_rows};
 pub use setup::{Passes, RankSetup, Surroundings};
 pub use usage::measured;

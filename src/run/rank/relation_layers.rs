@@ -10,7 +10,7 @@ use super::labels::{Goal, LabelFacts, goal, take_up_labels};
 use super::mfg::{LabelledNodes, LabelledRelations};
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
-use crate::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet};
+use crate::engine::tape::{HeteroGraphShardManager, ParameterSet};
 use crate::error::Result;
 use crate::event::Event;
 use crate::nn::HeteroStack;
@@ -46,7 +46,7 @@ impl<'s> RelationLayers<'s> {
             stored.transpose()?.as_deref(),
         )?;
         let goal = goal(setup, config, &facts)?;
-        let mut builder = ParameterBuilder::new(config.seed);
+        let mut builder = config.parameters();
         let model = hetero.model(&mut builder, &facts.widths())?;
         let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
         Ok(RelationLayers { setup, hetero, facts, goal, model, parameters })

@@ -21,7 +21,7 @@ pub(super) fn train(
         training.graph(),
         assignment,
         sampling,
-        training.groups(),
+        training.facts(),
     )?;
     training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))?;
     setup.end()

@@ -33,7 +33,7 @@ fn train_on(
     let (inputs, optimizer) =
         hetero.stored_inputs(setup, assignment.here.folder, assignment.config.seed)?;
     training.load(assignment, &inputs)?;
-    let loaders = batches::of_relations(setup, hetero, assignment, sampling, &facts.groups)?;
+    let loaders = batches::of_relations(setup, hetero, assignment, sampling, facts)?;
     setup.sync(parameters)?;
     let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
         let book = setup.partition.book();

@@ -42,7 +42,7 @@ pub struct Surroundings<'a> {
     pub events: &'a EventSender,
     /// The partition directory.
     pub partitions: &'a PartitionConfig,
-    /// What the run's workers take of the machine.
+    /// Resources of the machine that the run's workers use.
     pub resources: &'a Resources,
     /// Number of threads to compute with.
     pub threads: usize,
@@ -50,14 +50,16 @@ pub struct Surroundings<'a> {
     pub io: IoMode,
     /// Size of the graph relative to the one it stands for, if it is a stand-in.
     pub stand_in: Option<f64>,
-    /// Notes what the rank takes while it waits, if somebody wants to know.
+    /// Whether a stand-in that keeps nothing writes around the page cache, as runs do.
+    pub frugal: bool,
+    /// Stand-in runs only: records the memory of the rank while it waits.
     pub waiting: Option<&'a Rc<WaitingMemory>>,
     /// The file that holds the disk space reserved for the run, if space is reserved.
     pub reserve: Option<&'a Path>,
 }
 
 impl<'a> Surroundings<'a> {
-    /// Whether the rank stands in for one of a larger graph, and nobody asks for its memory.
+    /// Whether the rank stands in for one of a larger graph, and its memory is not measured.
     fn frees_nothing(&self) -> bool {
         self.stand_in.is_some() && self.waiting.is_none()
     }
@@ -71,7 +73,7 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// What a rank computes on.
+/// The data that a rank computes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passes {
     /// The whole graph: ranks pause in every layer.
@@ -119,7 +121,7 @@ impl RankSetup {
         let disk = match (here.stand_in, control.parked_share()) {
             // Requests around the page cache have buffers of one size. If some files of a stand-in filled them and others did
             // not, they would look like something that grows with the graph.
-            (Some(_), 0) => DiskStorage::default(),
+            (Some(_), 0) if !here.frugal => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
         };
         let disk = Arc::new(disk.reusing_files());
@@ -228,11 +230,6 @@ impl RankSetup {
         self.manager.lock().finish();
         Ok(())
     }
-}
-
-/// Sets a cell that has not been set before.
-pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
-    set.map_err(|_| Error::internal("a rank is set up twice".to_owned()))
 }
 
 /// Starts the one pool in which all parallel work is done. libtorch gets one thread per call: its own would spin for

@@ -7,13 +7,13 @@ use tch::Tensor;
 
 use super::assignment::Assignment;
 use super::batches::NodeLoaders;
-use super::labelled::{Labelled, LabelledGroup};
+use super::labelled::Labelled;
 use super::labels::{Goal, LabelFacts, goal, take_up_labels};
 use super::mfg::LabelledMfgs;
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
 use super::whole_graph::WholeGraph;
-use crate::engine::tape::{Graph, ParameterBuilder, ParameterSet};
+use crate::engine::tape::{Graph, ParameterSet};
 use crate::error::Result;
 use crate::event::Event;
 use crate::nn::{Model, load_state_dict, stored_out_feats};
@@ -54,7 +54,7 @@ impl<'s> SharedLayers<'s> {
             stored.transpose()?.as_ref().map(|one| &one[..]),
         )?;
         let goal = goal(setup, config, &facts)?;
-        let mut builder = ParameterBuilder::new(config.seed);
+        let mut builder = config.parameters();
         let model = config.model.build(&mut builder, whole.sizes(facts.outputs()))?;
         let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
         if let (Some(path), 0) = (&config.init_params, here.rank) {
@@ -69,8 +69,8 @@ impl<'s> SharedLayers<'s> {
     }
 
     /// The nodes with labels.
-    pub(super) fn groups(&self) -> &[LabelledGroup] {
-        &self.facts.groups
+    pub(super) fn facts(&self) -> &LabelFacts {
+        &self.facts
     }
 
     /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.

@@ -61,7 +61,7 @@ fn measure_memory(
     let waiting = Rc::new(WaitingMemory::default());
     work(Surroundings { waiting: Some(&waiting), ..here })?;
     // Where the system does not report memory, the plan has no numbers for it.
-    let peak = peak_anonymous_bytes();
+    let peak = peak_anonymous_bytes("self");
     let before = before.or(peak).unwrap_or(0);
     let now = Rollup::of("self");
     let own = now.bytes("Anonymous:").saturating_sub(before);

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::setup::{KIND, RankSetup, keep};
+use super::setup::{KIND, RankSetup};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterSet, Tape};
 use crate::error::Result;
-use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, Shards};
+use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
 use crate::nn::{Model, Sizes};
 use crate::run::config::run_config::RunConfig;
 
@@ -35,18 +35,13 @@ impl WholeGraph {
             types: run.model.kind.uses_edge_types(),
             ids: run.keys.edge_features.is_some(),
         };
-        let Shards { shards, sources } = Shards::load(partition, columns)?;
-        let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-        keep(manager.partition_data.set(shards))?;
-        let first_node = partition.book().node_range(partition.part()).start;
-        let mut graph = GraphShardManager::new(manager, group, first_node, sources)?;
+        let mut graph = construct_full_graph(manager, group, partition, columns)?;
         if run.model.kind.normalises_edge_weights() {
             graph.normalise_edge_weights()?;
         }
         let in_feats = features.width();
         let stored = setup.agree_on_features(features)?;
         let features = setup.track_features(stored.clone());
-        keep(manager.features.set(features.clone()))?;
         let edge_features = run
             .keys
             .edge_features

@@ -42,7 +42,7 @@ impl<T: Send + 'static> Batches<T> {
                         let _span = span(SpanKind::Operation, "sample a batch");
                         sample(step)
                     };
-                    // Nobody receives batches any more if the epoch was given up.
+                    // An epoch that was given up receives no more batches.
                     if sender.send(sampled).is_err() {
                         return;
                     }
@@ -94,7 +94,7 @@ impl<T: Send + 'static> Iterator for Batches<T> {
 impl<T> Drop for Batches<T> {
     fn drop(&mut self) {
         let (receivers, threads): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
-        // A thread that waits for room notices that nobody receives.
+        // A thread that waits for room notices that the receiver is gone.
         drop(receivers);
         for thread in threads {
             // A panic has been reported in place of the missing batch.

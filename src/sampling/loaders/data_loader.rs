@@ -6,10 +6,10 @@ use super::config::DataLoaderConfig;
 use super::graph::SampledGraph;
 use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::optimized_batches::{Cut, cache_file};
 use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
+use crate::prepare::partition::{SeedGroups, seed_groups_file};
 use crate::sampling::stores::{GraphSource, SampleKey};
 
 /// A loader of batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
@@ -76,9 +76,14 @@ impl DataLoader {
         let schedule = &self.schedule;
         let DataLoaderConfig { batch_size, seed, .. } = schedule.config;
         let num_batches = schedule.steps();
-        let cut = Cut { seeds: &schedule.seeds, batch_size, num_batches, seed };
-        let cache = cache.map(|prefix| cache_file(prefix, schedule.rank, num_batches));
-        let batches = cut.batches(self.graph(), cache.as_deref())?;
+        let groups = SeedGroups { seeds: &schedule.seeds, batch_size, num_batches, seed };
+        let cache = cache.map(|prefix| seed_groups_file(prefix, schedule.rank, num_batches));
+        let book = self.graph().book();
+        let parts = (0..book.num_parts()).map(|part| book.node_range(part));
+        let used = parts.filter(|range| schedule.seeds.iter().any(|seed| range.contains(seed)));
+        let own: Vec<u64> = used.flatten().collect();
+        let edges = self.graph().in_subgraph(&own)?;
+        let batches = groups.batches(&own, &edges.counts, &edges.sources, cache.as_deref())?;
         Ok(self.with_batches(batches))
     }
 }

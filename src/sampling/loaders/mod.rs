@@ -11,7 +11,6 @@ mod graph;
 mod mini_batch;
 mod negatives;
 mod neighbor_sampler;
-mod optimized_batches;
 mod schedule;
 mod seed_loader;
 

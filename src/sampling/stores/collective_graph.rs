@@ -187,7 +187,7 @@ impl CollectiveGraph {
         Ok(())
     }
 
-    /// The rows of ids, in their original order. `read` reads own rows, and `layout` says what so many rows look like.
+    /// The rows of ids, in their original order. `read` reads own rows, and `layout` describes an array of rows.
     fn rows_of(
         &self,
         sorted: &Sorted,

@@ -68,7 +68,7 @@ struct RowsFile {
 impl Drop for RowsFile {
     fn drop(&mut self) {
         if self.temporary {
-            // Nobody is left to report an error to; the folder's owner removes the file with the rest.
+            // An error cannot be reported here; the folder's owner removes the file with the rest.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -79,7 +79,7 @@ impl Drop for RowsFile {
 pub struct DistTensorConfig<'a> {
     /// Folder of its file.
     pub folder: &'a Path,
-    /// Name of the tensor and of its file; `None` gives it a name of its own. Such a tensor cannot be persistent, and other
+    /// Name of the tensor and of its file; `None` gives it a name of its own. A tensor without a name cannot be persistent, and other
     /// ranks get it from [`DistTensor::on_all_ranks`].
     pub name: Option<&'a str>,
     /// Sizes of the dimensions of a row; empty for one element per row.

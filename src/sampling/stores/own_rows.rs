@@ -12,7 +12,7 @@ use crate::engine::tensor::{self, TensorElement};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// What `open` makes of a tensor with the rows of all ranks. The tensor's file goes with what was opened. Three collectives.
+/// The result of `open` on a tensor with the rows of all ranks, whose file goes with it. Three collectives.
 pub(super) fn share<T: DistElement + TensorElement, C>(
     book: &Arc<PartitionBook>,
     policy: PartitionPolicy,

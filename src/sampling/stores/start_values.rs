@@ -31,6 +31,7 @@ pub fn start_values(
         Init::XavierUniform { gain } => {
             uniform_rows(seed, gain * (6.0 / fans).sqrt(), first, embedding_dim, rows);
         }
+        Init::Glorot => uniform_rows(seed, (6.0 / fans).sqrt(), first, embedding_dim, rows),
         Init::XavierNormal { gain } => {
             normal_rows(seed, gain * (2.0 / fans).sqrt(), first, embedding_dim, rows);
         }

@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 128 << 10;
 /// The syntax of a file, which decides what changes reach deep into its reader.
 #[derive(Clone, Debug)]
 pub(crate) enum Syntax {
-    /// Numbers and lengths, with some bytes that nobody reads.
+    /// Numbers and lengths, with some bytes that are not read.
     Binary {
         unused: Range<usize>,
     },

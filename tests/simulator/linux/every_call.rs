@@ -94,7 +94,7 @@ impl Command {
         }
     }
 
-    /// Whether such a call exists.
+    /// Whether a call of this number exists.
     fn fail(
         &self,
         folders: &Folders,

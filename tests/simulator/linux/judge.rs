@@ -5,7 +5,7 @@ use super::outcome::{Outcome, entries, unfinished};
 use super::process::{Ended, Status};
 use super::scene::Scene;
 
-/// What the launcher says of a folder that it cannot remove.
+/// The launcher's message about a folder that it cannot remove.
 pub(crate) const UNREMOVED: &str = "cannot remove";
 
 /// Events before the end of a run, or in the files that it reads.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sar::engine::spill_dir::LivingRun;
+use sar::engine::turns::Request;
 
 use super::board::board;
 use super::call::SPILL;
@@ -50,7 +51,7 @@ impl Pausing {
             self.run =
                 self.spill.iter().filter_map(|spill| LivingRun::all(spill).ok()).flatten().next();
             if let Some(run) = &self.run {
-                run.control.pause();
+                run.control.ask(Request::Pause);
             }
             return;
         };
@@ -65,7 +66,7 @@ impl Pausing {
             Action::PauseKill => libc::SIGKILL,
             Action::PauseInterrupt => libc::SIGINT,
             _ => {
-                run.control.go_on();
+                run.control.take_back(Request::Pause);
                 self.is_over = true;
                 return;
             }

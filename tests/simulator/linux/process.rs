@@ -72,7 +72,7 @@ pub(crate) fn run_on(
     board().plan(faults, machines.cut);
     // SAFETY: the name is a C string; the call makes a descriptor.
     let descriptor = unsafe { libc::memfd_create(c"stderr".as_ptr(), 0) };
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just made and belongs to this process alone.
     let mut stderr = unsafe { File::from_raw_fd(descriptor) };
     let mut ends = connected(machines.number);
     let mut launchers = Vec::new();

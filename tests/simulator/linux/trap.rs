@@ -1,7 +1,7 @@
 //! Catches every system call on files that a process makes, from whatever part of it: the standard library, a dependency,
 //! libtorch or the C library.
 //!
-//! A seccomp filter turns such a call into a `SIGSYS`, whose handler counts it, applies a planned fault or makes the call
+//! A seccomp filter turns these calls into a `SIGSYS`, whose handler counts it, applies a planned fault or makes the call
 //! itself. Forked processes inherit both. So no call escapes for want of a hook, and the program under test is the one that
 //! users run.
 
@@ -192,7 +192,7 @@ fn flip(call: Call, written: i64, detail: u64) {
 
 fn signal_launcher(signal: c_int) {
     let launcher = LAUNCHER.load(Ordering::SeqCst);
-    // SAFETY: the launcher's process id; this process ends with it, so nobody else has the number.
+    // SAFETY: the launcher's process id; this process ends with it, so no other process has the number.
     unsafe { libc::kill(launcher, signal) };
 }
 

@@ -8,7 +8,7 @@ use super::transport::{Piece, PieceKind, Transport};
 use crate::error::{Error, Result};
 use crate::io;
 
-/// What a machine has.
+/// Facts about a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// Version of the program.
@@ -48,7 +48,7 @@ pub fn agree(
 
 type Brought = std::result::Result<MachineFacts, Trouble>;
 
-/// What every machine brings, by machine.
+/// The facts of every machine, by machine.
 fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>> {
     let (machine, machines) = (transport.machine(), transport.num_machines());
     let bytes = io::encode(&mine)?;

@@ -28,7 +28,7 @@ const PIECES_AT_ONCE: usize = 8;
 /// Time that machines have to report their end once the run has failed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a carrier has of its machine.
+/// The parts of a machine that its carrier uses.
 pub struct Site<'a> {
     /// The control block of the machine's ranks; it [has a carrier](Control::add_carrier).
     pub control: &'a Arc<Control>,
@@ -188,7 +188,7 @@ impl Carrier {
         let bytes = &piece.bytes;
         match piece.kind {
             PieceKind::Messages | PieceKind::Part | PieceKind::EndOfPause if self.others_know => {
-                // Nobody reads it any more.
+                // It is not read any more.
             }
             PieceKind::Messages => incoming.begin(bytes, &self.ranks, &self.files)?,
             PieceKind::Part => incoming.add(bytes, &self.ranks, &self.files)?,
@@ -271,7 +271,7 @@ impl Carrier {
         self.control.stop(stop);
     }
 
-    /// Forgets all messages, which nobody will read.
+    /// Drops all messages, which will not be read.
     fn know(&mut self) {
         self.others_know = true;
         self.outgoing.iter_mut().for_each(Outgoing::give_up);

@@ -1,4 +1,4 @@
-//! What arrives from another machine.
+//! Messages that arrive from another machine.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What an MPI launcher has told this process before MPI can be asked: workers are forked first.
+//! Facts that an MPI launcher passes to this process before MPI can be asked: workers are forked first.
 
 use super::brought;
 

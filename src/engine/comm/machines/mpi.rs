@@ -27,7 +27,7 @@ pub(super) fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
     let Some((universe, _)) = initialize_with_threading(Threading::Funneled) else {
         return Ok(None);
     };
-    // MPICH takes leave of its launcher in such a handler; without that, the launcher kills the other processes.
+    // MPICH disconnects from its launcher in an exit handler; without that, the launcher kills the other processes.
     run_exit_handlers();
     let world = universe.world();
     let (rank, size) = (world.rank() as usize, world.size() as usize);
@@ -95,7 +95,7 @@ impl Transport for MpiTransport {
             return Ok(Some(piece));
         }
         let bytes = Box::into_raw(piece.bytes.into_boxed_slice());
-        // SAFETY: the bytes are on the heap, nobody else has them, and they are freed only after the request is complete
+        // SAFETY: the bytes are on the heap, belong to this request alone, and are freed only after it is complete
         // (`Sending::test`). If this transport is dropped before, they are leaked.
         let slice: &'static [u8] = unsafe { &*bytes };
         let process = self.world.process_at_rank(to as i32);

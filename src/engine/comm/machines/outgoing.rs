@@ -1,4 +1,4 @@
-//! What a machine sends to another one.
+//! Messages that a machine sends to another one.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

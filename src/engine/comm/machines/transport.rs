@@ -5,10 +5,10 @@ use crate::error::Result;
 /// Largest number of bytes of a piece.
 pub const MAX_PIECE: usize = 16 << 20;
 
-/// What a piece carries.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// What a machine has, for the check at the start.
+    /// Facts about a machine, for the check at the start.
     Facts,
     /// The beginning of a rank's messages of a collective.
     Messages,
@@ -37,7 +37,7 @@ impl PieceKind {
 /// Bytes of one kind, at most [`MAX_PIECE`] of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What the bytes are.
+    /// The kind of the bytes.
     pub kind: PieceKind,
     /// The bytes.
     pub bytes: Vec<u8>,

@@ -71,9 +71,10 @@ impl GraphShardManager {
     }
 }
 
-/// What the owner of sources is to send: rows, and sums over rows; nothing if all rows that are requested so far are sent as they are. As a
-/// message, in which rows are counted among those: the numbers of rows, sums and summed edges and whether edges have weights (u64 each), then
-/// rows, degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
+/// A request to the owner of sources for rows and for sums over rows; empty if all rows that are
+/// requested so far are sent as they are. As a message, in which rows are counted among those: the
+/// numbers of rows, sums and summed edges and whether edges have weights (u64 each), then rows,
+/// degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
 #[derive(Default)]
 struct SentEdges {
     rows: Vec<u32>,
@@ -91,7 +92,7 @@ impl SentEdges {
         outbox.write(bytemuck::cast_slice(weights.as_deref().unwrap_or_default()))
     }
 
-    /// Reads such a message of a rank that has requested these own rows, and whether edges have weights.
+    /// Decodes the message of a rank that has requested these own rows; also returns whether edges are weighted.
     fn read(inbox: &mut dyn Inbox, requested: &[u32]) -> Result<(Self, bool)> {
         let mut head = [0_u64; 4];
         inbox.read(bytemuck::cast_slice_mut(&mut head))?;

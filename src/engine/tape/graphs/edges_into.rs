@@ -130,7 +130,7 @@ impl EdgesInto {
     }
 }
 
-/// What the two ends of a graph's edges are.
+/// The kinds of the two ends of a graph's edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndKind {
     /// The same nodes on the full graph, of one type.

@@ -67,7 +67,7 @@ pub struct Ends {
     pub(in crate::engine::tape) out_degrees: PointerTensor,
 }
 
-/// Degrees of so many nodes that are not known here: whoever looks at them gets the error.
+/// Unknown degrees of a number of nodes: every access to them returns the error.
 pub(in crate::engine::tape) fn unknown_degrees(
     manager: &PartitionDataManager,
     num_nodes: i64,

@@ -47,28 +47,14 @@ pub struct GraphShardManager {
 }
 
 impl GraphShardManager {
-    /// Builds the graph of the shards in `manager.partition_data`; one collective.
+    /// Builds the graph of `shards`, one for each source rank; one collective.
     ///
     /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this rank's
     /// first node; the others follow it.
     ///
     /// # Errors
-    /// If the manager has no shards, their number is not that of the ranks, or the collective fails.
-    pub fn new(
-        manager: &Rc<PartitionDataManager>,
-        group: &Rc<dyn ProcessGroup>,
-        first_node: u64,
-        sources: Vec<Vec<u32>>,
-    ) -> Result<Self> {
-        let shards = manager.partition_data.get().cloned().unwrap_or_default();
-        Self::of_shards(manager, group, shards, first_node, sources)
-    }
-
-    /// Builds the graph of `shards`, as [`new`](GraphShardManager::new) does of those in `manager.partition_data`; one collective.
-    ///
-    /// # Errors
     /// If the number of shards is not that of the ranks (`Internal`), or the collective fails.
-    pub fn of_shards(
+    pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
         shards: Vec<ShardPointer>,

@@ -14,7 +14,7 @@ use crate::graph::{HeteroBlock, PartitionBook};
 /// graph.
 pub type HeteroBlockGraph = HeteroGraph<BlockGraph>;
 
-/// What layers per relation use of a block besides its edges.
+/// Parts of a block that layers per relation use besides its edges.
 #[derive(Debug, Default)]
 pub struct RelationData {
     /// By edge type: out-degrees of its sources over the whole graph, for models that use them.

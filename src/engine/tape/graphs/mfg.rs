@@ -50,7 +50,7 @@ pub struct Region {
     pub rows: Vec<u32>,
 }
 
-/// Builds the graph of what `rows` (own rows, ascending) depend on in so many steps; a collective per step, and one more.
+/// Builds the graph on which `rows` (own rows, ascending) depend after a number of steps; a collective per step, and one more.
 ///
 /// # Errors
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,

@@ -282,7 +282,7 @@ fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
     edges.weights.as_deref().ok_or_else(missing).map(Some)
 }
 
-/// What the entries of a sparse matrix are multiplied by.
+/// Factors of the entries of a sparse matrix.
 pub(in crate::engine::tape) struct Factors<'a> {
     /// Weight of each edge.
     weights: Option<&'a [f32]>,

@@ -13,7 +13,7 @@ use crate::kernels::{
     AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
 };
 
-/// What attention needs of the sources: rows that are pulled from the ranks that own them.
+/// Rows of the sources that attention needs, pulled from the ranks that own them.
 pub(in crate::engine::tape) struct Sources {
     /// Rows that are summed, `[num_sources, heads * width]`.
     pub(in crate::engine::tape) messages: Var,
@@ -109,7 +109,7 @@ pub(in crate::engine::tape) struct ShardGradients<'g> {
     pub(in crate::engine::tape) scores: &'g mut Tensor,
 }
 
-/// What the backward pass knows of the destinations: logarithm of the sum, `<gy, y>`, gy.
+/// Values of the destinations in the backward pass: logarithm of the sum, `<gy, y>`, gy.
 pub(in crate::engine::tape) struct Outputs<'o> {
     pub(in crate::engine::tape) log_sum: &'o Tensor,
     pub(in crate::engine::tape) delta: &'o Tensor,

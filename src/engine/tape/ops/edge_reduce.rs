@@ -51,8 +51,8 @@ pub(in crate::engine::tape) struct PausedCollected {
 impl Collected {
     pub(in crate::engine::tape) fn new(how: Collect, size: [i64; 2], kind: Kind) -> Result<Self> {
         let select = matches!(how, Collect::Reduce(Reduce::Max | Reduce::Min));
-        let nobody = || Tensor::f_full(size, -1, (Kind::Int64, Device::Cpu));
-        let winner = select.then(nobody).transpose()?;
+        let none = || Tensor::f_full(size, -1, (Kind::Int64, Device::Cpu));
+        let winner = select.then(none).transpose()?;
         Ok(Collected { how, value: tensor::zeros(&size, kind)?, winner, edges: 0 })
     }
 

@@ -198,7 +198,7 @@ impl Segment {
     }
 }
 
-/// The rows with so many rows of zeros behind them.
+/// The rows, followed by `missing` rows of zeros.
 fn filled(rows: Tensor, missing: i64) -> Result<Tensor> {
     if missing == 0 {
         return Ok(rows);

@@ -139,7 +139,7 @@ impl EdgeValues {
     }
 }
 
-/// What the adjoint has in memory.
+/// Values that the adjoint has in memory.
 struct AdjointInputs<'k> {
     factors: &'k Tensor,
     gy: &'k Tensor,

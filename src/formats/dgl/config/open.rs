@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::magic;
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::{CanonicalEtype, PartitionBook};
+use crate::io::BYTE_ORDER_MARK;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest size of the JSON file in bytes; a few numbers per partition and type take far less.
@@ -34,7 +35,8 @@ impl PartitionConfig {
         let root = Field::root(path, &json);
         check_kind(&root)?;
         let graph_name = root.require("graph_name")?.text()?.to_owned();
-        let mut finder = Finder::new(path);
+        let folder = folder_of(path, &root);
+        let mut finder = Finder::new(&folder);
         let parts = part_files(&root, &mut finder)?;
         let types = Types::read(&root)?;
         let canonical = types.canonical(&root)?;
@@ -47,6 +49,7 @@ impl PartitionConfig {
         let stand_ins = canonical::stand_ins(&types, &canonical);
         let mut config = PartitionConfig {
             path: path.to_owned(),
+            folder: folder.clone(),
             graph_name,
             part_method: root
                 .get("part_method")
@@ -56,6 +59,7 @@ impl PartitionConfig {
             book: book(stand_ins)?,
             parts: parts.into(),
             original,
+            given_ids: Arc::new([]),
             notes: finder.into_notes(),
         };
         if canonical.iter().any(Option::is_none) {
@@ -64,6 +68,19 @@ impl PartitionConfig {
         }
         Ok(config)
     }
+}
+
+/// The folder below which files are looked for: that of the JSON file; if that is a link without any partition in its folder, the folder
+/// of the file to which it leads.
+fn folder_of(path: &Path, root: &Field<'_>) -> PathBuf {
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let target = if path.is_symlink() { std::fs::canonicalize(path).ok() } else { None };
+    let Some(target) = target.as_deref().and_then(Path::parent) else { return beside.to_owned() };
+    let mut finder = Finder::new(beside);
+    let parts = (0_u64..).map_while(|part| root.get(&format!("part-{part}")));
+    let mut files = parts.filter_map(|part| part.get("node_feats"));
+    let is_beside = files.any(|file| finder.find(&file, 2).is_ok_and(|found| found.exists()));
+    if is_beside { beside.to_owned() } else { target.to_owned() }
 }
 
 fn read_json(path: &Path) -> Result<Value> {
@@ -79,10 +96,11 @@ fn read_json(path: &Path) -> Result<Value> {
         return Err(Error::input(path, "", "is too large to describe partitions"));
     }
     let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
-    if let Some(kind) = magic::kind_of(&bytes) {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    if let Some(kind) = magic::kind_of(bytes) {
         return Err(Error::input(path, "", format!("this is {kind}, not a partition's JSON file")));
     }
-    serde_json::from_slice(&bytes)
+    serde_json::from_slice(bytes)
         .map_err(|e| Error::input(path, "", format!("is not valid JSON: {e}")))
 }
 

@@ -21,6 +21,14 @@ pub struct PartFiles {
     pub orig_eids: Option<PathBuf>,
 }
 
+impl PartFiles {
+    /// The file of structure that is read: DGL's, or GraphBolt's if that does not exist.
+    pub fn structure(&self) -> Option<&Path> {
+        let dgl = self.graph.as_deref().filter(|dgl| dgl.exists() || self.graphbolt.is_none());
+        dgl.or(self.graphbolt.as_deref())
+    }
+}
+
 /// A search for the files that a JSON file names, although it may have been moved since.
 pub(super) struct Finder<'a> {
     folder: &'a Path,
@@ -28,9 +36,9 @@ pub(super) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// A search that begins in the folder of the JSON file.
-    pub(super) fn new(json: &'a Path) -> Self {
-        Finder { folder: json.parent().unwrap_or(Path::new("")), notes: Vec::new() }
+    /// A search that begins in a folder.
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Finder { folder, notes: Vec::new() }
     }
 
     /// Notes on files that were found in another place than the JSON file says.

@@ -2,6 +2,8 @@
 
 use super::id_maps::OriginalMaps;
 use super::part_files::PartFiles;
+use crate::error::Result;
+use crate::formats::dgl::array::ArrayRef;
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,12 +12,15 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct PartitionConfig {
     pub(super) path: PathBuf,
+    pub(super) folder: PathBuf,
     pub(super) graph_name: String,
     pub(super) part_method: Option<String>,
     pub(super) halo_hops: Option<u64>,
     pub(super) book: Arc<PartitionBook>,
     pub(super) parts: Arc<[PartFiles]>,
     pub(super) original: Option<OriginalMaps>,
+    /// For each node type the original ids of its nodes, by their ids within the type, if the user has named files of them.
+    pub(super) given_ids: Arc<[Option<ArrayRef>]>,
     pub(super) notes: Vec<String>,
 }
 
@@ -25,9 +30,44 @@ impl PartitionConfig {
         &self.path
     }
 
+    /// The folder in which other files of the directory are: that of the JSON file, or of the file to which it links.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The graph's name.
     pub fn graph_name(&self) -> &str {
         &self.graph_name
+    }
+
+    /// The same directory with original ids that the user has given: for each node type the original id of each of its nodes, by the
+    /// node's id within the type. They take the place of those that files of the directory hold.
+    ///
+    /// # Errors
+    /// If they are not a vector of integers with one for each node.
+    pub fn with_original_ids(mut self, ids: Vec<Option<ArrayRef>>) -> Result<Self> {
+        for (ntype, array) in ids.iter().enumerate() {
+            let Some(array) = array else { continue };
+            let nodes = self.book.num_nodes_of_type(ntype);
+            if array.shape().first() != Some(&nodes) || array.row_len() != 1 {
+                let name = &self.book.ntypes()[ntype];
+                let problem = format!(
+                    "has shape {:?}, but the graph has {nodes} nodes of type {name}",
+                    array.shape()
+                );
+                return Err(array.fail(problem));
+            }
+            if !array.dtype().is_integer() {
+                return Err(array.fail(format!("holds {}, but ids are integers", array.dtype())));
+            }
+        }
+        self.given_ids = ids.into();
+        Ok(self)
+    }
+
+    /// Whether nodes have kept their numbers within each type: partitions are ranges of them.
+    pub fn keeps_numbers(&self) -> bool {
+        self.part_method.as_deref() == Some("range")
     }
 
     /// The method of partitioning, if the file names it (the pipeline always says `metis`).
@@ -69,6 +109,11 @@ impl PartitionConfig {
     /// Remarks for the user on how the directory was understood.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The original ids of a node type that the user has given.
+    pub(crate) fn given_ids(&self, ntype: usize) -> Option<&ArrayRef> {
+        self.given_ids.get(ntype)?.as_ref()
     }
 
     pub(crate) fn original(&self) -> Option<&OriginalMaps> {

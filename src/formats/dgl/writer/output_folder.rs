@@ -78,8 +78,10 @@ pub(crate) fn check_graph_name(name: &str) -> Result<()> {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::config("out", format!("{} cannot be used: {error}", path.display()))
-        .with_hint("name a folder in which you may create files")
+    let problem = format!("{} cannot be used: {error}", path.display());
+    Error::shortage(&problem, error).unwrap_or_else(|| {
+        Error::config("out", problem).with_hint("name a folder in which you may create files")
+    })
 }
 
 fn check_empty(path: &Path, graph_name: &str) -> Result<()> {

@@ -55,7 +55,7 @@ impl PartitionWriter {
         }
     }
 
-    /// The same writer for files that need not outlive a crash of the machine, so that nobody waits for the disk.
+    /// The same writer for files that need not outlive a crash of the machine, so that it does not wait for the disk.
     #[must_use]
     pub fn temporary(self) -> Self {
         PartitionWriter { durable: false, ..self }

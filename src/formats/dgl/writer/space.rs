@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 use crate::platform::free_space;
 
@@ -17,6 +17,6 @@ pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
         existing.display(),
         size(free)
     );
-    Err(Error::config("out", problem)
-        .with_hint("name a folder on a larger disk, or make a smaller graph"))
+    Err(Error::new(ErrorKind::OutOfDisk, problem)
+        .with_hint("name a folder on a larger disk with ‹out›, or make a smaller graph"))
 }

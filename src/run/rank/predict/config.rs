@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::form::{NodeOrder, Prediction, PredictionFormat};
+use super::form::{NodeOrder, Prediction, PredictionFormat, StoredForm};
 use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
-use crate::graph::PartitionBook;
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::load::labelled_types;
 use crate::nn::CorrectAndSmooth;
+use crate::prepare::import::OriginalIdsFile;
 use crate::run::config::RunConfig;
 use crate::run::rank::WEIGHTS;
 
@@ -53,7 +56,7 @@ pub enum LinkQuery {
     Partners {
         /// Number of partners of each node.
         count: usize,
-        /// The file that lists the nodes; `None` means all nodes.
+        /// The file that lists the nodes, or the id or name of one; `None` means all nodes.
         of: Option<PathBuf>,
     },
 }
@@ -75,14 +78,18 @@ pub struct PredictConfig {
     pub nodes: NodeSelection,
     /// A question about pairs of nodes, whose answer is written in place of rows of nodes.
     pub links: Option<LinkQuery>,
-    /// The order of rows, and the ids by which nodes are listed. `None` means original ids for lists and tables where the
-    /// partitions have them, and otherwise the order of the partitions.
+    /// The order of rows, and the ids by which nodes are listed. `None` means original ids where they are known, and otherwise those
+    /// of the partitions.
     pub order: Option<NodeOrder>,
+    /// Files of original ids, in place of those that the partitions have.
+    pub orig_ids: Vec<OriginalIdsFile>,
     /// A correction of a classification's predictions by the labels of the training nodes. The output then holds scores from 0
     /// to 1 instead of logits.
     pub correct_and_smooth: Option<CorrectAndSmooth>,
-    /// Path of the output.
+    /// Path of the output; `-` is standard output.
     pub output: PathBuf,
+    /// Whether existing files are replaced.
+    pub overwrite: bool,
     /// Format of the output; `None` means the one that its name calls for.
     pub format: Option<PredictionFormat>,
     /// The file for a trace of what all ranks do.
@@ -90,7 +97,7 @@ pub struct PredictConfig {
 }
 
 impl PredictConfig {
-    /// The classes that a run's weights predict, in the partitions' order.
+    /// The classes that a run's weights predict, in the original order where it is known.
     pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
         PredictConfig {
             weights: run.out.join(WEIGHTS),
@@ -100,38 +107,64 @@ impl PredictConfig {
             nodes: NodeSelection::default(),
             links: None,
             order: None,
+            orig_ids: Vec::new(),
             correct_and_smooth: None,
             output: output.into(),
+            overwrite: false,
             format: None,
             trace: None,
             run,
         }
     }
 
-    /// The node types whose nodes are predicted, ascending: all, those whose pairs are scored, or one.
+    /// Whether node types follow one another in the order of a prediction. A run that predicts edges of a homogeneous graph compares
+    /// nodes by their homogeneous ids.
+    pub(in crate::run) fn is_by_type(&self) -> bool {
+        self.run.relations.is_some() || self.run.link.is_none()
+    }
+
+    /// The form in which rows are stored, if the model's output has `width` columns.
+    pub(in crate::run) fn stored(&self, width: u64) -> StoredForm {
+        let mut form = self.prediction.stored(self.run.task, width);
+        if self.correct_and_smooth.is_some() && self.prediction == Prediction::Logits {
+            form.name = "scores";
+        }
+        form
+    }
+
+    /// The node types whose nodes are predicted, ascending: those that the model was trained to predict, those whose pairs are scored,
+    /// or one.
     ///
     /// # Errors
     /// If the graph lacks a type of the run, or it is not clear which one is predicted.
-    pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
-        let RunConfig { relations, link, .. } = &self.run;
+    pub(in crate::run) fn node_types(&self, partitions: &PartitionConfig) -> Result<Vec<usize>> {
+        let book = partitions.book();
+        let RunConfig { relations, link, keys, .. } = &self.run;
         let trained = match (relations, link) {
-            (None, _) => (0..book.ntypes().len()).collect(),
             (Some(_), Some(link)) => link.node_types(book)?,
             (Some(relations), None) => relations.target_types(book)?,
+            (None, Some(_)) => (0..book.ntypes().len()).collect(),
+            (None, None) => {
+                let partition = Partition::open(partitions, partitions.first_present())?;
+                let (labels, mask) = (keys.labels.as_deref(), keys.train_mask.as_deref());
+                let labelled = labelled_types(&partition, labels, mask)?;
+                // Without labels nothing shows which types the model was trained for.
+                if labelled.is_empty() { (0..book.ntypes().len()).collect() } else { labelled }
+            }
         };
         let names = || {
             let names: Vec<&str> = trained.iter().map(|ty| book.ntypes()[*ty].as_str()).collect();
             names.join(", ")
         };
-        match (&self.target_type, relations) {
-            (Some(_), None) => {
-                Err(Error::config(TARGET_TYPE, "the run predicts nodes of all types")
-                    .with_hint("leave it out"))
-            }
-            (Some(_), Some(_)) if link.is_some() => {
+        match &self.target_type {
+            Some(_) if link.is_some() => {
                 Err(Error::config(TARGET_TYPE, "the run predicts edges").with_hint("leave it out"))
             }
-            (Some(name), Some(_)) => {
+            Some(_) if book.ntypes().len() == 1 => {
+                Err(Error::config(TARGET_TYPE, "the graph has one node type")
+                    .with_hint("leave it out"))
+            }
+            Some(name) => {
                 let ntype = trained.iter().find(|ntype| book.ntypes()[**ntype] == *name);
                 let unknown = || {
                     let problem = format!("the run does not predict nodes of type {name:?}");
@@ -140,14 +173,14 @@ impl PredictConfig {
                 };
                 Ok(vec![*ntype.ok_or_else(unknown)?])
             }
-            (None, Some(_)) if link.is_none() && trained.len() > 1 => {
+            None if relations.is_some() && link.is_none() && trained.len() > 1 => {
                 let problem =
                     format!("the run predicts nodes of types {}, a file holds one", names());
                 let first = &book.ntypes()[trained[0]];
                 Err(Error::config(TARGET_TYPE, problem)
                     .with_hint(format!("choose one, such as ‹{TARGET_TYPE}={first}›")))
             }
-            (None, _) => Ok(trained),
+            None => Ok(trained),
         }
     }
 }

@@ -45,5 +45,5 @@ pub(super) fn graph_within(setup: &RankSetup, ntype: usize) -> Result<GraphShard
     let Shards { shards, sources } = load_edges_within(partition, ntype)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     let first_node = partition.book().type_nodes(partition.part(), ntype).first;
-    GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+    GraphShardManager::new(manager, group, shards, first_node, sources)
 }

@@ -1,5 +1,6 @@
 //! The forms of predictions.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use tch::{Kind, Tensor};
@@ -7,7 +8,7 @@ use tch::{Kind, Tensor};
 use crate::choice::{Choice, Named};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::io::Dtype;
+use crate::io::{ArraySpec, Dtype, npy_header, safetensors_header};
 use crate::nn::Task;
 
 /// The form of a prediction.
@@ -143,9 +144,17 @@ impl StoredForm {
         self.columns.unwrap_or(1) as usize * self.dtype.size()
     }
 
-    /// Shape of the array of so many rows.
-    pub(in crate::run) fn shape(&self, rows: u64) -> Vec<u64> {
-        std::iter::once(rows).chain(self.columns).collect()
+    /// The header of an array with this number of rows; empty for tables, whose rows follow nothing.
+    pub(in crate::run) fn header(&self, format: PredictionFormat, rows: u64) -> Result<Vec<u8>> {
+        let shape: Vec<u64> = std::iter::once(rows).chain(self.columns).collect();
+        match format {
+            PredictionFormat::Npy => npy_header(self.dtype, &shape),
+            PredictionFormat::Safetensors => {
+                let array = ArraySpec { name: self.name, dtype: self.dtype, shape: &shape };
+                safetensors_header(&[array], &BTreeMap::new())
+            }
+            PredictionFormat::Csv | PredictionFormat::Parquet => Ok(Vec::new()),
+        }
     }
 }
 

@@ -73,9 +73,11 @@ impl Linked<'_> {
             LinkQuestion::Pairs(pairs) => return self.score(pairs),
             LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
         };
-        let target = self.target()?;
+        let link = self.own.work.config.run.link.as_ref();
+        let searched = link.map(|link| link.searched(setup.partition.book()));
+        let target = searched.transpose()?.flatten();
         let target =
-            target.ok_or_else(|| Error::internal("no edge type is predicted".to_owned()))?;
+            target.ok_or_else(|| Error::internal("no edge type is searched".to_owned()))?;
         let relation = &hetero.graph.relations()[target.etype];
         let part = |ntype: usize| {
             let parts = OwnPart::of_types(setup, &[ntype], work.order, None)?;

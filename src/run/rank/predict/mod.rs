@@ -23,6 +23,7 @@ pub(in crate::run) use form::StoredForm;
 pub use form::{NodeOrder, Prediction, PredictionFormat};
 pub use linked::LinkQuestion;
 pub use own_nodes::ChosenNodes;
+pub(in crate::run) use pairs::pair_form;
 pub use part::predict;
 pub(in crate::run) use partners::{PARTNER_BYTES, Partner};
 pub(in crate::run) use rows::table_rows;

@@ -1,4 +1,4 @@
-//! What the predictions of some nodes depend on.
+//! The graphs and rows on which the predictions of some nodes depend.
 
 use std::rc::Rc;
 
@@ -38,7 +38,7 @@ impl Needed {
         Ok(Needed { graphs: Vec::new(), features, edges: EdgeCounts::default() })
     }
 
-    /// What the outputs of the own nodes `rows` depend on, or their outputs after a hidden layer. A collective per graph.
+    /// Dependencies of the outputs of the own nodes `rows`, or of their outputs after a hidden layer. A collective per graph.
     pub(super) fn of(
         setup: &RankSetup,
         whole: &WholeGraph,
@@ -86,7 +86,7 @@ impl Needed {
         Ok(Needed { graphs, features, edges })
     }
 
-    /// So many graphs for a forward pass. A pass that ends after a hidden layer does not reach the last ones.
+    /// The graphs for a forward pass. A pass that ends after a hidden layer does not reach the last ones.
     pub(super) fn graphs<'a>(&'a self, whole: &'a WholeGraph, count: usize) -> Vec<&'a dyn Graph> {
         let graph = |i: usize| match self.graphs.get(i).or(self.graphs.last()) {
             Some(graph) => graph as &dyn Graph,
@@ -96,7 +96,7 @@ impl Needed {
     }
 }
 
-/// What the outputs of own nodes of a model with a layer per relation depend on: graphs, and inputs by node type.
+/// Dependencies of the outputs of own nodes in a model with a layer per relation: graphs, and inputs by node type.
 pub(super) struct NeededRelations {
     pub(super) mfgs: HeteroMfgs,
     pub(super) inputs: Vec<PointerTensor>,
@@ -104,7 +104,7 @@ pub(super) struct NeededRelations {
 }
 
 impl NeededRelations {
-    /// What the outputs of own nodes depend on after `layers` layers, by rows of each predicted type. A collective per layer and edge type.
+    /// Dependencies of the outputs of own nodes after `layers` layers, by rows of each predicted type. A collective per layer and type.
     pub(super) fn of(
         setup: &RankSetup,
         hetero: &RankHeteroGraph,

@@ -6,7 +6,7 @@ use super::form::NodeOrder;
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::RowFile;
-use crate::load::original_places;
+use crate::load::{original_ids, original_places};
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
 
@@ -42,9 +42,9 @@ impl ChosenNodes {
 pub(super) enum OwnNodes {
     /// All nodes that could be predicted, at consecutive rows.
     All,
-    /// All nodes that could be predicted, at rows in the original order. So many nodes of other types come before them.
+    /// All nodes that could be predicted, at rows in the original order.
     InOriginalOrder {
-        /// Number of these nodes.
+        /// Number of rows of other types before these.
         before: u64,
     },
     /// Some nodes.
@@ -57,8 +57,7 @@ pub(super) enum OwnNodes {
 }
 
 impl OwnNodes {
-    /// The rank's part of the chosen nodes, or of all. `before` is the number of nodes of other types before these in the
-    /// original order.
+    /// The rank's part of the chosen nodes, or of all. `before` is the number of predicted nodes of other types before these.
     pub(super) fn new(
         setup: &RankSetup,
         labelled: &Labelled,
@@ -126,7 +125,7 @@ impl OwnNodes {
 
 /// The place of each node that could be predicted among all of them before the graph was cut.
 fn in_original_order(setup: &RankSetup, labelled: &Labelled, before: u64) -> Result<Vec<u64>> {
-    let places = original_places(&setup.partition)?;
-    let own = &places[labelled.first_row as usize..][..labelled.nodes.own];
-    Ok(own.iter().map(|place| place - before).collect())
+    let Some(ntype) = labelled.ntype else { return original_places(&setup.partition) };
+    let ids = original_ids(&setup.partition, ntype)?;
+    Ok(ids.into_iter().map(|id| before + id).collect())
 }

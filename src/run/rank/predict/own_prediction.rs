@@ -10,6 +10,7 @@ use super::scores::{Truth, tell_scores};
 use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
+use crate::engine::tensor;
 use crate::error::Result;
 use crate::event::Event;
 use crate::io::RowFile;
@@ -52,17 +53,12 @@ impl OwnPart {
         chosen: Option<&ChosenNodes>,
     ) -> Result<Vec<Self>> {
         let book = setup.partition.book();
-        let (mut rows_before, mut left_out, mut parts) = (0, 0, Vec::new());
-        for ntype in 0..book.ntypes().len() {
-            let count = book.num_nodes_of_type(ntype);
-            if !ntypes.contains(&ntype) {
-                left_out += count;
-                continue;
-            }
-            let mut labelled = Labelled::of_type(setup, ntype);
-            labelled.nodes.first += rows_before;
-            rows_before += count;
-            let own = OwnNodes::new(setup, &labelled, order, chosen, left_out)?;
+        let (mut before, mut parts) = (0, Vec::new());
+        for ntype in ntypes {
+            let mut labelled = Labelled::of_type(setup, *ntype);
+            labelled.nodes.first += before;
+            let own = OwnNodes::new(setup, &labelled, order, chosen, before)?;
+            before += book.num_nodes_of_type(*ntype);
             parts.push(OwnPart { labelled, own });
         }
         Ok(parts)
@@ -85,28 +81,59 @@ impl OwnPart {
 
 impl OwnPrediction<'_> {
     /// The labels of the predicted nodes, where outputs can be compared with them.
-    pub(super) fn truth(
-        &self,
-        part: &OwnPart,
-        outputs: i64,
-        layer: Option<usize>,
-    ) -> Result<Option<Truth>> {
+    pub(super) fn truth(&self, outputs: i64, layer: Option<usize>) -> Result<Option<Truth>> {
         let run = &self.work.config.run;
         if layer.is_some() || run.link.is_some() {
             return Ok(None);
         }
-        Truth::load(self.setup, self.here, run, &part.labelled, &part.own, outputs)
+        Truth::load(self.setup, self.here, run, &self.parts, outputs)
     }
 
-    /// Reports how good the model's output for the predicted nodes is.
+    /// Reports how good the model's output for the predicted nodes of each part is.
     pub(super) fn tell_scores(
         &self,
         truth: Option<&Truth>,
-        output: &PointerTensor,
+        outputs: &[PointerTensor],
         corrected: bool,
     ) -> Result<()> {
         let Some(truth) = truth else { return Ok(()) };
-        tell_scores(self.setup, self.here, truth, output, corrected)
+        tell_scores(self.setup, self.here, truth, outputs, corrected)
+    }
+
+    /// The chosen nodes of all parts among the rank's inner nodes, ascending; `None` means all.
+    pub(super) fn chosen_rows(&self) -> Option<Vec<u32>> {
+        let rows = self.parts.iter().map(|OwnPart { labelled, own }| {
+            let first = labelled.first_row as u32;
+            Some(own.chosen()?.iter().map(move |node| first + node))
+        });
+        Some(rows.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// A row per predicted node of each part, from rows of all inner nodes, or of the chosen ones.
+    pub(super) fn by_part(
+        &self,
+        values: PointerTensor,
+        has_all_rows: bool,
+    ) -> Result<Vec<PointerTensor>> {
+        if let [part] = &self.parts[..]
+            && (!has_all_rows || part.labelled.nodes.own as i64 == values.size()[0])
+        {
+            return Ok(vec![if has_all_rows { part.pick(self.setup, values)? } else { values }]);
+        }
+        let mut first = 0;
+        let of_part = |part: &OwnPart| {
+            let OwnPart { labelled, own } = part;
+            let count = match own.chosen().filter(|_| !has_all_rows) {
+                Some(chosen) => chosen.len() as i64,
+                None => labelled.nodes.own as i64,
+            };
+            let begin = if has_all_rows { labelled.first_row } else { first };
+            first += count;
+            let rows = tensor::copy(&values.pin()?.f_narrow(0, begin, count)?)?;
+            let rows = self.setup.manager.track("of-part", rows);
+            if has_all_rows { part.pick(self.setup, rows) } else { Ok(rows) }
+        };
+        self.parts.iter().map(of_part).collect()
     }
 
     /// Number of rows of the prediction, over all ranks.
@@ -120,7 +147,7 @@ impl OwnPrediction<'_> {
         let config = self.work.config;
         let task = config.run.task;
         let width = outputs.first().map_or(0, |output| output.size()[1]);
-        let form = config.prediction.stored(task, width as u64);
+        let form = config.stored(width as u64);
         let num_rows = self.num_rows();
         let file = rows::open(self.here, self.work, &form, num_rows)?;
         for (part, output) in self.parts.iter().zip(outputs) {

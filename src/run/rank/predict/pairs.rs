@@ -15,7 +15,7 @@ use crate::io::Dtype;
 const BLOCK: usize = 8192;
 
 /// How scores of pairs are stored.
-fn pair_form() -> StoredForm {
+pub(in crate::run) fn pair_form() -> StoredForm {
     StoredForm { name: "scores", dtype: Dtype::F32, columns: None }
 }
 

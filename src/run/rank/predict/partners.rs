@@ -20,7 +20,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::graph::TypeNodes;
-use crate::load::original_places;
+use crate::load::{original_ids, original_places};
 
 /// Number of nodes whose partners are searched at a time.
 const BLOCK: usize = 256;
@@ -40,7 +40,7 @@ pub(in crate::run) struct Partner {
 pub(in crate::run) const PARTNER_BYTES: usize = size_of::<u64>() + size_of::<f32>();
 
 impl Partner {
-    const NOBODY: Partner = Partner { place: u64::MAX, score: f32::NAN };
+    const NONE: Partner = Partner { place: u64::MAX, score: f32::NAN };
 
     /// Whether this partner comes before another one: by its score, and then by its place.
     fn precedes(self, other: Partner) -> bool {
@@ -109,13 +109,7 @@ impl PairEnd<'_> {
         let TypeNodes { first, own: count, .. } = book.type_nodes(rank, ntype);
         match own.work.order {
             NodeOrder::Partition => Ok((first..).take(count).collect()),
-            NodeOrder::Original => {
-                let all = original_places(&Partition::open(partitions, rank)?)?;
-                let first = book.node_type_range(rank, ntype).start - book.node_range(rank).start;
-                let before: u64 = (0..ntype).map(|other| book.num_nodes_of_type(other)).sum();
-                let of_type = &all[first as usize..][..count];
-                Ok(of_type.iter().map(|place| place - before).collect())
-            }
+            NodeOrder::Original => original_ids(&Partition::open(partitions, rank)?, ntype),
         }
     }
 }
@@ -183,7 +177,7 @@ impl PartnerSearch<'_> {
     }
 
     fn bytes(&self, best: &[Partner]) -> Vec<u8> {
-        let padding = std::iter::repeat(Partner::NOBODY);
+        let padding = std::iter::repeat(Partner::NONE);
         best.iter().copied().chain(padding).take(self.count).flat_map(Partner::to_bytes).collect()
     }
 

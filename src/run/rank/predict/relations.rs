@@ -8,7 +8,7 @@ use super::needed::{EdgeCounts, NeededRelations};
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{ParameterBuilder, Tape, Var};
+use crate::engine::tape::{Tape, Var};
 use crate::error::Result;
 use crate::run::config::Relations;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
@@ -24,7 +24,7 @@ pub(super) fn predict_relations(
 ) -> Result<()> {
     let run = &work.config.run;
     let hetero = RankHeteroGraph::new(setup, run, relations)?;
-    let predicted = work.config.node_types(setup.partition.book())?;
+    let predicted = &work.ntypes;
     let widths = match run.link {
         Some(_) => vec![run.model.hidden; hetero.targets.len()],
         None => hetero.stored_out_feats(&work.config.weights)?,
@@ -32,7 +32,7 @@ pub(super) fn predict_relations(
     let is_predicted: Vec<bool> = hetero.targets.iter().map(|ty| predicted.contains(ty)).collect();
     let mut of_predicted = widths.iter().zip(&is_predicted).filter(|(_, predicted)| **predicted);
     let outputs = of_predicted.next().map_or(0, |(width, _)| *width);
-    let mut builder = ParameterBuilder::new(run.seed);
+    let mut builder = run.parameters();
     let model = hetero.model(&mut builder, &widths)?;
     // The weights belong to the model and the score.
     let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
@@ -46,7 +46,7 @@ pub(super) fn predict_relations(
     };
     hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
-    let parts = OwnPart::of_types(setup, &predicted, work.order, work.chosen.as_ref())?;
+    let parts = OwnPart::of_types(setup, predicted, work.order, work.chosen.as_ref())?;
     // Correct and smooth propagates so far that everything is needed.
     let corrected = work.config.correct_and_smooth;
     let rows: Option<Vec<_>> = match corrected {
@@ -55,7 +55,7 @@ pub(super) fn predict_relations(
     };
     let needed = rows.map(|rows| {
         let layers = layer.unwrap_or_else(|| model.num_layers());
-        NeededRelations::of(setup, &hetero, &inputs, &predicted, &rows, layers)
+        NeededRelations::of(setup, &hetero, &inputs, predicted, &rows, layers)
     });
     let needed = needed.transpose()?;
     let within = corrected.map(|_| graph_within(setup, predicted[0])).transpose()?;
@@ -75,10 +75,10 @@ pub(super) fn predict_relations(
         let values = values.into_iter().zip(is_predicted).filter(|(_, predicted)| *predicted);
         let mut values: Vec<Var> = values.map(|(value, _)| value).collect();
         let part = &own.parts[0];
-        let truth = own.truth(part, outputs, layer)?;
+        let truth = own.truth(outputs, layer)?;
         if let (Some(how), Some(graph)) = (corrected, &within) {
             let logits = values.remove(0);
-            own.tell_scores(truth.as_ref(), &part.pick(setup, logits.value())?, false)?;
+            own.tell_scores(truth.as_ref(), &[part.pick(setup, logits.value())?], false)?;
             let known = known_labels(setup, run, &part.labelled, outputs)?;
             values = vec![how.forward(&mut tape, graph, logits, &known)?];
         }
@@ -88,7 +88,7 @@ pub(super) fn predict_relations(
         };
         let values: Vec<PointerTensor> =
             own.parts.iter().zip(values).map(pick).collect::<Result<_>>()?;
-        own.tell_scores(truth.as_ref(), &values[0], corrected.is_some())?;
+        own.tell_scores(truth.as_ref(), &values, corrected.is_some())?;
         match &work.links {
             None => own.write(&values)?,
             Some(links) => {

@@ -1,14 +1,13 @@
 //! The file to which all ranks write their rows of a prediction.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::form::{PredictionFormat, StoredForm};
+use super::form::StoredForm;
 use super::work::PredictionWork;
 use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::turns::Phase;
 use crate::error::Result;
-use crate::io::{ArraySpec, RowFile, npy_header, safetensors_header};
+use crate::io::RowFile;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 
 /// The file of rows from which the launcher makes a table, in the folder of the run's spilled data.
@@ -28,24 +27,12 @@ pub(super) fn open(
     form: &StoredForm,
     rows: u64,
 ) -> Result<RowFile> {
-    let config = work.config;
-    let shape = form.shape(rows);
-    let header = match work.format {
-        PredictionFormat::Npy => npy_header(form.dtype, &shape)?,
-        PredictionFormat::Safetensors => {
-            let scores = config.correct_and_smooth.is_some() && form.name == "logits";
-            let name = if scores { "scores" } else { form.name };
-            let array = ArraySpec { name, dtype: form.dtype, shape: &shape };
-            safetensors_header(&[array], &BTreeMap::new())?
-        }
-        PredictionFormat::Csv | PredictionFormat::Parquet => {
-            return open_rows(here, &table_rows(here.folder), form.row_bytes());
-        }
-    };
     // Rows of other machines are on their way to the first one; meanwhile they lie with the spilled data.
-    let is_first = here.placement.slot(0).is_some();
-    let path = if is_first { config.output.clone() } else { here.folder.join("output") };
-    Ok(noting(here, RowFile::open(&path, header, form.row_bytes())?))
+    let Some(output) = work.output else {
+        return open_rows(here, &table_rows(here.folder), form.row_bytes());
+    };
+    let header = form.header(work.format, rows)?;
+    Ok(noting(here, RowFile::open(output, header, form.row_bytes())?))
 }
 
 /// A file of all ranks, which keeps in mind what has to go to other machines.
@@ -61,7 +48,7 @@ pub(super) fn seal(
     file: RowFile,
     rows: u64,
 ) -> Result<()> {
-    if work.format.is_table() {
+    if work.output.is_none() {
         return finish(setup, file, rows);
     }
     setup.manager.set_phase(Phase::Finishing);

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::own_nodes::OwnNodes;
+use super::own_prediction::OwnPart;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::Result;
@@ -10,7 +10,6 @@ use crate::event::{Event, PredictionScores};
 use crate::load::{Targets, has_labels, load_labels, load_targets, read_mask};
 use crate::nn::Task;
 use crate::run::config::RunConfig;
-use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::train::PredictionSums;
 
@@ -32,8 +31,7 @@ impl Truth {
         setup: &RankSetup,
         here: Surroundings<'_>,
         run: &RunConfig,
-        labelled: &Labelled,
-        own: &OwnNodes,
+        parts: &[OwnPart],
         outputs: i64,
     ) -> Result<Option<Self>> {
         let partition = &setup.partition;
@@ -48,8 +46,10 @@ impl Truth {
                 Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
                 Task::Regression => load_targets(partition, key, Targets::Numbers)?,
             };
-            let rows = (labelled.first_row, labelled.nodes.own as i64);
-            labels = own.pick(&all.f_narrow(0, rows.0, rows.1)?)?.f_contiguous()?;
+            let of_parts = parts.iter().map(|OwnPart { labelled, own }| {
+                own.pick(&all.f_narrow(0, labelled.first_row, labelled.nodes.own as i64)?)
+            });
+            labels = joined(of_parts.collect::<Result<_>>()?)?.f_contiguous()?;
             let known = if run.task == Task::Classification {
                 unknown = count(&labels.f_ge(outputs)?)?;
                 labels.f_ge(0)?.f_logical_and(&labels.f_lt(outputs)?)?
@@ -57,7 +57,9 @@ impl Truth {
                 width = labels.size()[1];
                 labels.f_isnan()?.f_any_dim(1, false)?.f_logical_not()?
             };
-            of_nodes = sets(setup, run, labelled, own, &known)?;
+            let of_parts = parts.iter().map(|part| sets(setup, run, part));
+            of_nodes =
+                joined(of_parts.collect::<Result<_>>()?)?.f_mul(&known.f_to_kind(Kind::Uint8)?)?;
         }
         let manager = &setup.manager;
         let (labels, sets) = (manager.track("labels", labels), manager.track("sets", of_nodes));
@@ -91,14 +93,14 @@ fn count(rows: &Tensor) -> Result<i64> {
     Ok(rows.f_sum(Kind::Int64)?.f_int64_value(&[])?)
 }
 
-/// The sets of the predicted nodes.
-fn sets(
-    setup: &RankSetup,
-    run: &RunConfig,
-    labelled: &Labelled,
-    own: &OwnNodes,
-    known: &Tensor,
-) -> Result<Tensor> {
+/// Rows of several parts below one another.
+fn joined(mut parts: Vec<Tensor>) -> Result<Tensor> {
+    Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::f_cat(&parts, 0)? })
+}
+
+/// The sets of the predicted nodes of a part, whether they have labels or not.
+fn sets(setup: &RankSetup, run: &RunConfig, part: &OwnPart) -> Result<Tensor> {
+    let OwnPart { labelled, own } = part;
     let mut all = vec![LABELLED; labelled.nodes.own];
     let keys = &run.keys;
     let masks = [
@@ -112,8 +114,7 @@ fn sets(
             all.iter_mut().zip(mask).for_each(|(sets, inside)| *sets |= u8::from(*inside) << bit);
         }
     }
-    let picked = own.pick(&Tensor::f_from_slice(&all)?)?;
-    Ok(picked.f_mul(&known.f_to_kind(Kind::Uint8)?)?)
+    own.pick(&Tensor::f_from_slice(&all)?)
 }
 
 /// Reports the scores of the predicted nodes' outputs: one collective.
@@ -121,11 +122,13 @@ pub(super) fn tell_scores(
     setup: &RankSetup,
     here: Surroundings<'_>,
     truth: &Truth,
-    output: &PointerTensor,
+    outputs: &[PointerTensor],
     corrected: bool,
 ) -> Result<()> {
     let sums = {
-        let (output, labels, sets) = (output.pin()?, truth.labels.pin()?, truth.sets.pin()?);
+        let outputs = outputs.iter().map(|output| Ok(output.pin()?.shallow_clone()));
+        let output = joined(outputs.collect::<Result<_>>()?)?;
+        let (labels, sets) = (truth.labels.pin()?, truth.sets.pin()?);
         let sets = tensor::slice::<u8>(&sets);
         let logits = output.f_narrow(0, 0, sets.len() as i64)?;
         PredictionSums::new(truth.task, &logits, &labels, &sets)?

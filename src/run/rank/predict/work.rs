@@ -1,4 +1,6 @@
-//! A prediction of which everything is known that files of the graph decide.
+//! A prediction request, resolved against the graph's files.
+
+use std::path::Path;
 
 use super::config::PredictConfig;
 use super::form::{NodeOrder, Prediction, PredictionFormat};
@@ -6,14 +8,18 @@ use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use crate::error::{Error, Result};
 
-/// A prediction of which everything is known that files of the graph decide.
+/// A prediction request, resolved against the graph's files.
 pub struct PredictionWork<'a> {
     /// The configuration.
     pub config: &'a PredictConfig,
+    /// Ids of the node types that are predicted, ascending.
+    pub ntypes: Vec<usize>,
     /// The order of nodes.
     pub order: NodeOrder,
     /// The format of the output.
     pub format: PredictionFormat,
+    /// The output, if ranks write their rows to it. Else they leave them in the folder of the run's spilled data.
+    pub output: Option<&'a Path>,
     /// The nodes, if they are not all.
     pub chosen: Option<ChosenNodes>,
     /// The question about pairs of nodes, if there is one.
@@ -21,7 +27,7 @@ pub struct PredictionWork<'a> {
 }
 
 impl PredictionWork<'_> {
-    /// The hidden layer whose output is written, of so many; `None` for the model's output.
+    /// The hidden layer whose output is written, and the number of layers; `None` for the model's output.
     pub(super) fn hidden_layer(&self, layers: usize) -> Result<Option<usize>> {
         // Pairs of nodes are scored by the model's output.
         if self.config.prediction != Prediction::Embeddings

@@ -1,0 +1,109 @@
+"""Data parallel training of samples, as torch's ``DistributedDataParallel`` does it between processes of its own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterable, Iterator, List, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from ._sar import here
+
+
+#: Options of torch's class that change no result here: gradients are averaged in one message, and buffers are the same on all ranks.
+_INDIFFERENT = {"broadcast_buffers", "bucket_cap_mb", "check_reduction", "dim", "find_unused_parameters", "gradient_as_bucket_view", "static_graph"}
+
+
+class DistributedDataParallel(nn.Module):
+    """A model whose gradients are averaged over the ranks at the end of each ``backward``. One collective each.
+
+    It begins with the parameters of rank 0. ``with model.join():`` lets ranks make different numbers of steps: one that has ended brings
+    zeros until the others have, too, and then all have the parameters of the rank that went on longest.
+    """
+
+    def __init__(self, module: nn.Module, device_ids: Any = None, output_device: Any = None, **options: Any) -> None:
+        super().__init__()
+        if device_ids or output_device is not None:
+            raise ValueError("device_ids and output_device: tensors of workers are on the CPU")
+        unknown = sorted(options.keys() - _INDIFFERENT)
+        if unknown:
+            raise TypeError(f"DistributedDataParallel of workers does not take {', '.join(unknown)}")
+        self.module, self._queued, self._steps, self._syncs = module, False, 0, True
+        self._rank = here()
+        self._rank.sync_params(module)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The output of the model."""
+        result = self.module(*args, **kwargs)
+        if torch.is_grad_enabled() and self._syncs:
+            for tensor in _tensors(result):
+                if tensor.requires_grad:
+                    tensor.register_hook(self._queue)
+        return result
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A scope in which gradients add up without the other ranks'; the first ``backward`` after it averages the sums."""
+        before, self._syncs = self._syncs, False
+        try:
+            yield
+        finally:
+            self._syncs = before
+
+    @contextmanager
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True) -> Iterator[None]:
+        """A scope in which ranks may make different numbers of steps."""
+        if not divide_by_initial_world_size:
+            raise ValueError("divide_by_initial_world_size is False, but means are over all ranks: one that has ended brings zeros")
+        if not enable:
+            yield
+            return
+        self._steps = 0
+        yield
+        while self._exchange([]):
+            pass
+        steps = torch.cat(self._rank.all_gather(torch.tensor([self._steps])))
+        if int(steps.min()) < int(steps.max()):
+            root = int(steps.argmax())
+            with torch.no_grad():
+                for tensor in [*self.module.parameters(), *self.module.buffers()]:
+                    tensor.copy_(self._rank.broadcast(tensor, root))
+
+    def _queue(self, _: Tensor) -> None:
+        """Lets gradients be averaged when the backward pass that has just begun is over."""
+        if not self._queued:
+            self._queued = True
+            torch.autograd.Variable._execution_engine.queue_callback(self._average)  # type: ignore[attr-defined]
+
+    def _average(self) -> None:
+        self._queued = False
+        self._steps += 1
+        parameters = [p for p in self.module.parameters() if p.requires_grad]
+        known = torch.tensor([float(p.grad is not None) for p in parameters])
+        grads = [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters]
+        parts = self._exchange([known, *grads])
+        totals = [part.double() for part in parts]
+        sums = sum(totals[1:], totals[0]).split([len(parameters), *(p.numel() for p in parameters)])
+        for parameter, anyone, total in zip(parameters, sums[0].tolist(), sums[1:]):
+            if anyone:
+                parameter.grad = (total / self._rank.world_size).reshape(parameter.shape).to(parameter.dtype)
+        if self._rank.index == 0:
+            self._rank._engine.step()
+
+    def _exchange(self, values: List[Tensor]) -> List[Tensor]:
+        """The values of the ranks that make a step, without those that have ended."""
+        wide = torch.float64 if any(value.dtype == torch.float64 for value in values) else torch.float32
+        own = torch.cat([value.to(wide) for value in values]) if values else torch.empty(0)
+        return [part for part in self._rank.all_gather(own) if len(part)]
+
+
+def _tensors(result: Any) -> Iterable[Tensor]:
+    if isinstance(result, Tensor):
+        yield result
+    elif isinstance(result, Mapping):
+        for value in result.values():
+            yield from _tensors(value)
+    elif isinstance(result, (list, tuple)):
+        for value in result:
+            yield from _tensors(value)

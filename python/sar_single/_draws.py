@@ -1,0 +1,31 @@
+"""Keys of random draws: inside a batch, a function of the batch; elsewhere those of torch's generator."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Iterator, Optional
+
+import torch
+
+_generator: Optional[torch.Generator] = None
+
+
+def generator() -> Optional[torch.Generator]:
+    """The generator of the batch that is being made; None, for torch's, elsewhere."""
+    return _generator
+
+
+def next_key() -> int:
+    """A key for one draw."""
+    return int(torch.randint(1 << 62, (), generator=_generator))
+
+
+@contextmanager
+def drawing(key: int) -> Iterator[None]:
+    """Keys inside depend on ``key`` alone."""
+    global _generator
+    before, _generator = _generator, torch.Generator().manual_seed(key)
+    try:
+        yield
+    finally:
+        _generator = before

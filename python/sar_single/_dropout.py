@@ -1,0 +1,74 @@
+"""Dropout in workers: a function of the node or edge, so that it is the same for any partitioning and another one on each rank."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ._keys import drawn, keyed
+
+
+# Elements that are drawn at a time: their 64-bit numbers stay in the cache.
+_PIECE = 1 << 13
+
+# Odd constants of 64 bits.
+_ROW, _COLUMN = -0x61C8864680B583EB, 0x2545F4914F6CDD1D
+_FACTORS = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15
+
+
+class _Dropped(torch.autograd.Function):
+    """Nothing is kept for the backward pass but the seed."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
+        ctx.how = keys, probability, seed
+        return _dropped(x, *ctx.how)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gy: Tensor) -> Tuple[Tensor, None, None, None]:
+        return _dropped(gy, *ctx.how), None, None, None
+
+
+def _dropped(x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
+    y = x.clone(memory_format=torch.contiguous_format)
+    rows = y.flatten(1) if y.dim() > 1 else y.unsqueeze(1)
+    columns = torch.arange(rows.shape[1]) * _COLUMN + seed
+    piece = max(1, _PIECE // max(1, rows.shape[1]))
+    for part, of in zip(rows.split(piece), keys.split(piece)):
+        part.mul_(_mixed(of.unsqueeze(1) * _ROW + columns) >= int(probability * 2**32)).div_(1 - probability)
+    return y
+
+
+def _mixed(x: Tensor) -> Tensor:
+    """32 bits of each number, in which all of its bits are (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)."""
+    for factor, shift in zip(_FACTORS, (30, 27)):
+        x = (x ^ (x >> shift) & (1 << 64 - shift) - 1) * factor
+    return (x >> 31 ^ x) & (1 << 32) - 1
+
+
+def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
+    """``x`` without some of its elements, which are drawn by the keys of its rows."""
+    result: Tensor = _Dropped.apply(x, keys.contiguous(), probability, drawn())
+    return result
+
+
+def patch_dropout() -> None:
+    """Lets ``torch.nn.functional.dropout`` draw by node and edge in workers. Tensors with other rows are left to torch, whose draws are the same
+    on all ranks."""
+    theirs = torch.nn.functional.dropout
+
+    @functools.wraps(theirs)
+    def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        fits = training and 0 < p < 1 and isinstance(input, Tensor) and type(input) in (Tensor, torch.nn.Parameter)
+        rows = keyed(len(input)) if fits and input.dim() > 0 and input.is_floating_point() else None
+        if rows is None:
+            return theirs(input, p, training, inplace)
+        result: Tensor = _Dropped.apply(input, rows.keys.contiguous(), p, rows.seed)
+        return input.copy_(result) if inplace else result
+
+    torch.nn.functional.dropout = dropout

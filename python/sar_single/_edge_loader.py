@@ -1,0 +1,162 @@
+"""Batches of edges, with negative ones, for link prediction and the classification of edges."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+import torch
+from torch import Tensor
+
+from ._blocks import Blocks
+from ._draws import generator
+from ._frontier import edge_type, numbered
+from ._graph import Block
+from ._loader import Loader
+from ._node_loader import sampled
+from ._samplers import DistNeighborSampler
+from ._stored import StoredGraph, stored
+
+Negatives = Callable[[Any, Tensor], Tuple[Tensor, Tensor]]
+
+
+class PairGraph(Block):
+    """Edges among the seeds of the blocks: node values are ``ndata``, edge values what ``apply_edges`` makes of them."""
+
+    is_block = False
+
+    def __init__(self, nodes: Tensor, source: Tensor, destination: Tensor, edges: Tensor) -> None:
+        super().__init__(nodes, len(nodes), source, destination, edges)
+        self.dstdata = self.srcdata
+
+
+class _Edges(NamedTuple):
+    input_nodes: Tensor
+    pair_graph: PairGraph
+    blocks: Blocks
+
+
+class _Pairs(NamedTuple):
+    input_nodes: Tensor
+    positive_graph: PairGraph
+    negative_graph: PairGraph
+    blocks: Blocks
+
+
+class EdgeBatch(_Edges):
+    """A batch of edges: ``input_nodes``, ``pair_graph`` and ``blocks``. ``num_new`` is 0 in a batch that repeats."""
+
+    num_new: int
+
+
+class PairBatch(_Pairs):
+    """A batch of edges and negative ones: ``input_nodes``, ``positive_graph``, ``negative_graph``, ``blocks``; ``num_new`` as in ``EdgeBatch``."""
+
+    num_new: int
+
+
+class Uniform:
+    """DGL's negatives: ``k`` pairs for each edge, of its source and a node drawn among those of the destination's type."""
+
+    def __init__(self, k: int) -> None:
+        if k < 1:
+            raise ValueError(f"k is {k}, but must be a number from 1 on")
+        self._k = k
+
+    def __call__(self, g: Any, edges: Tensor) -> Tuple[Tensor, Tensor]:
+        graph = stored(g)
+        source, destination = graph.ends(edges).unbind(1)
+        types = graph.nodes.type_of(destination).repeat_interleave(self._k)
+        drawn = torch.empty(len(types), dtype=torch.int64)
+        for ty in torch.unique(types).tolist():
+            chosen = types == ty
+            numbers = torch.randint(graph.nodes.count_of(ty), (int(chosen.sum()),), generator=generator())
+            drawn[chosen] = graph.nodes.of_type(ty, numbers)
+        return source.repeat_interleave(self._k), drawn
+
+
+class SampledEdges:
+    """Batches of edges with the blocks of their ends."""
+
+    def __init__(self, graph: Any, sampler: Any, exclude: "Excluded", negatives: Optional[Negatives]) -> None:
+        self._graph, self._stored, self._sampler = graph, stored(graph), sampler
+        self._exclude, self._negatives = exclude, negatives
+        self._stored.ends(torch.empty(0, dtype=torch.int64))
+        if isinstance(sampler, DistNeighborSampler):
+            sampler.bind(graph)
+
+    def batch(self, seeds: Tensor, num_new: int) -> Union[EdgeBatch, PairBatch]:
+        """The batch of some edges."""
+        ends = self._stored.ends(seeds)
+        pairs: List[Tuple[Tensor, Tensor, Tensor]] = [(ends[:, 0], ends[:, 1], seeds)]
+        if self._negatives is not None:
+            source, destination = self._negatives(self._graph, seeds)
+            pairs.append((source, destination, torch.full((len(source),), -1, dtype=torch.int64)))
+        nodes = torch.unique(torch.cat([end for source, destination, _ in pairs for end in (source, destination)]))
+        options = {} if self._exclude.rule is None else {"exclude_eids": self._exclude.ids(seeds)}
+        input_nodes, _, blocks = sampled(self._sampler, self._graph, nodes, **options)
+        blocks.num_new = num_new
+        graphs = [PairGraph(nodes, numbered(nodes, source)[1], numbered(nodes, destination)[1], ids) for source, destination, ids in pairs]
+        batch: Union[EdgeBatch, PairBatch]
+        if self._negatives is None:
+            batch = EdgeBatch(input_nodes, graphs[0], blocks)
+        else:
+            batch = PairBatch(input_nodes, graphs[0], graphs[1], blocks)
+        batch.num_new = num_new
+        return batch
+
+
+class Excluded:
+    """Edges that blocks must not have: those of the batch (``"self"``), also their reverse ones by a mapping of ids (``"reverse_id"``) or by the
+    type of their reverse ones (``"reverse_types"``), or what a function gives for the batch's edges."""
+
+    def __init__(self, graph: StoredGraph, rule: Any, reverse_eids: Optional[Tensor], reverse_etypes: Optional[Mapping[Any, Any]]) -> None:
+        self.rule, self._graph, self._reverse_eids = rule, graph, reverse_eids
+        if not callable(rule) and rule not in (None, "self", "reverse_id", "reverse_types"):
+            raise ValueError(f"unknown exclude {rule!r}: use self, reverse_id, reverse_types or a function of the edges")
+        if (rule == "reverse_id") != (reverse_eids is not None) or (rule == "reverse_types") != (reverse_etypes is not None):
+            raise TypeError('exclude="reverse_id" takes reverse_eids, and "reverse_types" takes reverse_etypes')
+        self._reverse: Dict[int, int] = {edge_type(graph, a): edge_type(graph, b) for a, b in (reverse_etypes or {}).items()}
+
+    def ids(self, edges: Tensor) -> Tensor:
+        """Ids of the edges that are left out."""
+        if callable(self.rule):
+            return torch.as_tensor(self.rule(edges))
+        parts = [edges]
+        if self._reverse_eids is not None:
+            parts.append(self._reverse_eids[edges])
+        types = self._graph.edges.type_of(edges) if self._reverse else edges
+        for etype, reverse in self._reverse.items():
+            chosen = edges[types == etype]
+            parts.append(self._graph.edges.of_type(reverse, self._graph.edges.inside_type(chosen)))
+        return torch.cat(parts)
+
+
+def EdgeDataLoader(  # noqa: N802 (DGL's name)
+    graph: Any,
+    edges: Any,
+    sampler: Any,
+    batch_size: int = 1,
+    drop_last: bool = False,
+    shuffle: bool = False,
+    *,
+    exclude: Any = None,
+    reverse_eids: Optional[Tensor] = None,
+    reverse_etypes: Optional[Mapping[Any, Any]] = None,
+    negative_sampler: Optional[Negatives] = None,
+    seed: int = 0,
+) -> Loader:
+    """Batches of edges: ``for input_nodes, pair_graph, blocks in sar.EdgeDataLoader(...)``, and with a ``negative_sampler`` (``sar.Uniform(5)``, or a
+    function of graph and edges that gives sources and destinations) ``input_nodes, positive_graph, negative_graph, blocks``.
+
+    ``edges`` are ids in the partitioned graph, of any partition; ``rank.first_edge`` on are the rank's own. Graphs of pairs have the nodes of the last block
+    as nodes. ``exclude`` says which edges blocks must not have: ``"self"``, ``"reverse_id"``, ``"reverse_types"``, or a function that gives
+    their ids. Ranks repeat edges as ``sar.DataLoader`` does nodes.
+    """
+    files = stored(graph)
+    ids = torch.as_tensor(edges)
+    if len(ids) and (ids.is_floating_point() or ids.dtype == torch.bool or ids.dim() != 1):
+        raise TypeError(f"edges are ids in one dimension, not {list(ids.shape)} of {ids.dtype}")
+    ids = ids.long()
+    files.edges.check(ids)
+    make = SampledEdges(graph, sampler, Excluded(files, exclude, reverse_eids, reverse_etypes), negative_sampler)
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, spare=True)

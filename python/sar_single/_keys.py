@@ -1,0 +1,89 @@
+"""Numbers of nodes and edges that no partitioning changes: random draws are functions of them."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
+
+import torch
+from torch import Tensor
+
+from . import _current
+
+if TYPE_CHECKING:
+    from ._rank import Rank
+
+# Types, or ranks, lie this many bits apart; the engine takes keys below 2^48.
+BITS = 40
+
+_STATE = threading.local()
+
+
+def keys_of_nodes(rank: "Rank") -> Tensor:
+    """A key per own node, int64 ``[nodes]``: the user's id and the type, or the id in the partitioned graph if that is all that is known."""
+    if rank._node_keys is None:
+        if rank.ndata.has_original_ids():
+            ids = rank.ndata.original_ids().values()
+            rank._node_keys = torch.cat([own + (ty << BITS) for ty, own in enumerate(ids)])
+        else:
+            rank._node_keys = torch.arange(rank.graph.num_nodes()) + rank.first_node
+    return rank._node_keys
+
+
+class Block:
+    """Code that sees rows of some nodes and edges: the keys by the number of rows, and a seed that all blocks of a call share."""
+
+    def __init__(self) -> None:
+        self.keys: Dict[int, Callable[[], Tensor]] = {}
+        self._seed: Optional[int] = None
+        self._draws = 0
+
+    @contextmanager
+    def of(self, keys: Dict[int, Callable[[], Tensor]]) -> Iterator[None]:
+        """Code in here sees these rows."""
+        before = getattr(_STATE, "block", None)
+        self.keys, self._draws, _STATE.block = keys, 0, self
+        try:
+            yield
+        finally:
+            _STATE.block = before
+
+    def seed(self) -> int:
+        """Another seed for each draw inside a block, the same ones in each block."""
+        if self._seed is None:
+            self._seed = drawn()
+        self._draws += 1
+        return (self._seed + self._draws) % (1 << 62)
+
+
+def drawn() -> int:
+    """A seed of torch's generator, of which all ranks have the same unless the program says otherwise."""
+    return int(torch.randint(1 << 62, ()).item())
+
+
+class Keyed:
+    """The keys of a tensor's rows, and the seed of a draw."""
+
+    def __init__(self, keys: Tensor, seed: int) -> None:
+        self.keys, self.seed = keys, seed
+
+
+def keyed(rows: int) -> Optional[Keyed]:
+    """The keys of the random draws for a tensor with this number of rows; None if the rows are neither nodes nor edges of this rank."""
+    block: Optional[Block] = getattr(_STATE, "block", None)
+    if block is not None:
+        make = block.keys.get(rows)
+        return None if make is None else Keyed(make(), block.seed())
+    rank = _current.current()
+    if rank is None:
+        return None
+    if rows == rank.graph.num_nodes():
+        return Keyed(keys_of_nodes(rank), drawn())
+    for name in rank.node_types:
+        begin, end = rank.node_range(name)
+        if rows == end - begin:
+            return Keyed(keys_of_nodes(rank)[begin:end], drawn())
+    if rows == rank.graph.num_edges():
+        return Keyed(rank.edge_index.columns.keys(), drawn())
+    return None

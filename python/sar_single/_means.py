@@ -1,0 +1,54 @@
+"""Means over the rows of all ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ._over_ranks import total
+
+if TYPE_CHECKING:
+    from ._rank import Rank
+
+
+class _Share(torch.autograd.Function):
+    """A value that all ranks have, whose gradient is a share of that of the own part."""
+
+    @staticmethod
+    def forward(ctx: Any, own: Tensor, value: Tensor, share: float) -> Tensor:
+        ctx.share = share
+        return value.to(own.dtype).reshape(own.shape).clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gy: Tensor) -> Tuple[Tensor, None, None]:
+        return gy * ctx.share, None, None
+
+
+def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
+    """The mean of a loss over the rows of all ranks; ``loss`` is the mean over ``count`` own rows."""
+    if loss.numel() != 1:
+        raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
+    rows = int(count.sum() if isinstance(count, Tensor) else count)
+    if rows < 0:
+        raise ValueError(f"mean_loss: count is {rows}, but must be a number of rows")
+    # A mean of no rows is NaN.
+    own = loss.detach().double().reshape(()) * rows if rows else torch.zeros((), dtype=torch.float64)
+    sums = rank.all_reduce(torch.stack([own, torch.tensor(float(rows), dtype=torch.float64)]))
+    everyone = float(sums[1])
+    if everyone == 0:
+        raise ValueError("mean_loss: no rank has any row")
+    return _Share.apply(loss, sums[0] / everyone, rows / everyone)
+
+
+def mean(rank: "Rank", x: Tensor) -> Tensor:
+    """The mean of rows ``[rows, *]`` over all ranks: ``[*]``."""
+    wide = x if x.is_floating_point() else x.float()
+    ones = torch.full((1,), float(len(x)), dtype=wide.dtype)
+    sums = total(rank, torch.cat([wide.sum(0).flatten(), ones]))
+    if float(sums[-1].detach()) == 0:
+        raise ValueError("mean: no rank has any row")
+    return (sums[:-1] / sums[-1].detach()).reshape(x.shape[1:])

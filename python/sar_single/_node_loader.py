@@ -1,0 +1,146 @@
+"""SAR's loader of batches of nodes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, List, Optional, Tuple, Union
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ._blocks import Blocks
+from ._engine import group_seeds
+from ._frontier import node_ids
+from ._edge_index import part_edges
+from ._loader import Batches, Collated, Loader
+from ._samplers import Batch, DistNeighborSampler
+from ._seeds import own_numbers
+from ._stored import StoredGraph, stored
+from ._tensors import place
+
+
+class SampledNodes:
+    """Batches of nodes, as the blocks that a sampler makes or as DGL's three values (``triples``)."""
+
+    def __init__(self, graph: Any, sampler: Any, triples: bool = False) -> None:
+        self._graph, self._sampler, self._triples = graph, sampler, triples
+        if isinstance(sampler, DistNeighborSampler):
+            sampler.bind(graph)
+        elif not hasattr(sampler, "sample_blocks") and not hasattr(sampler, "sample"):
+            raise TypeError(f"a sampler has sample_blocks(graph, seeds) or sample(graph, seeds), which {type(sampler).__name__} lacks")
+
+    def batch(self, seeds: Tensor, num_new: int) -> Union[Batch, Blocks]:
+        """The batch of some seeds."""
+        input_nodes, output_nodes, blocks = sampled(self._sampler, self._graph, seeds)
+        blocks.num_new = num_new
+        if not self._triples:
+            return blocks
+        batch = Batch(input_nodes, output_nodes, blocks)
+        batch.num_new = num_new
+        return batch
+
+
+def sampled(sampler: Any, graph: Any, seeds: Tensor, **options: Any) -> Tuple[Tensor, Tensor, Blocks]:
+    """Input nodes, output nodes and blocks, of a sampler in the manner of DGL (``sample_blocks``) or of SAR (``sample``)."""
+    draw = getattr(sampler, "sample_blocks", None) or sampler.sample
+    result = draw(graph, seeds, **options)
+    blocks = Blocks(result[2] if isinstance(result, tuple) else result)
+    return blocks.input_nodes, blocks.output_nodes, blocks
+
+
+def DataLoader(  # noqa: N802 (SAR's name)
+    graph: Any,
+    seeds: Any,
+    sampler: Any = None,
+    batch_size: int = 1,
+    drop_last: bool = False,
+    shuffle: bool = False,
+    precompute_optimized_batches: bool = False,
+    optimized_batches_cache: "Union[str, os.PathLike[str], None]" = None,
+    num_workers: int = 0,
+    *,
+    collate_fn: Optional[Callable[[Tensor], Any]] = None,
+    seed: int = 0,
+) -> Loader:
+    """SAR's loader: ``for blocks in sar.DataLoader(rank.graph, train_nodes, sampler, batch_size)``. All ranks call it together.
+
+    ``seeds`` are own nodes by their ids in the partitioned graph, or a mask of the own nodes; of one type, ``("paper", mask)``. A batch is the
+    ``Blocks`` that ``sampler`` draws, with the features that it adds; ``collate_fn(seeds)`` makes batches of another kind. All ranks get
+    the same number of batches: a rank with fewer repeats its own, and one without seeds has some of another rank. ``blocks.num_new`` is then 0.
+
+    ``precompute_optimized_batches`` groups seeds that have neighbours in common (METIS); ``optimized_batches_cache`` is the prefix of files that keep
+    the groups for later runs. ``num_workers`` may be given, but batches are always drawn by the rank itself, in its turn.
+    """
+    files = stored(graph)
+    (part,) = files.parts
+    ids = _own_ids(files, part, seeds)
+    if num_workers < 0:
+        raise ValueError(f"num_workers is {num_workers}, but must be a number from 0 on")
+    if (sampler is None) == (collate_fn is None):
+        raise TypeError("pass either a sampler or collate_fn(seeds), which makes the batches")
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}, but must be a number from 1 on")
+    make: Batches = SampledNodes(graph, sampler) if collate_fn is None else Collated(collate_fn)
+    batches = _grouped(files, part, ids, batch_size, optimized_batches_cache) if precompute_optimized_batches else None
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, batches=batches, spare=True)
+
+
+def NodeDataLoader(  # noqa: N802 (DGL's name)
+    graph: Any,
+    nids: Any,
+    sampler: Any,
+    device: Any = None,
+    *,
+    batch_size: int = 1,
+    shuffle: bool = False,
+    drop_last: bool = False,
+    num_workers: int = 0,
+    seed: int = 0,
+) -> Loader:
+    """DGL's loader: ``for input_nodes, output_nodes, blocks in sar.NodeDataLoader(graph, nids, sampler, ...)``. Nodes are of any partition, by their
+    ids in the partitioned graph; of several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``.
+    """
+    if device is not None and str(device) != "cpu":
+        raise ValueError(f"device is {device}, but blocks are on the CPU")
+    if num_workers < 0:
+        raise ValueError(f"num_workers is {num_workers}, but must be a number from 0 on")
+    files = stored(graph)
+    ids = node_ids(files, nids)
+    files.nodes.check(ids)
+    make = SampledNodes(graph, sampler, triples=True)
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, spare=True)
+
+
+def _own_ids(files: StoredGraph, part: int, seeds: Any) -> Tensor:
+    """Ids of own nodes, from such ids or a mask."""
+    begin, end = (int(first) for first in files.nodes.part_firsts[part : part + 2])
+    of = f"rank {part}"
+    if isinstance(seeds, (tuple, list)) and len(seeds) == 2 and isinstance(seeds[0], str):
+        ntype, seeds = seeds
+        if ntype not in files.ntypes:
+            node_ids(files, {ntype: []})
+        begin, end = files.nodes.part_range(part, files.ntypes.index(ntype))
+        of = f"type {ntype} on rank {part}"
+    values = torch.as_tensor(seeds)
+    mask = values.dtype in (torch.bool, torch.uint8)
+    return own_numbers(values if mask else None, None if mask else values, begin, end - begin, of) + begin
+
+
+def _grouped(
+    files: StoredGraph, part: int, seeds: Tensor, batch_size: int, cache: "Union[str, os.PathLike[str], None]"
+) -> List[Tensor]:
+    """Batches of seeds that share neighbours; none of them is empty."""
+    own = -(-len(seeds) // batch_size)
+    number = int(torch.stack(files.group.all_gather(torch.tensor(own))).max())
+    if not len(seeds):
+        return []
+    begin, end = (int(first) for first in files.nodes.part_firsts[part : part + 2])
+    sources, destinations, _, ids = part_edges(files, part)
+    order = torch.from_numpy(np.lexsort((ids.numpy(), destinations.numpy())))
+    counts = torch.bincount(destinations - begin, minlength=end - begin)
+    nodes, sources = torch.arange(begin, end), sources[order].contiguous()
+    path = None if cache is None else f"{os.fspath(cache)}_{part}_{number}"
+    found = group_seeds(place(nodes), place(counts), place(sources), place(seeds), batch_size, number, path)
+    sizes, grouped = (torch.from_numpy(np.frombuffer(column, dtype=np.int64).copy()) for column in found)
+    return [batch for batch in grouped.split(sizes.tolist()) if len(batch)]

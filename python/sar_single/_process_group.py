@@ -1,0 +1,88 @@
+"""``torch.distributed`` in workers: the process group of a program is the ranks of the run, whatever backend it names."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+from torch import Tensor
+
+from ._current import current, worker
+from ._imports import swap
+
+_connected = False
+
+
+def patch_distributed() -> None:
+    """Lets ``init_process_group`` and what programs ask the group work between the ranks, and makes torch's ``DistributedDataParallel`` the package's."""
+    if not torch.distributed.is_available():
+        return
+    from ._data_parallel import DistributedDataParallel
+
+    ours: Dict[str, Callable[..., Any]] = {
+        "all_gather": _all_gather,
+        "all_reduce": _all_reduce,
+        "barrier": lambda group=None, **_: worker().barrier(),
+        "broadcast": _broadcast,
+        "destroy_process_group": _destroy,
+        "get_rank": lambda group=None: worker().index,
+        "get_world_size": lambda group=None: worker().world_size,
+        "init_process_group": _init,
+        "is_initialized": lambda: _connected,
+    }
+    for module in (torch.distributed, torch.distributed.distributed_c10d):
+        for name, function in ours.items():
+            swap(module, name, lambda theirs, name=name, function=function: _in_workers(theirs, name, function))  # type: ignore[misc]
+    for module in (torch.nn.parallel, torch.nn.parallel.distributed):
+        module.DistributedDataParallel = DistributedDataParallel  # type: ignore[attr-defined]
+
+
+def _in_workers(theirs: Callable[..., Any], name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
+    always = name in ("init_process_group", "is_initialized")
+
+    def either(*args: Any, **kwargs: Any) -> Any:
+        here = current() is not None and (always or _connected)
+        return (ours if here else theirs)(*args, **kwargs)
+
+    return either
+
+
+def _init(backend: Optional[str] = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
+    global _connected
+    own = worker()
+    for name, given, known in (("rank", rank, own.index), ("world_size", world_size, own.world_size)):
+        if given not in (-1, known):
+            raise ValueError(f"init_process_group: {name} is {given}, but this worker of sar_single.run has {known}")
+    _connected = True
+
+
+def _destroy(group: Any = None) -> None:
+    global _connected
+    _connected = False
+
+
+def _all_reduce(tensor: Tensor, op: Any = torch.distributed.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> None:
+    kinds = {torch.distributed.ReduceOp.SUM: "sum", torch.distributed.ReduceOp.MAX: "max", torch.distributed.ReduceOp.MIN: "min"}
+    _checked(group, async_op)
+    if op not in kinds:
+        raise ValueError(f"all_reduce between ranks takes SUM, MAX or MIN, not {op}")
+    with torch.no_grad():
+        tensor.copy_(worker().all_reduce(tensor, op=kinds[op]))
+
+
+def _broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool = False) -> None:
+    _checked(group, async_op)
+    with torch.no_grad():
+        tensor.copy_(worker().broadcast(tensor, src))
+
+
+def _all_gather(tensor_list: List[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
+    _checked(group, async_op)
+    with torch.no_grad():
+        for place, value in zip(tensor_list, worker().all_gather(tensor)):
+            place.copy_(value)
+
+
+def _checked(group: Any, async_op: bool) -> None:
+    if group is not None or async_op:
+        raise ValueError("group and async_op: collectives of workers are of all ranks, and a rank waits for the others in its next turn")

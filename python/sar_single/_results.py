@@ -1,0 +1,40 @@
+"""The results of a run, which a notebook shows with charts."""
+
+from __future__ import annotations
+
+import reprlib
+from html import escape
+from typing import Any, Dict, Iterable, List, Optional
+
+from . import _charts
+
+# Characters of a rank's result that a notebook shows.
+_SHOWN = 100
+
+
+class Results(List[Any]):
+    """A list of the workers' results, by rank; ``metrics`` has a dict per call of ``rank.log``, ``memory_budget`` is in bytes."""
+
+    def __init__(self, results: Iterable[Any], metrics: List[Dict[str, Any]], memory_budget: int) -> None:
+        super().__init__(results)
+        self.metrics = metrics
+        self.memory_budget = memory_budget
+
+    def _repr_html_(self) -> Optional[str]:
+        charts = _charts.of_metrics(self.metrics, self.memory_budget)
+        if not charts:
+            return None
+        short = reprlib.Repr()
+        short.maxother = short.maxstring = _SHOWN
+        rows = "".join(f"<tr><th>rank {rank}</th><td><code>{escape(short.repr(result))}</code></td></tr>" for rank, result in enumerate(self))
+        return f"<div>{charts}</div><table>{rows}</table>"
+
+
+class Page:
+    """A page of HTML, which a notebook shows in a frame."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="800" style="border: 0"></iframe>'

@@ -1,0 +1,50 @@
+"""Replacements for operations over a rank's own rows."""
+
+from __future__ import annotations
+
+from .findings import Finding
+
+_MEAN = "rank.mean(x) is the mean over the nodes of all ranks, with its gradient"
+_SUM = "rank.mean(x) * rank.num_total_nodes is the sum over the nodes of all ranks, with its gradient; rank.all_reduce(x) is one without"
+_SOFTMAX = (
+    'over all nodes it is e / (rank.mean(e) * rank.num_total_nodes) with e = (x - rank.all_reduce(x.detach().amax(0), "max")).exp()'
+)
+_NORM = "torch.nn.BatchNorm1d, torch.nn.functional.batch_norm and PyG's norms take the statistics of all ranks; or use rank.mean"
+_RANDOM = "each rank draws numbers of its own: store them as node data, or compute them from rank.orig_ids"
+_ORDER = "a rank has some of the nodes, in an order of its own: do this before sar.partition, or behind rank.all_gather"
+_OTHER = "a rank has some of the nodes: combine values of all of them with rank.mean, rank.all_reduce or rank.all_gather"
+_LOSS = (
+    "a mean over a rank's own rows is not the mean over all: use rank.mean_loss(loss, mask), "
+    'or divide the sum of the rows\' losses by rank.all_reduce(mask.sum())'
+)
+_PARAMETERS = "ranks begin with parameters of their own: call rank.sync_params(model), which gives all those of rank 0"
+_GATHER = "gradients are those of the rank's own loss until they are added up: call rank.gather_grads(model) between backward and step"
+
+_BY_NAME = {
+    **dict.fromkeys("mean nanmean".split(), _MEAN),
+    **dict.fromkeys("sum nansum matmul __matmul__ mm bmm einsum norm prod".split(), _SUM),
+    **dict.fromkeys("softmax log_softmax logsumexp softmin".split(), _SOFTMAX),
+    **dict.fromkeys("max amax".split(), 'rank.all_reduce(x.amax(0), op="max") is the maximum over all ranks, without a gradient'),
+    **dict.fromkeys("min amin".split(), 'rank.all_reduce(x.amin(0), op="min") is the minimum over all ranks, without a gradient'),
+    **dict.fromkeys("var std var_mean std_mean batch_norm native_batch_norm instance_norm layer_norm group_norm normalize".split(), _NORM),
+    **dict.fromkeys("rand randn rand_like randn_like bernoulli bernoulli_ randint randperm multinomial normal normal_ uniform_".split(), _RANDOM),
+    **dict.fromkeys("sort argsort topk cumsum flip roll unique median quantile argmax argmin arange cdist".split(), _ORDER),
+}
+
+
+def remedy(finding: Finding, ranks: int) -> str:
+    """The remedy for the first difference."""
+    event = finding.cause or finding.event
+    if event.kind == "operation":
+        return _BY_NAME.get(event.name, _OTHER)
+    if event.kind == "parameter":
+        return _PARAMETERS
+    if event.kind == "gradient" and finding.adds_up:
+        return _GATHER
+    if finding.factor is not None and abs(finding.factor - ranks) < 1e-6:
+        return f"it is {ranks} times as large, as each of {ranks} ranks counts all of the loss: divide it by rank.world_size"
+    if event.kind in ("loss", "gradient"):
+        return _LOSS
+    if event.kind == "log":
+        return "rank.log reports what rank 0 says: give it the value of all ranks, as from rank.all_reduce or rank.mean_loss"
+    return _OTHER

@@ -1,0 +1,48 @@
+"""DGL's distributed interface on the files of a partitioned graph: ``dgl.distributed`` without servers.
+
+In a worker of ``sar_single.run`` it works for that rank. In a plain script it works for the one process, or for those of ``torch.distributed``
+if that has been initialised.
+"""
+
+from .._edge_loader import Uniform
+from .._frontier import to_block
+from . import optim
+from .book import GraphPartitionBook, PartitionPolicy
+from .embedding import DistEmbedding
+from .graph import DistGraph
+from .group import exit_client, initialize
+from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader, MultiLayerNeighborSampler, NeighborSampler
+from .services import find_edges, in_degrees, in_subgraph, out_degrees, sample_etype_neighbors, sample_neighbors
+from .split import edge_split, node_split
+from .tensor import DistTensor
+
+#: Where frontiers, blocks and graphs of pairs keep ids of nodes and of edges.
+NID = EID = "_ID"
+
+__all__ = [
+    "EID",
+    "NID",
+    "DistDataLoader",
+    "DistEdgeDataLoader",
+    "DistEmbedding",
+    "DistGraph",
+    "DistNodeDataLoader",
+    "DistTensor",
+    "GraphPartitionBook",
+    "MultiLayerNeighborSampler",
+    "NeighborSampler",
+    "PartitionPolicy",
+    "Uniform",
+    "edge_split",
+    "exit_client",
+    "find_edges",
+    "in_degrees",
+    "in_subgraph",
+    "initialize",
+    "node_split",
+    "optim",
+    "out_degrees",
+    "sample_etype_neighbors",
+    "sample_neighbors",
+    "to_block",
+]

@@ -1,0 +1,115 @@
+"""The processes that work together: a run's ranks, or those of a plain script."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, List, Optional, Protocol, Sequence, Union
+
+import torch
+from torch import Tensor
+
+from .._current import current
+from .._engine import Files
+from .._stored import StoredGraph
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Trainers(Protocol):
+    """Processes that exchange tensors."""
+
+    index: int
+    world_size: int
+
+    def barrier(self) -> None:
+        """Waits until every process is here."""
+
+    def all_gather(self, x: Tensor) -> List[Tensor]:
+        """The values of all processes, by rank."""
+
+    def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
+        """Sends ``messages[p]`` to process p; gives what each sent here."""
+
+
+class Processes:
+    """The one process of a plain script, or all of ``torch.distributed`` if it has been initialised."""
+
+    def __init__(self) -> None:
+        several = torch.distributed.is_available() and torch.distributed.is_initialized()
+        self.index = torch.distributed.get_rank() if several else 0
+        self.world_size = torch.distributed.get_world_size() if several else 1
+
+    def barrier(self) -> None:
+        """Waits until every process is here."""
+        self._gathered(None)
+
+    def all_gather(self, x: Tensor) -> List[Tensor]:
+        """The values of all processes, by rank."""
+        return self._gathered(x)
+
+    def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
+        """Sends ``messages[p]`` to process p; gives what each sent here."""
+        return [sent[self.index] for sent in self._gathered(list(messages))]
+
+    def folder(self) -> Path:
+        """A folder that all processes use, which goes with the first one."""
+        path: Optional[str] = None
+        if self.index == 0:
+            path = tempfile.mkdtemp(prefix="sar-single-")
+            atexit.register(shutil.rmtree, path, ignore_errors=True)
+        found: str = self._gathered(path)[0]
+        return Path(found)
+
+    def _gathered(self, value: Any) -> List[Any]:
+        if self.world_size == 1:
+            return [value]
+        everyone: List[Any] = [None] * self.world_size
+        torch.distributed.all_gather_object(everyone, value)
+        return everyone
+
+
+def initialize(ip_config: Any = None, **_: Any) -> None:
+    """Needs nothing: servers are files, and processes are those of the run or of ``torch.distributed``."""
+
+
+def exit_client() -> None:
+    """Needs nothing: no server waits."""
+
+
+def open_graph(part_config: Optional[PathLike]) -> StoredGraph:
+    """The files of a graph for the processes that are here; in a worker, those of the run."""
+    rank = current()
+    if rank is not None:
+        found: StoredGraph = rank._stored
+        if part_config is not None and os.path.realpath(part_config) != os.path.realpath(found.files.path):
+            raise ValueError(f"part_config is {os.fspath(part_config)}, but sar_single.run was given {found.files.path}")
+        return found
+    if part_config is None:
+        raise ValueError("part_config is missing: outside of workers it names the JSON file of the partitions")
+    processes, files = Processes(), Files.open(os.fspath(part_config))
+    return StoredGraph(files, processes.folder(), parts_of(processes.index, processes.world_size, files.num_parts), processes)
+
+
+def trainers(graph: StoredGraph) -> Trainers:
+    """The processes that work on a graph."""
+    return graph.group  # type: ignore[return-value]
+
+
+def parts_of(index: int, world_size: int, num_parts: int) -> List[int]:
+    """The partitions whose files a process writes; of several trainers of one partition, the first does."""
+    check_trainers(world_size, num_parts)
+    if world_size >= num_parts:
+        each = world_size // num_parts
+        return [index // each] if index % each == 0 else []
+    each = num_parts // world_size
+    return list(range(index * each, (index + 1) * each))
+
+
+def check_trainers(world_size: int, num_parts: int) -> None:
+    """Refuses numbers of processes that partitions cannot be divided among."""
+    if world_size % num_parts and num_parts % world_size:
+        raise ValueError(f"{world_size} processes for {num_parts} partitions: one number must be a multiple of the other")

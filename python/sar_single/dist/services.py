@@ -1,0 +1,48 @@
+"""Questions to a graph, as functions."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+from torch import Tensor
+
+from .._frontier import Frontier
+from .._frontier import sample_neighbors as _sample_neighbors
+from .graph import DistGraph
+
+
+def sample_neighbors(
+    g: Any, nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, use_graphbolt: bool = False
+) -> Frontier:
+    """Draws up to ``fanout`` in-edges (``edge_dir="out"``: out-edges) of each node, of any partition and to any partition; -1 takes all. No
+    collective, but the first time that out-edges are drawn."""
+    return _sample_neighbors(g, nodes, fanout, edge_dir, prob, replace)
+
+
+def sample_etype_neighbors(
+    g: Any, nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, **_: Any
+) -> Frontier:
+    """Draws up to ``fanout`` in-edges of each node and edge type: a number for all types, or a list or dict with one for each."""
+    types = list(g.canonical_etypes)
+    per_type = dict(fanout) if isinstance(fanout, dict) else dict(zip(types, [fanout] * len(types) if isinstance(fanout, int) else fanout))
+    return _sample_neighbors(g, nodes, per_type, edge_dir, prob, replace)
+
+
+def in_subgraph(g: Any, nodes: Any) -> Frontier:
+    """All in-edges of some nodes."""
+    return _sample_neighbors(g, nodes, -1)
+
+
+def find_edges(g: DistGraph, edge_ids: Any) -> Tuple[Tensor, Tensor]:
+    """Sources and destinations of edges."""
+    return g.find_edges(edge_ids)
+
+
+def in_degrees(g: DistGraph, v: Any) -> Tensor:
+    """Number of in-edges of some nodes."""
+    return g.in_degrees(v)
+
+
+def out_degrees(g: DistGraph, u: Any) -> Tensor:
+    """Number of out-edges of some nodes."""
+    return g.out_degrees(u)

@@ -1,0 +1,168 @@
+"""The arguments of a module's ``message``, ``aggregate`` and ``edge_update``, for all edges of a rank or for a block of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+import torch
+from torch import Tensor
+
+from .. import _current
+from .columns import Columns
+from .edge_index import EdgeIndex
+from .ends import Ends
+from .errors import refused
+from .places import Destinations
+from .stand_in import Deferred, StandIn, read
+from .topology import rows_of_sources
+from .unfit import Unfit
+
+# What PyG passes by itself and is known of a block.
+_OF_BLOCK = ("index", "dim_size", "size_i", "ptr")
+# Attributes that describe all edges.
+_OF_ALL = ("edge_index", "adj_t", "edge_index_i", "edge_index_j", "size", "size_j")
+
+# Edges to one more node, before the others, that a block with fewer than two edges gets: some aggregations do not know these.
+PADDING = 2
+
+# What ranks have agreed on: which arguments of which function have a row per edge.
+_AGREED: Dict[Tuple[Any, ...], Tuple[bool, ...]] = {}
+
+
+@dataclass
+class Arguments:
+    """Values by the name of the argument."""
+
+    columns: Columns
+    sources: Dict[str, Tensor] = field(default_factory=dict)
+    destinations: Dict[str, Tensor] = field(default_factory=dict)
+    edges: Dict[str, Tensor] = field(default_factory=dict)
+    others: Dict[str, Any] = field(default_factory=dict)
+
+    def tensors(self) -> Dict[str, Tensor]:
+        """The arguments with a row per source, destination or edge."""
+        return {**self.sources, **self.destinations, **self.edges}
+
+    def with_halo(self) -> "Arguments":
+        """The same with rows of all sources of edges. A pause per argument."""
+        topology = self.columns.topology
+        rows = {name: rows_of_sources(topology, self.sources[name]) for name in sorted(self.sources)}
+        edges = {name: read(value) for name, value in self.edges.items()}
+        return Arguments(self.columns, rows, self.destinations, edges, self.others)
+
+    def of_block(self, names: Sequence[str], which: Any, first: int, last: int) -> Dict[str, Any]:
+        """The arguments for a block of edges to the destinations from ``first`` to ``last``."""
+        given: Dict[str, Any] = {**self.others, **{name: value[which] for name, value in self.edges.items()}}
+        index = self.columns.destination[which] - first
+        source = self.columns.source[which]
+        given.update({name: value[source] for name, value in self.sources.items()})
+        given.update({name: value[first:last][index] for name, value in self.destinations.items()})
+        if len(index) > 1:
+            return self._with_index(given, names, index, first, last - first)
+        for values in (self.edges, self.sources, self.destinations):
+            given.update({name: torch.cat([_some_rows(value), given[name]]) for name, value in values.items()})
+        return self._with_index(given, names, torch.cat([torch.zeros(PADDING, dtype=torch.int64), index + 1]), first - 1, last - first + 1)
+
+    def _with_index(self, given: Dict[str, Any], names: Sequence[str], index: Tensor, first: int, count: int) -> Dict[str, Any]:
+        place = Destinations(self.columns.topology.num_nodes, first, count)
+        known = {"index": Ends(index, place), "dim_size": count, "size_i": count, "ptr": None}
+        given.update({name: value for name, value in known.items() if name in names})
+        return given
+
+
+def _some_rows(like: Tensor) -> Tensor:
+    """Rows without zeros and equal values, at which functions have gradients; zeros of whole numbers.
+
+    They depend on ``like``, so that the backward pass comes to the same collectives as on other ranks.
+    """
+    rows = torch.zeros((PADDING, *like.shape[1:]), dtype=like.dtype)
+    if not like.is_floating_point():
+        return rows
+    return rows + like[:0].sum(0) + (torch.arange(rows.numel()) * 0.7 + 1).sin().reshape(rows.shape).to(like.dtype) / 4 + 0.5
+
+
+def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str], kwargs: Dict[str, Any]) -> Arguments:
+    """Sorts what ``propagate`` or ``edge_updater`` was called with by what its rows are."""
+    if edges.turned != (module.flow == "target_to_source"):
+        raise Unfit("messages go from destinations to sources")
+    special = [name for name in names if name in _OF_ALL]
+    if special:
+        raise Unfit(f"its {function} asks for {special[0]}")
+    result = Arguments(edges.columns)
+    flat = module.inspector.get_flat_param_dict([function] if function == "edge_update" else [function, "aggregate"])
+    unclear: Dict[str, Tensor] = {}
+    for name in names:
+        if name in _OF_BLOCK:
+            continue
+        if name.endswith(("_i", "_j")):
+            _of_ends(module, result, name, kwargs.get(name[:-2]))
+        elif name not in kwargs:
+            result.others[name] = None if flat[name].default is flat[name].empty else flat[name].default
+        elif isinstance(kwargs[name], Deferred) and len(kwargs[name]) == len(edges.columns):
+            result.edges[name] = kwargs[name]
+        elif isinstance(kwargs[name], StandIn):
+            raise Unfit(f"its {function} is given edges")
+        elif isinstance(kwargs[name], Tensor) and kwargs[name].dim() > 0:
+            unclear[name] = kwargs[name]
+        else:
+            result.others[name] = kwargs[name]
+    for name, of_edges in _agreed(module, function, unclear, len(edges.columns)).items():
+        (result.edges if of_edges else result.others)[name] = unclear[name]
+    return result
+
+
+def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
+    source = name.endswith("_j")
+    topology = result.columns.topology
+    sizes = topology.num_sources, topology.num_nodes
+    if isinstance(value, (tuple, list)):
+        for part, rows in zip(value, sizes if module.flow == "source_to_target" else sizes[::-1]):
+            _check(module, name, part, rows)
+        value = value[0 if source == (module.flow == "source_to_target") else 1]
+    if not isinstance(value, Tensor):
+        result.others[name] = None
+        return
+    if value.dim() == 0 or module.node_dim % value.dim() != 0:
+        raise Unfit("nodes are not in the first dimension of its values")
+    _check(module, name, value, sizes[0 if source else 1])
+    (result.sources if source else result.destinations)[name] = value
+
+
+def _check(module: Any, name: str, value: Any, rows: int) -> None:
+    if isinstance(value, Tensor) and value.dim() > 0 and module.node_dim % value.dim() == 0 and len(value) != rows:
+        raise refused(
+            "propagate",
+            f"edge_index in {type(module).__name__}",
+            f"{name[:-2]!r} has {len(value)} rows, but this rank has {rows} nodes there",
+            "use values with a row per own node, as rank.x has them",
+        )
+
+
+def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -> Dict[str, bool]:
+    """Which values have a row per edge. One collective when a class is first called with such arguments: on one rank, a table may have
+    as many rows as there are edges."""
+    key = (type(module), function, *[(name, value.shape[1:]) for name, value in values.items()])
+    found = tuple(len(value) == edges for value in values.values())
+    rank = _current.current()
+    if values and key not in _AGREED:
+        _AGREED[key] = found if rank is None else tuple(rank.all_reduce(torch.tensor(found).long(), op="min").bool().tolist())
+    agreed = dict(zip(values, _AGREED.get(key, ())))
+    for (name, of_edges), here in zip(agreed.items(), found):
+        if of_edges and not here:
+            raise ValueError(f"{type(module).__name__}: {name!r} has {len(values[name])} rows, but there are {edges} edges")
+    return agreed
+
+
+def own_state(module: Any, functions: Sequence[str]) -> Optional[str]:
+    """The tensor that functions of a module read as an attribute, if there is one: it may have a row per edge or per node."""
+    tensors = {name for name, value in vars(module).items() if isinstance(value, Tensor)}
+    read: Set[str] = set()
+    for function in functions:
+        codes: List[Any] = [getattr(getattr(type(module), function), "__code__", None)]
+        while codes:
+            code = codes.pop()
+            if code is not None:
+                read.update(code.co_names)
+                codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_names"))
+    return next(iter(sorted(read & tensors)), None)

@@ -1,0 +1,139 @@
+"""Messages that the engine sums without a row per edge: the source's row, or that times a factor per edge and head."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, List, Optional, Tuple
+
+import torch
+from torch import Tensor, fx
+
+from .. import _functions as functions
+from .._attention import attend
+from .arguments import Arguments
+from .columns import Columns
+from .edge_values import AttentionWeights, EdgeProduct, Factors
+from .stand_in import read
+from .traced import traced
+
+# Changes of shape that a factor may go through: a dimension per head, then others of size 1.
+_SHAPES = ("view", "reshape", "unsqueeze")
+
+
+def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Tensor]:
+    """The aggregated messages; None if they are of another kind."""
+    from torch_geometric.nn import MessagePassing, aggr
+
+    mean = {aggr.SumAggregation: False, aggr.MeanAggregation: True}.get(type(module.aggr_module))
+    if mean is None or type(module).aggregate is not MessagePassing.aggregate or arguments.columns.topology.graph is None:
+        return None
+    node = traced(module, module.message, message, arguments)
+    found = None if node is None else _parts(node, arguments)
+    if found is None:
+        return None
+    x, factor, shape = found
+    if not x.is_floating_point() or factor is not None and not _fits(shape, x):
+        return None
+    if isinstance(factor, AttentionWeights) and not mean:
+        attended = _attended(arguments.columns, x, factor)
+        if attended is not None:
+            return attended
+    total = _sum(arguments.columns, x, factor, shape)
+    if mean:
+        counts = arguments.columns.in_degrees().clamp(min=1)
+        total = total / counts.to(total.dtype).view(-1, *[1] * (total.dim() - 1))
+    return total
+
+
+def _parts(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Optional[Tensor], List[int]]]:
+    """The values of nodes whose rows are the message, the factor of each edge, and the shape in which it is multiplied."""
+    if node.op == "placeholder":
+        return (arguments.sources[str(node.target)], None, []) if node.target in arguments.sources else None
+    product = node.op == "call_function" and node.target in (operator.mul, torch.mul) or node.op == "call_method" and node.target == "mul"
+    if not product or node.kwargs or len(node.args) != 2 or not all(isinstance(part, fx.Node) for part in node.args):
+        return None
+    rows: Any
+    factor: Any
+    rows, factor = node.args
+    if rows.op != "placeholder" or rows.target not in arguments.sources:
+        rows, factor = factor, rows
+    if rows.op != "placeholder" or rows.target not in arguments.sources:
+        return None
+    found = _factor(factor, arguments)
+    return None if found is None else (arguments.sources[rows.target], *found)
+
+
+def _factor(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, List[int]]]:
+    """The value per edge that a node reshapes, and its shape then."""
+    if node.op == "placeholder" and node.target in arguments.edges:
+        value = arguments.edges[str(node.target)]
+        return (value, list(value.shape)) if value.is_floating_point() else None
+    if node.op == "call_method" and node.target in _SHAPES and isinstance(node.args[0], fx.Node) and not node.kwargs:
+        inner = _factor(node.args[0], arguments)
+        if inner is not None:
+            value, before = inner
+            after = list(getattr(torch.empty(before, device="meta"), str(node.target))(*node.args[1:]).shape)
+            if after[0] == before[0]:
+                return value, after
+    return None
+
+
+def _fits(shape: List[int], x: Tensor) -> bool:
+    """Whether a factor has the dimensions of a message, the first ones of its heads and then some of size 1."""
+    if len(shape) != x.dim():
+        return False
+    sizes = list(zip(shape[1:], x.shape[1:]))
+    while sizes and sizes[-1][0] == 1:
+        sizes.pop()
+    return all(f == n for f, n in sizes)
+
+
+def _sum(columns: Columns, x: Tensor, factor: Optional[Tensor], shape: List[int]) -> Tensor:
+    """Sums of products over in-edges."""
+    graph = columns.topology.graph
+    assert graph is not None
+    # A product in another precision is rounded before it is multiplied.
+    known = isinstance(factor, EdgeProduct) and factor.dtype == x.dtype
+    factors = factor.factors if known else Factors(own=None if factor is None else read(factor))  # type: ignore[union-attr]
+    spread = [-1, *[1] * (x.dim() - 1)]
+    if factors.source is not None:
+        x = x * factors.source[: columns.topology.num_sources].view(spread)
+    if columns.loops is not None and factors.own is None:
+        total = functions.neighbour_sum(graph._engine, x)
+        if columns.changed:
+            # A node's own row is as often in the sum as the graph has loops of it.
+            more = int(columns.loops.added) - (0 if columns.loops.of_graph else columns.topology.own_loops())
+            total = total + x * torch.as_tensor(more, dtype=x.dtype).expand(len(x)).view(spread)
+    else:
+        own = x.new_ones(len(columns)) if factors.own is None else factors.own
+        total = _weighted(columns, x, own.reshape(shape if factor is not None else [len(columns), *spread[1:]]))
+    return total if factors.destination is None else total * factors.destination.view(spread)
+
+
+def _weighted(columns: Columns, x: Tensor, factor: Tensor) -> Tensor:
+    topology = columns.topology
+    assert topology.graph is not None
+    if not columns.changed:
+        return functions.neighbour_sum(topology.graph._engine, x, factor)
+    added = columns.origin < 0
+    known = factor.new_zeros((topology.num_edges, *factor.shape[1:]))
+    known = known.index_add(0, columns.origin[~added], factor[~added])
+    total = functions.neighbour_sum(topology.graph._engine, x, known)
+    # Sources of added loops are own nodes.
+    return total.index_add(0, columns.destination[added], factor[added] * x[columns.source[added]])
+
+
+def _attended(columns: Columns, x: Tensor, weights: AttentionWeights) -> Optional[Tensor]:
+    """Sums of rows ``[sources, heads, width]`` by the weights of attention, which are not computed."""
+    scores, topology = weights.scores, columns.topology
+    graph = topology.graph
+    if weights._known is not None or weights.columns is not columns or graph is None or x.dim() != 3 or x.shape[:2] != scores.source.shape[:2]:
+        return None
+    if scores.vector is not None and scores.source is not x:
+        return None
+    edges = topology.with_loops(columns.loops)
+    if edges is None:
+        return None
+    destination = scores.destination if scores.destination is not None else x.new_zeros((topology.num_nodes, x.shape[1]))
+    source = scores.source if scores.vector is None else None
+    return attend(edges, x, source, destination, scores.vector, scores.slope, 0.0)

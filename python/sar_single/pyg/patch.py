@@ -1,0 +1,242 @@
+"""PyG's modules on ``rank.edge_index``: what they do with edges is swapped, when PyG is imported."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Dict, List
+
+import torch
+
+from .. import _current
+from .._dropout import dropped
+from .._imports import change_when_imported, swap
+from .apart import check_apart
+from .arguments import Arguments, collected, own_state
+from .attention import RETURNED, attention
+from .blocks import in_blocks
+from .edge_index import EdgeIndex, own_nodes
+from .edge_values import EXCHANGED_LATER
+from .ends import Ends
+from .errors import refused
+from .fused import fused
+from .joined import construct
+from .norms import NORMS
+from .pooling import POOLING, of_messages
+from .refusals import REFUSALS
+from .traced import softmax_of_edges
+from .unfit import Unfit, note
+
+Theirs = Callable[..., Any]
+
+
+def patch_pyg() -> None:
+    """Lets modules of PyG take ``rank.edge_index``, as soon as they are imported."""
+    change_when_imported(
+        {
+            "torch_geometric.utils.num_nodes": lambda module: swap(module, "maybe_num_nodes", _nodes),
+            "torch_geometric.utils._degree": lambda module: swap(module, "degree", _degree),
+            "torch_geometric.utils.dropout": lambda module: swap(module, "dropout_edge", _dropout_edge),
+            "torch_geometric.utils.hetero": lambda module: swap(module, "construct_bipartite_edge_index", construct),
+            "torch_geometric.utils._softmax": lambda module: swap(module, "softmax", softmax_of_edges),
+            "torch_geometric.nn.conv.gcn_conv": lambda module: swap(module, "gcn_norm", _gcn_norm),
+            "torch_geometric.nn.conv.message_passing": lambda module: _patch_modules(module.MessagePassing),
+            **POOLING,
+            **NORMS,
+            **REFUSALS,
+        }
+    )
+
+
+def _nodes(theirs: Theirs) -> Theirs:
+    """``maybe_num_nodes``, which takes the largest number for the last node."""
+
+    @functools.wraps(theirs)
+    def maybe_num_nodes(edge_index: Any, num_nodes: Any = None) -> Any:
+        if num_nodes is None and isinstance(edge_index, EdgeIndex):
+            topology = edge_index.columns.topology
+            if edge_index.columns.changed or topology.graph is None or not _last_node_has_edges(topology.graph):
+                raise _count_missing("edge_index")
+            return topology.num_nodes
+        known = own_nodes(edge_index) if num_nodes is None else None
+        return theirs(edge_index, num_nodes) if known is None else known
+
+    return maybe_num_nodes
+
+
+def _degree(theirs: Theirs) -> Theirs:
+    """``degree``, whose result has as many rows as ``maybe_num_nodes`` says."""
+
+    @functools.wraps(theirs)
+    def degree(index: Any, num_nodes: Any = None, dtype: Any = None) -> Any:
+        if num_nodes is None and isinstance(index, Ends):
+            raise _count_missing(index.what())
+        return theirs(index, num_nodes, dtype)
+
+    return degree
+
+
+def _dropout_edge(theirs: Theirs) -> Theirs:
+    """``dropout_edge``, which draws by the places of edges: another mask on each rank."""
+
+    @functools.wraps(theirs)
+    def dropout_edge(edge_index: Any, p: float = 0.5, force_undirected: bool = False, training: bool = True) -> Any:
+        if not isinstance(edge_index, EdgeIndex) or force_undirected or not training or not 0 < p < 1:
+            return theirs(edge_index, p, force_undirected, training)
+        ones = torch.ones(len(edge_index.columns))
+        mask = dropped(ones, edge_index.columns.keys(), p) > 0
+        return edge_index[:, mask], mask
+
+    return dropout_edge
+
+
+def _gcn_norm(theirs: Theirs) -> Theirs:
+    """``gcn_norm``, whose weights go into a sum as they are, without an exchange of their own."""
+
+    @functools.wraps(theirs)
+    def gcn_norm(*args: Any, **kwargs: Any) -> Any:
+        with EXCHANGED_LATER.of(True):
+            return theirs(*args, **kwargs)
+
+    return gcn_norm
+
+
+def _last_node_has_edges(graph: Any) -> bool:
+    """Whether the node with the largest of the user's ids has an edge. One collective."""
+    rank: Any = _current.current()
+    ids = rank.orig_ids if rank.ndata.has_original_ids() else torch.arange(graph.num_nodes()) + rank.first_node
+    used = ids[(graph.in_degrees() > 0) | (graph.out_degrees() > 0)]
+    return bool(rank.all_reduce(int(used.max()) if len(used) else -1, op="max") == rank.num_total_nodes - 1)
+
+
+def _count_missing(what: str) -> Exception:
+    why = "without num_nodes, PyG takes the largest number for the last node, but a rank has some of the nodes"
+    return refused("maybe_num_nodes", what, why, "pass num_nodes=x.size(0)")
+
+
+def _patch_modules(cls: Any) -> None:
+    """PyG makes ``propagate`` for a class when the class's first module is made, so it is swapped when a module is called."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _wrap(type(self))
+        _wrap_own(self)
+        with RETURNED.of(any(isinstance(value, bool) for value in (*args, *kwargs.values()))):
+            # Looked up now: torch.fx replaces it while it traces.
+            return torch.nn.Module.__call__(self, *args, **kwargs)
+
+    cls.__call__ = call
+
+
+def _wrap_own(module: Any) -> None:
+    """With ``decomposed_layers``, a module has functions of its own."""
+    for name, ours in _swapped().items():
+        theirs = vars(module).get(name)
+        if theirs is not None and not hasattr(theirs, "_of_sar_single"):
+            setattr(module, name, _either(theirs.__func__, ours).__get__(module))
+
+
+def _swapped() -> Dict[str, Theirs]:
+    return {"propagate": _propagate, "edge_updater": _edge_updater}
+
+
+def _wrap(cls: Any) -> None:
+    for base in cls.__mro__:
+        for name, ours in _swapped().items():
+            theirs = vars(base).get(name)
+            if theirs is not None and not hasattr(theirs, "_of_sar_single"):
+                setattr(base, name, _either(theirs, ours))
+
+
+def _either(theirs: Theirs, ours: Theirs) -> Theirs:
+    @functools.wraps(theirs)
+    def either(self: Any, edge_index: Any, *args: Any, **kwargs: Any) -> Any:
+        with of_messages():
+            if isinstance(edge_index, EdgeIndex):
+                return ours(theirs, self, edge_index, *args, **kwargs)
+            return theirs(self, edge_index, *args, **kwargs)
+
+    either._of_sar_single = True  # type: ignore[attr-defined]
+    return either
+
+
+def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, **kwargs: Any) -> Any:
+    inspector = module.inspector
+    update = inspector.get_param_names("update")
+    _check_size(module, edges, size)
+    try:
+        message, aggregate = inspector.get_param_names("message"), inspector.get_param_names("aggregate")
+        names = list(dict.fromkeys(message + aggregate))
+        arguments = collected(module, edges, "message", names, kwargs)
+        check_apart(module, "message", message, arguments)
+        _check_fit(module, ["message", "aggregate"], update)
+        out = fused(module, arguments, message)
+        if out is None:
+            out = in_blocks(module, arguments, names, _run(module, message, aggregate), per_edge=False)
+    except Unfit as problem:
+        note(module, str(problem))
+        return theirs(module, edges, size=size, **kwargs)
+    return module.update(out, **_for_update(edges, inspector.get_param_dict("update"), update, kwargs))
+
+
+def _run(module: Any, message: List[str], aggregate: List[str]) -> Callable[[Dict[str, Any]], Any]:
+    def run(given: Dict[str, Any]) -> Any:
+        values = module.message(**{name: given[name] for name in message})
+        return module.aggregate(values, **{name: given[name] for name in aggregate})
+
+    return run
+
+
+def _for_update(edges: EdgeIndex, parameters: Any, names: List[str], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    nodes = edges.columns.topology.num_nodes
+    known = {"dim_size": nodes, "size_i": nodes, "index": edges.row(0 if edges.turned else 1), "ptr": None, **kwargs}
+    return {name: known[name] if name in known else parameters[name].default for name in names}
+
+
+def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, **kwargs: Any) -> Any:
+    names = module.inspector.get_param_names("edge_update")
+    _check_size(module, edges, size)
+
+    def computed() -> Any:
+        try:
+            return in_blocks(module, arguments, names, lambda given: module.edge_update(**given), per_edge=True)
+        except Unfit as problem:
+            return at_once(problem)
+
+    def at_once(problem: Unfit) -> Any:
+        note(module, str(problem))
+        return theirs(module, edges, size=size, **kwargs)
+
+    try:
+        arguments: Arguments = collected(module, edges, "edge_update", names, kwargs)
+        check_apart(module, "edge_update", names, arguments)
+        _check_fit(module, ["edge_update"], [])
+    except Unfit as problem:
+        return at_once(problem)
+    weights = attention(module, arguments, names, computed)
+    return computed() if weights is None else weights
+
+
+def _check_size(module: Any, edges: EdgeIndex, size: Any) -> None:
+    topology = edges.columns.topology
+    nodes = (topology.num_nodes, topology.num_sources) if edges.turned else (topology.num_sources, topology.num_nodes)
+    if size is not None and any(given not in (None, own) for given, own in zip(size, nodes)):
+        why = f"size is {tuple(size)}, but edges go from {nodes[0]} to {nodes[1]} nodes of this rank"
+        remedy = "leave size out; a module that takes None for x, as RGCNConv does, takes x=rank.orig_ids for rows of a table of all nodes"
+        raise refused("propagate", f"edge_index in {type(module).__name__}", why, remedy)
+
+
+def _check_fit(module: Any, functions: List[str], update: List[str]) -> None:
+    hooks = [name for name, value in vars(module).items() if name.endswith("_hooks") and name.startswith("_") and value]
+    names = ("_propagate", "_message", "_aggregate", "_edge_update")
+    if any(name.startswith(names) for name in hooks):
+        raise Unfit("it has hooks")
+    if module.explain:
+        raise Unfit("it is explained")
+    if module.decomposed_layers > 1:
+        raise Unfit("it has decomposed_layers")
+    if module.node_dim not in (0, -2):
+        raise Unfit("nodes are not in the first dimension of its values")
+    if any(name.endswith(("_i", "_j")) and name != "size_i" or name in ("edge_index", "adj_t", "size") for name in update):
+        raise Unfit("its update asks for edges")
+    state = own_state(module, functions)
+    if state is not None:
+        raise Unfit(f"it reads the tensor self.{state}, which may have a row per edge")

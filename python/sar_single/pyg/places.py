@@ -1,0 +1,79 @@
+"""Where the numbers of an index point: at nodes that edges begin at, or at those that they end at."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .errors import Refused, refused
+from .topology import Topology, rows_of_sources, sum_to_sources
+
+
+class Sources:
+    """Nodes that edges begin at, which may belong to any rank."""
+
+    what = "sources of edges"
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+
+    def gather(self, x: Tensor, dim: int, numbers: Tensor) -> Tensor:
+        """Values of the nodes, one per edge. One pause."""
+        self.check("indexing", x.shape[dim])
+        if dim % x.dim() == 0:
+            return rows_of_sources(self.topology, x)[numbers]
+        return rows_of_sources(self.topology, x.transpose(0, dim).contiguous())[numbers].transpose(0, dim)
+
+    def add(self, name: str, out: Tensor, dim: int, numbers: Tensor, values: Tensor) -> Tensor:
+        """``out`` with the sums of values of edges. One pause."""
+        self.check(name, out.shape[dim])
+        return out + sum_to_sources(self.topology, numbers, values.transpose(0, dim)).transpose(0, dim)
+
+    def check(self, name: str, rows: int) -> None:
+        """Refuses a tensor that has not a row per own node."""
+        if rows != self.topology.num_sources:
+            raise _other_rows(name, self.what, rows, self.topology.num_sources)
+
+    def own(self, numbers: Tensor) -> bool:
+        """Whether all numbers are own nodes."""
+        return bool((numbers < self.topology.num_sources).all())
+
+
+class Destinations:
+    """Own nodes that edges end at: all of the rank's, or ``count`` from ``first`` on, whose numbers begin at 0."""
+
+    what = "destinations of edges"
+
+    def __init__(self, total: int, first: int, count: int) -> None:
+        self.total, self.first, self.count = total, first, count
+
+    def gather(self, x: Tensor, dim: int, numbers: Tensor) -> Tensor:
+        """Values of the nodes, one per edge."""
+        return x.index_select(dim, self.numbers("indexing", x.shape[dim], numbers))
+
+    def numbers(self, name: str, rows: int, numbers: Tensor) -> Tensor:
+        """The numbers as they index a tensor with a row per node of the block, or per own node."""
+        if rows == self.count:
+            return numbers
+        if rows == self.total:
+            # A node before the first one is padding.
+            return (numbers + self.first).clamp(min=0)
+        raise _other_rows(name, self.what, rows, self.total)
+
+    def own(self, numbers: Tensor) -> bool:
+        """Whether all numbers are own nodes."""
+        return True
+
+
+def _other_rows(name: str, what: str, rows: int, nodes: int) -> Refused:
+    return refused(
+        name,
+        what,
+        f"the tensor has {rows} rows, but this rank has {nodes} nodes there",
+        "use values with a row per own node, as rank.x has them; a table of all nodes of the graph belongs into the partition, as node data",
+    )
+
+
+def distinct(numbers: Tensor) -> bool:
+    """Whether no number occurs twice."""
+    return len(torch.unique(numbers)) == len(numbers)

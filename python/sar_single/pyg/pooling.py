@@ -1,0 +1,155 @@
+"""Values per graph, over the nodes of all ranks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from .. import _current, _over_ranks
+from .._imports import swap
+from .columns import Columns
+from .ends import Ends
+from .errors import refused
+from .places import Destinations
+from .scope import Scope
+
+# Whether the code that runs is given messages, all of which are on this rank.
+MESSAGES = Scope(False)
+# The largest number of messages of a node, up to which some aggregations fill all nodes' messages.
+_WIDEST: Scope[Optional[int]] = Scope(None)
+
+# Aggregations that have a value over all ranks, by the name of their class.
+_KINDS = {"SumAggregation": "sum", "MeanAggregation": "mean", "MaxAggregation": "max", "MinAggregation": "min"}
+
+
+@contextmanager
+def of_messages(widest: Optional[int] = None) -> Iterator[None]:
+    """Aggregations in here are of messages, all of which are on this rank. Some fill all nodes' messages up to the ``widest`` node's."""
+    with MESSAGES.of(True), _WIDEST.of(widest):
+        yield
+
+
+def widest_of(module: Any, columns: Columns) -> Optional[int]:
+    """The largest number of messages of a node on all ranks, if the module's aggregation depends on it. Then, one collective."""
+    if not isinstance(module.aggr_module, torch.nn.Module) or not any(map(_fills_up, module.aggr_module.modules())):
+        return None
+    rank: Any = _current.current()
+    degrees = torch.bincount(columns.destination, minlength=1)
+    return int(rank.all_reduce(degrees.max(), op="max"))
+
+
+def _fills_up(module: Any) -> bool:
+    return hasattr(module, "to_dense_batch") and "max_num_elements" in inspect.signature(module.forward).parameters
+
+
+class _Extreme(torch.autograd.Function):
+    """The largest value of each group and column over the rows of all ranks. Equal ones share its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, rank: Any, x: Tensor, batch: Tensor, size: int) -> Tensor:
+        spread = batch.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
+        own = x.new_full((size, *x.shape[1:]), float("-inf")).scatter_reduce(0, spread, x, "amax")
+        largest = rank.all_reduce(own, op="max")
+        chosen = x == largest[batch]
+        counts = rank.all_reduce(x.new_zeros(largest.shape).index_add(0, batch, chosen.to(x.dtype)))
+        ctx.rank = rank
+        ctx.save_for_backward(chosen, batch, counts.clamp(min=1))
+        return largest.masked_fill(torch.isneginf(largest), 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None, None]:
+        chosen, batch, counts = ctx.saved_tensors
+        shares = ctx.rank.all_reduce(gy.contiguous()) / counts
+        return None, shares[batch] * chosen, None, None
+
+
+def pooled(x: Tensor, batch: Optional[Tensor], size: Optional[int], how: str) -> Tensor:
+    """A row per graph, the same on every rank. Its gradient is the sum of the ranks' ones."""
+    rank: Any = _current.current()
+    if batch is None:
+        batch, size = x.new_zeros(len(x), dtype=torch.int64), 1
+    if size is None:
+        size = int(rank.all_reduce(int(batch.max()) + 1 if len(batch) else 0, op="max"))
+    if how in ("max", "min"):
+        sign = 1 if how == "max" else -1
+        result: Tensor = sign * _Extreme.apply(rank, sign * x, batch, size)
+        return result
+    sums = _over_ranks.total(rank, x.new_zeros((size, *x.shape[1:])).index_add(0, batch, x))
+    if how == "sum":
+        return sums
+    counts = rank.all_reduce(torch.bincount(batch, minlength=size)).clamp(min=1)
+    return sums / counts.to(sums.dtype).view(-1, *[1] * (sums.dim() - 1))
+
+
+def _global(how: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(theirs)
+    def pool(x: Tensor, batch: Optional[Tensor], size: Optional[int] = None) -> Any:
+        return theirs(x, batch, size) if _current.current() is None else pooled(x, batch, size, how)
+
+    return pool
+
+
+def _patch_functions(module: ModuleType) -> None:
+    for how, name in (("sum", "add"), ("mean", "mean"), ("max", "max")):
+        setattr(module, f"global_{name}_pool", _global(how, vars(module)[f"global_{name}_pool"]))
+
+
+def _patch_aggregation(module: ModuleType) -> None:
+    """Aggregations of messages may read the numbers of destinations, as they give a row to each; others are over all ranks."""
+    cls: Any = vars(module)["Aggregation"]
+    theirs = cls.__call__
+
+    @functools.wraps(theirs)
+    def call(
+        self: Any, x: Any, index: Any = None, ptr: Any = None, dim_size: Any = None, dim: int = -2, *args: Any, **kwargs: Any
+    ) -> Any:
+        widest = _WIDEST.value
+        if widest is not None and _fills_up(self) and getattr(self, "max_num_elements", None) is None:
+            # What the class counts by itself is of a block.
+            kwargs.setdefault("max_num_elements", widest + (type(self).__name__ == "PatchTransformerAggregation"))
+        if isinstance(index, Ends):
+            if isinstance(index.place, Destinations) and not index.spread and dim_size == index.place.count:
+                index = index.numbers
+            with of_messages(widest):
+                return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
+        if _current.current() is None or MESSAGES.value:
+            return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
+        how = _KINDS.get(type(self).__name__)
+        if how is None or ptr is not None or dim % x.dim() != 0 or args or kwargs:
+            why = "it aggregates the rows of this rank only"
+            raise refused(type(self).__name__, "a rank's rows", why, "use sum, mean, max or min, which are over all ranks")
+        return pooled(x, index, dim_size, how)
+
+    cls.__call__ = call
+
+
+def _group(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """HANConv weights the results of edge types by a mean over nodes."""
+
+    @functools.wraps(theirs)
+    def group(xs: Any, q: Tensor, k_lin: Any) -> Any:
+        rank: Any = _current.current()
+        if rank is None or len(xs) == 0:
+            return theirs(xs, q, k_lin)
+        rows = torch.stack(list(xs))
+        sums = _over_ranks.total(rank, torch.tanh(k_lin(rows)).sum(1))
+        mean = sums / max(1, rank.all_reduce(rows.shape[1]))
+        weights = torch.softmax((q * mean).sum(-1), 0)
+        return (weights.view(-1, 1, 1) * rows).sum(0), weights
+
+    return group
+
+
+POOLING: Dict[str, Callable[[ModuleType], None]] = {
+    "torch_geometric.nn.pool.glob": _patch_functions,
+    "torch_geometric.nn.conv.han_conv": lambda module: swap(module, "group", _group),
+    "torch_geometric.nn.aggr.base": _patch_aggregation,
+}

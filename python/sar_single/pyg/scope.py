@@ -1,0 +1,32 @@
+"""Facts about the code that runs, which hold for what is called inside a ``with`` block."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import Generic, Iterator, TypeVar
+
+T = TypeVar("T")
+
+
+class Scope(Generic[T]):
+    """A value that holds inside ``with scope.of(value)`` in this thread, and another one outside."""
+
+    def __init__(self, outside: T) -> None:
+        self._outside, self._state = outside, threading.local()
+
+    @property
+    def value(self) -> T:
+        """The value here."""
+        value: T = getattr(self._state, "value", self._outside)
+        return value
+
+    @contextmanager
+    def of(self, value: T) -> Iterator[None]:
+        """Code in here finds this value."""
+        before = self.value
+        self._state.value = value
+        try:
+            yield
+        finally:
+            self._state.value = before

@@ -1,0 +1,34 @@
+"""Why a module computes all edges of a rank at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Set, Tuple
+
+from .. import _current
+from .scope import Scope
+
+_SAID: Set[Tuple[str, str]] = set()
+
+# Whether the code that runs sees some of a rank's edges only.
+INSIDE_BLOCK = Scope(False)
+
+
+class Unfit(Exception):
+    """A module cannot run in blocks of edges. All ranks find that out together, as it depends on the program only."""
+
+
+def needs_all(reason: str) -> None:
+    """Called by code that has to see all edges of a rank at once, as it adds up over them."""
+    if INSIDE_BLOCK.value:
+        raise Unfit(reason)
+
+
+def note(module: Any, reason: str) -> None:
+    """Says once, on rank 0, that a module of this class, or a function, holds messages of all edges."""
+    rank = _current.current()
+    name = getattr(module, "__qualname__", type(module).__name__)
+    if rank is None or rank.index > 0 or (name, reason) in _SAID:
+        return
+    _SAID.add((name, reason))
+    print(f"sar_single: {name} computes the messages of all edges of a rank at once: {reason}", file=sys.stderr, flush=True)

@@ -1,0 +1,333 @@
+"""Every convolution, aggregation, norm and model of ``torch_geometric.nn`` on one graph, and how each is called."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch import nn as tnn
+
+WIDTH, OUT = 6, 4
+
+
+def mlp(width=WIDTH, out=OUT):
+    return tnn.Sequential(tnn.Linear(width, 8), tnn.ELU(), tnn.Linear(8, out))
+
+
+def plain(m, d):
+    return m(d.x, d.edge_index)
+
+
+def weighted(m, d):
+    return m(d.x, d.edge_index, d.w)
+
+
+def attributed(m, d):
+    return m(d.x, d.edge_index, edge_attr=d.attr)
+
+
+def typed(m, d):
+    return m(d.x, d.edge_index, d.kind)
+
+
+def initial(m, d):
+    return m(d.x, d.start, d.edge_index)
+
+
+def positioned(m, d):
+    return m(d.x, d.pos, d.edge_index)
+
+
+def only_nodes(m, d):
+    return m(d.x)
+
+
+def with_aggregation(aggr, **kwargs):
+    return lambda g: g.SAGEConv(WIDTH, OUT, aggr=aggr, **kwargs)
+
+
+# Name: how it is made from torch_geometric.nn, how it is called. Several lines of a class are its ways of computing.
+CONVOLUTIONS = {
+    "SimpleConv": (lambda g: g.SimpleConv(), plain),
+    "SimpleConv(mean, self-loop)": (lambda g: g.SimpleConv(aggr="mean", combine_root="self_loop"), plain),
+    "GCNConv": (lambda g: g.GCNConv(WIDTH, OUT), plain),
+    "GCNConv with weights": (lambda g: g.GCNConv(WIDTH, OUT), weighted),
+    "GCNConv(add_self_loops=False)": (lambda g: g.GCNConv(WIDTH, OUT, add_self_loops=False), plain),
+    "ChebConv": (lambda g: g.ChebConv(WIDTH, OUT, K=3), plain),
+    "SAGEConv": (lambda g: g.SAGEConv(WIDTH, OUT), plain),
+    "SAGEConv(max)": (with_aggregation("max"), plain),
+    "SAGEConv(project, normalize)": (with_aggregation("mean", project=True, normalize=True), plain),
+    "GraphConv": (lambda g: g.GraphConv(WIDTH, OUT), weighted),
+    "GravNetConv": (lambda g: g.GravNetConv(WIDTH, OUT, 3, 4, k=2), only_nodes),
+    "GatedGraphConv": (lambda g: g.GatedGraphConv(WIDTH, 2), plain),
+    "ResGatedGraphConv": (lambda g: g.ResGatedGraphConv(WIDTH, OUT), plain),
+    "ResGatedGraphConv with edge features": (lambda g: g.ResGatedGraphConv(WIDTH, OUT, edge_dim=3), attributed),
+    "GATConv": (lambda g: g.GATConv(WIDTH, OUT, heads=2), plain),
+    "GATConv with edge features": (lambda g: g.GATConv(WIDTH, OUT, heads=2, edge_dim=3, fill_value="mean"), attributed),
+    "GATConv(add_self_loops=False)": (lambda g: g.GATConv(WIDTH, OUT, heads=2, add_self_loops=False, concat=False), plain),
+    "GATConv(residual)": (lambda g: g.GATConv(WIDTH, OUT, heads=2, residual=True, bias=False), plain),
+    "FusedGATConv": (lambda g: g.FusedGATConv(WIDTH, OUT, add_self_loops=False), plain),
+    "GATv2Conv": (lambda g: g.GATv2Conv(WIDTH, OUT, heads=2), plain),
+    "GATv2Conv with edge features": (lambda g: g.GATv2Conv(WIDTH, OUT, heads=2, edge_dim=3, fill_value=0.5), attributed),
+    "GATv2Conv(share_weights, add_self_loops=False)": (
+        lambda g: g.GATv2Conv(WIDTH, OUT, heads=2, share_weights=True, add_self_loops=False),
+        plain,
+    ),
+    "TransformerConv": (lambda g: g.TransformerConv(WIDTH, OUT, heads=2), plain),
+    "TransformerConv with edge features": (lambda g: g.TransformerConv(WIDTH, OUT, heads=2, edge_dim=3, beta=True), attributed),
+    "AGNNConv": (lambda g: g.AGNNConv(), plain),
+    "TAGConv": (lambda g: g.TAGConv(WIDTH, OUT, K=2), weighted),
+    "GINConv": (lambda g: g.GINConv(mlp(), train_eps=True), plain),
+    "GINConv with batch norm": (lambda g: g.GINConv(tnn.Sequential(tnn.Linear(WIDTH, OUT), tnn.BatchNorm1d(OUT))), plain),
+    "GINEConv": (lambda g: g.GINEConv(mlp(), edge_dim=3), attributed),
+    "ARMAConv": (lambda g: g.ARMAConv(WIDTH, OUT, num_stacks=2, num_layers=2), plain),
+    "SGConv": (lambda g: g.SGConv(WIDTH, OUT, K=2), plain),
+    "SSGConv": (lambda g: g.SSGConv(WIDTH, OUT, alpha=0.1, K=2), plain),
+    "APPNP": (lambda g: g.APPNP(K=3, alpha=0.1), plain),
+    "MFConv": (lambda g: g.MFConv(WIDTH, OUT), plain),
+    "RGCNConv": (lambda g: g.RGCNConv(WIDTH, OUT, 3, num_bases=2), typed),
+    "RGCNConv(num_blocks)": (lambda g: g.RGCNConv(WIDTH, OUT, 3, num_blocks=2), typed),
+    "FastRGCNConv": (lambda g: g.FastRGCNConv(WIDTH, OUT, 3), typed),
+    "CuGraphRGCNConv": None,
+    "RGATConv": (lambda g: g.RGATConv(WIDTH, OUT, 3), typed),
+    "SignedConv": (lambda g: g.SignedConv(WIDTH, OUT, first_aggr=True), lambda m, d: m(d.x, d.edge_index, d.edge_index[:, d.kind == 0])),
+    "DNAConv": (lambda g: g.DNAConv(4, heads=2), lambda m, d: m(d.x[:, :4].unsqueeze(1).repeat(1, 2, 1), d.edge_index)),
+    "PointNetConv": (lambda g: g.PointNetConv(mlp(WIDTH + 3), add_self_loops=True), positioned),
+    "GMMConv": (lambda g: g.GMMConv(WIDTH, OUT, dim=3, kernel_size=2), attributed),
+    "GMMConv(separate_gaussians)": (lambda g: g.GMMConv(WIDTH, OUT, dim=3, kernel_size=2, separate_gaussians=True), attributed),
+    "SplineConv": (lambda g: g.SplineConv(WIDTH, OUT, dim=3, kernel_size=3), attributed),
+    "NNConv": (lambda g: g.NNConv(WIDTH, OUT, tnn.Linear(3, WIDTH * OUT)), attributed),
+    "CGConv": (lambda g: g.CGConv(WIDTH, dim=3), attributed),
+    "EdgeConv": (lambda g: g.EdgeConv(mlp(2 * WIDTH)), plain),
+    "EdgeConv with batch norm": (
+        lambda g: g.EdgeConv(tnn.Sequential(tnn.Linear(2 * WIDTH, OUT), tnn.BatchNorm1d(OUT), tnn.ELU())),
+        plain,
+    ),
+    "DynamicEdgeConv": (lambda g: g.DynamicEdgeConv(mlp(2 * WIDTH), k=2), only_nodes),
+    "XConv": (lambda g: g.XConv(WIDTH, OUT, dim=3, kernel_size=2), lambda m, d: m(d.x, d.pos)),
+    "PPFConv": (lambda g: g.PPFConv(mlp(WIDTH + 4), add_self_loops=False), lambda m, d: m(d.x, d.pos, d.normal, d.edge_index)),
+    "FeaStConv": (lambda g: g.FeaStConv(WIDTH, OUT, heads=2), plain),
+    "PointTransformerConv": (lambda g: g.PointTransformerConv(WIDTH, OUT), positioned),
+    "HypergraphConv": (lambda g: g.HypergraphConv(WIDTH, OUT), plain),
+    "LEConv": (lambda g: g.LEConv(WIDTH, OUT), plain),
+    "PNAConv": (
+        lambda g: g.PNAConv(WIDTH, OUT, ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"], torch.tensor([3, 5, 9, 4])),
+        plain,
+    ),
+    "ClusterGCNConv": (lambda g: g.ClusterGCNConv(WIDTH, OUT, diag_lambda=0.1), plain),
+    "GENConv": (lambda g: g.GENConv(WIDTH, OUT, edge_dim=3, learn_t=True, norm="layer"), attributed),
+    "GENConv(powermean, batch norm)": (lambda g: g.GENConv(WIDTH, OUT, aggr="powermean", learn_p=True), plain),
+    "GCN2Conv": (lambda g: g.GCN2Conv(WIDTH, alpha=0.1, theta=0.5, layer=1), initial),
+    "PANConv": (lambda g: g.PANConv(WIDTH, OUT, filter_size=2), plain),
+    "WLConv": (lambda g: g.WLConv(), lambda m, d: m((d.x[:, 0] > 0).long(), d.edge_index)),
+    "WLConvContinuous": (lambda g: g.WLConvContinuous(), plain),
+    "FiLMConv": (lambda g: g.FiLMConv(WIDTH, OUT), plain),
+    "SuperGATConv in training": (lambda g: g.SuperGATConv(WIDTH, OUT, heads=2), plain),
+    "SuperGATConv in evaluation": (lambda g: g.SuperGATConv(WIDTH, OUT, heads=2).eval(), plain),
+    "FAConv": (lambda g: g.FAConv(WIDTH), initial),
+    "EGConv": (lambda g: g.EGConv(WIDTH, OUT, aggregators=["sum", "max", "std"], num_heads=2, num_bases=2), plain),
+    "PDNConv": (lambda g: g.PDNConv(WIDTH, OUT, edge_dim=3, hidden_channels=4), attributed),
+    "GeneralConv": (lambda g: g.GeneralConv(WIDTH, OUT, in_edge_channels=3, attention=True, heads=2), attributed),
+    "HGTConv": None,
+    "HEATConv": (
+        lambda g: g.HEATConv(WIDTH, OUT, 2, 3, 2, 3, 2),
+        lambda m, d: m(d.x, d.edge_index, (d.x[:, 0] > 0).long(), d.kind, d.attr),
+    ),
+    "HeteroConv": None,
+    "HANConv": None,
+    "LGConv": (lambda g: g.LGConv(), plain),
+    "PointGNNConv": (lambda g: g.PointGNNConv(mlp(WIDTH, 3), mlp(WIDTH + 3, OUT), mlp(OUT, WIDTH)), positioned),
+    "GPSConv": (lambda g: g.GPSConv(WIDTH, g.GCNConv(WIDTH, WIDTH), heads=2), plain),
+    "AntiSymmetricConv": (lambda g: g.AntiSymmetricConv(WIDTH), plain),
+    "DirGNNConv": (lambda g: g.DirGNNConv(g.SAGEConv(WIDTH, OUT)), plain),
+    "MixHopConv": (lambda g: g.MixHopConv(WIDTH, OUT, powers=[0, 1, 2]), plain),
+    "MeshCNNConv": None,
+    "GCNConv(flow=target_to_source)": (lambda g: g.GCNConv(WIDTH, OUT, flow="target_to_source"), plain),
+    "GCNConv with message hooks": (lambda g: hooked(g.GCNConv(WIDTH, OUT)), plain),
+    "GCNConv(decomposed_layers=2)": (lambda g: g.GCNConv(WIDTH, OUT, decomposed_layers=2), plain),
+}
+
+
+def hooked(module):
+    module.register_message_forward_hook(lambda module, inputs, output: output * 2)
+    return module
+
+
+def aggregations(g):
+    """Arguments of SimpleConv, by the name of the aggregation."""
+    a = g.aggr
+    names = {
+        "SumAggregation": "sum",
+        "MeanAggregation": "mean",
+        "MaxAggregation": "max",
+        "MinAggregation": "min",
+        "MulAggregation": "mul",
+        "VarAggregation": "var",
+        "StdAggregation": "std",
+        "SoftmaxAggregation": "softmax",
+        "PowerMeanAggregation": "powermean",
+        "MedianAggregation": "median",
+    }
+    made = {name: aggr for name, aggr in names.items()}
+    made.update(
+        {
+            "SoftmaxAggregation(learn)": a.SoftmaxAggregation(learn=True, channels=WIDTH),
+            "QuantileAggregation": a.QuantileAggregation([0.3, 0.8]),
+            "LSTMAggregation": a.LSTMAggregation(WIDTH, WIDTH),
+            "GRUAggregation": a.GRUAggregation(WIDTH, WIDTH),
+            "Set2Set": a.Set2Set(WIDTH, 2),
+            "DegreeScalerAggregation": a.DegreeScalerAggregation(["mean", "max"], ["identity", "linear"], torch.tensor([2, 4, 6])),
+            "SortAggregation": a.SortAggregation(k=3),
+            "AttentionalAggregation": a.AttentionalAggregation(tnn.Linear(WIDTH, 1)),
+            "MLPAggregation": a.MLPAggregation(WIDTH, WIDTH, max_num_elements=40, num_layers=1),
+            "DeepSetsAggregation": a.DeepSetsAggregation(tnn.Linear(WIDTH, WIDTH), tnn.Linear(WIDTH, WIDTH)),
+            "SetTransformerAggregation": a.SetTransformerAggregation(WIDTH, heads=2),
+            "GraphMultisetTransformer": a.GraphMultisetTransformer(WIDTH, k=2, heads=2),
+            "EquilibriumAggregation": a.EquilibriumAggregation(WIDTH, WIDTH, [8], grad_iter=2),
+            "MultiAggregation": a.MultiAggregation(["mean", "max", "std"]),
+            "LCMAggregation": a.LCMAggregation(WIDTH, WIDTH),
+            "VariancePreservingAggregation": getattr(a, "VariancePreservingAggregation", lambda: "sum")(),
+            "PatchTransformerAggregation": a.PatchTransformerAggregation(WIDTH, WIDTH, patch_size=2, hidden_channels=4, num_transformer_blocks=1)
+            if hasattr(a, "PatchTransformerAggregation")
+            else None,
+        }
+    )
+    return {name: aggr for name, aggr in made.items() if aggr is not None}
+
+
+NORMS = {
+    "BatchNorm": (lambda g: g.BatchNorm(WIDTH), only_nodes),
+    "BatchNorm(allow_single_element)": (lambda g: g.BatchNorm(WIDTH, allow_single_element=True), only_nodes),
+    "HeteroBatchNorm": (lambda g: g.HeteroBatchNorm(WIDTH, 2), lambda m, d: m(d.x, (d.x[:, 0] > 0).long())),
+    "InstanceNorm": (lambda g: g.InstanceNorm(WIDTH, affine=True, track_running_stats=True), only_nodes),
+    "InstanceNorm of graphs": (lambda g: g.InstanceNorm(WIDTH), lambda m, d: m(d.x, d.batch)),
+    "LayerNorm": (lambda g: g.LayerNorm(WIDTH), only_nodes),
+    "LayerNorm of graphs": (lambda g: g.LayerNorm(WIDTH), lambda m, d: m(d.x, d.batch)),
+    "LayerNorm(mode=node)": (lambda g: g.LayerNorm(WIDTH, mode="node"), only_nodes),
+    "HeteroLayerNorm": (lambda g: g.HeteroLayerNorm(WIDTH, 2), lambda m, d: m(d.x, (d.x[:, 0] > 0).long())),
+    "GraphNorm": (lambda g: g.GraphNorm(WIDTH), only_nodes),
+    "GraphNorm of graphs": (lambda g: g.GraphNorm(WIDTH), lambda m, d: m(d.x, d.batch)),
+    "GraphSizeNorm": (lambda g: g.GraphSizeNorm(), only_nodes),
+    "PairNorm": (lambda g: g.PairNorm(), only_nodes),
+    "PairNorm(scale_individually)": (lambda g: g.PairNorm(scale_individually=True), lambda m, d: m(d.x, d.batch)),
+    "MeanSubtractionNorm": (lambda g: g.MeanSubtractionNorm(), only_nodes),
+    "MessageNorm": (lambda g: g.MessageNorm(learn_scale=True), lambda m, d: m(d.x, d.start)),
+    "DiffGroupNorm": (lambda g: g.DiffGroupNorm(WIDTH, 2), only_nodes),
+}
+
+POOLING = {
+    "global_add_pool": lambda g: lambda d: g.global_add_pool(d.x, None),
+    "global_mean_pool": lambda g: lambda d: g.global_mean_pool(d.x, d.batch),
+    "global_max_pool": lambda g: lambda d: g.global_max_pool(d.x, d.batch),
+    "SumAggregation": lambda g: lambda d: g.aggr.SumAggregation()(d.x),
+    "MeanAggregation": lambda g: lambda d: g.aggr.MeanAggregation()(d.x, d.batch),
+    "MinAggregation": lambda g: lambda d: g.aggr.MinAggregation()(d.x, d.batch),
+}
+
+MODELS = {
+    "GCN": (lambda g: g.GCN(WIDTH, 8, 2, OUT, dropout=0.0, norm="batch"), plain),
+    "GCN(norm=graph)": (lambda g: g.GCN(WIDTH, 8, 2, OUT, norm="graph", jk="max"), weighted),
+    "GraphSAGE": (lambda g: g.GraphSAGE(WIDTH, 8, 2, OUT, jk="cat"), plain),
+    "GIN": (lambda g: g.GIN(WIDTH, 8, 2, OUT, jk="lstm"), plain),
+    "GAT": (lambda g: g.GAT(WIDTH, 8, 2, OUT, heads=2), plain),
+    "GAT(v2)": (lambda g: g.GAT(WIDTH, 8, 2, OUT, v2=True, edge_dim=3), attributed),
+    "PNA": (lambda g: g.PNA(WIDTH, 8, 2, OUT, aggregators=["mean", "max"], scalers=["identity"], deg=torch.tensor([1, 3, 5])), plain),
+    "EdgeCNN": (lambda g: g.EdgeCNN(WIDTH, 8, 2, OUT), plain),
+    "MLP": (lambda g: g.MLP([WIDTH, 8, OUT]), only_nodes),
+    "LINKX": (lambda g: g.LINKX(60, WIDTH, 8, OUT, 1), plain),
+    "RECT_L": (lambda g: g.RECT_L(WIDTH, 8), plain),
+    "DeepGCNLayer": (
+        lambda g: g.DeepGCNLayer(g.GENConv(WIDTH, WIDTH, norm="layer"), g.LayerNorm(WIDTH), tnn.ReLU(), block="res+"),
+        plain,
+    ),
+    "GraphUNet": (lambda g: g.GraphUNet(WIDTH, 8, OUT, depth=1), plain),
+    "LabelPropagation": (lambda g: g.LabelPropagation(2, 0.5), lambda m, d: m(d.x[:, :3].softmax(1), d.edge_index)),
+    "CorrectAndSmooth": (
+        lambda g: g.CorrectAndSmooth(2, 0.5, 2, 0.5),
+        lambda m, d: m.smooth(d.x.softmax(1), (d.x[:, 0] > 0).long(), d.x[:, 1] > 0, d.edge_index),
+    ),
+    "AttentiveFP": (lambda g: g.AttentiveFP(WIDTH, 8, OUT, 3, 2, 1), lambda m, d: m(d.x, d.edge_index, d.attr, d.batch)),
+    "LightGCN": (lambda g: g.LightGCN(60, 8, 2), lambda m, d: m.get_embedding(d.edge_index)),
+    "PMLP": (lambda g: g.PMLP(WIDTH, 8, OUT, 2).eval(), plain),
+    # It gives the memory of its input and of its output back.
+    "GroupAddRev": (lambda g: g.GroupAddRev(g.SAGEConv(WIDTH // 2, WIDTH // 2), num_groups=2), lambda m, d: m(d.x * 1, d.edge_index) * 1),
+    "DeepGraphInfomax": (
+        lambda g: g.DeepGraphInfomax(8, g.GCN(WIDTH, 8, 1), lambda z, *_: z.mean(0), lambda x, e: (x.flip(0), e)),
+        lambda m, d: m(d.x, d.edge_index)[0],
+    ),
+    "GAE": (lambda g: g.GAE(g.GCN(WIDTH, 8, 1)), lambda m, d: m.encode(d.x, d.edge_index)),
+    "GAE.recon_loss": (lambda g: g.GAE(g.GCN(WIDTH, 8, 1)), lambda m, d: m.recon_loss(m.encode(d.x, d.edge_index), d.edge_index)),
+    "SignedGCN": (lambda g: g.SignedGCN(WIDTH, 8, 1), lambda m, d: m(d.x, d.edge_index, d.edge_index[:, d.kind == 0])),
+    "SGFormer": (lambda g: g.SGFormer(WIDTH, 8, OUT, trans_dropout=0.0, gnn_dropout=0.0), lambda m, d: m(d.x, d.edge_index, d.batch)),
+    "Polynormer": (lambda g: g.Polynormer(WIDTH, 8, OUT), lambda m, d: m(d.x, d.edge_index, d.batch)),
+    "MaskLabel": (lambda g: g.MaskLabel(3, WIDTH), lambda m, d: m(d.x, (d.x[:, 0] > 0).long(), d.x[:, 1] > 0)),
+    "ARLinkPredictor": None,
+    "TopKPooling": (lambda g: g.TopKPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
+    "SAGPooling": (lambda g: g.SAGPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
+    "EdgePooling": (lambda g: g.EdgePooling(WIDTH), lambda m, d: m(d.x, d.edge_index, d.batch)[0]),
+    "ASAPooling": (lambda g: g.ASAPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
+    "PANPooling": (lambda g: g.PANPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
+    "ClusterPooling": (lambda g: g.ClusterPooling(WIDTH), lambda m, d: m(d.x, d.edge_index, d.batch)[0]),
+}
+
+
+class Data:
+    """Arguments of the cases: of the whole graph, or of a rank."""
+
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+def cases(g):
+    """All cases: (section, name) to (how a module is made, how it is called)."""
+    found = {}
+    for section, listed in (("Convolutions", CONVOLUTIONS), ("Norms", NORMS), ("Models", MODELS)):
+        found.update({(section, name): case for name, case in listed.items() if case is not None})
+    for name in aggregations(g):
+        found["Aggregations", name] = (lambda g, name=name: g.SimpleConv(aggr=aggregations(g)[name]), plain)
+    for name, case in POOLING.items():
+        found["Pooling", name] = (lambda g, case=case: Called(case(g)), lambda m, d: m(d))
+    return found
+
+
+class Called(tnn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, d):
+        return self.function(d)
+
+
+def made(g, make):
+    """The module in float64, with the same parameters everywhere."""
+    torch.manual_seed(7)
+    module = make(g).double()
+    torch.manual_seed(11)
+    return module
+
+
+def tensors(output):
+    """The tensors of an output."""
+    if isinstance(output, torch.Tensor):
+        return [output]
+    parts = output.values() if isinstance(output, dict) else output if isinstance(output, (tuple, list)) else []
+    return [tensor for part in parts for tensor in tensors(part)]
+
+
+def result(module, call, data, share=1.0):
+    """Outputs, and gradients of ``x`` and of all parameters; ``share`` is how much of the loss is this process's."""
+    data.x = data.x.detach().clone().requires_grad_()
+    outputs = [output.double() for output in tensors(call(module, data))]
+    loss = sum(((output * torch.linspace(-1, 1, output[:1].numel()).double().view(output.shape[1:])).sin()).sum() for output in outputs)
+    if loss.requires_grad:
+        (loss * share).backward()
+    gx = data.x.grad if data.x.grad is not None else torch.zeros_like(data.x)
+    return {"outputs": [output.detach() for output in outputs], "gx": gx}
+
+
+def signature(module, name):
+    """Whether a module's function takes an argument."""
+    return name in inspect.signature(module.forward).parameters

@@ -1,0 +1,169 @@
+"""The table of the book that says how modules of PyG run.
+
+    python pyg_table.py > docs/src/pyg-modules.md
+
+computes it from runs on small graphs. Needs PyTorch Geometric.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import torch_geometric
+import torch_geometric.nn
+
+import pyg_cases
+import pyg_graphs
+import sar_single as sar
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "src" / "pyg-modules.md"
+TOLERANCE = 1e-9
+
+HEAD = """# Modules of PyTorch Geometric
+
+How each module of `torch_geometric.nn` {version} runs on `rank.edge_index`. A test runs all of them in float64 on the whole graph in memory and in
+workers, on one partition and on four, one of which has no edges; outputs and all gradients agree to 1e-9. The same test makes this page.
+
+* **fused**: the engine adds messages up; nothing has a row per edge but the factors that the module computes itself.
+* **blocks**: `message` and `aggregate` run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
+* **all edges**: the messages of all edges of a rank are in memory at once, for the reason given.
+* **refused**: an error, whose text is given.
+"""
+
+
+def worker(rank, nn, keys, block):
+    """Results by case, and how the cases ran."""
+    from sar_single.pyg import columns, patch, unfit
+
+    columns.BLOCK = block
+    found = {}
+    for key in keys:
+        make, call = pyg_cases.cases(nn)[key]
+        ways, turns = recorded(patch), rank._engine.turns
+        unfit._SAID.clear()
+        try:
+            module = pyg_cases.made(nn, make)
+            values = pyg_cases.result(module, call, pyg_graphs.of_rank(rank, pyg_cases.Data), 1 / rank.world_size if key[0] == "Pooling" else 1)
+        except sar.Refused as error:
+            found[key] = str(error)
+            continue
+        if rank._engine.turns > turns and not ways and not unfit._SAID:
+            ways.add("over ranks")
+        rank.gather_grads(module)
+        values["parameters"] = {name: parameter.grad for name, parameter in module.named_parameters()}
+        values["buffers"] = dict(module.named_buffers())
+        found[key] = values, sorted({reason for _, reason in unfit._SAID}), sorted(ways)
+    return found, rank.orig_ids
+
+
+def recorded(patch):
+    """The names of the ways in which messages are computed from now on."""
+    ways = set()
+    for name in ("fused", "in_blocks"):
+        theirs = getattr(patch, name)
+        theirs = getattr(theirs, "theirs", theirs)
+
+        def either(*args, name=name, theirs=theirs, **kwargs):
+            result = theirs(*args, **kwargs)
+            if result is not None:
+                ways.add(name)
+            return result
+
+        either.theirs = theirs
+        setattr(patch, name, either)
+    return ways
+
+
+def expected(nn, data):
+    """Results of the cases in memory, or their errors."""
+    results = {}
+    for key, (make, call) in pyg_cases.cases(nn).items():
+        try:
+            module = pyg_cases.made(nn, make)
+            values = pyg_cases.result(module, call, pyg_cases.Data(**data))
+        except Exception as error:
+            results[key] = f"{type(error).__name__}: {error}".splitlines()[0]
+            continue
+        values["parameters"] = {name: parameter.grad for name, parameter in module.named_parameters()}
+        values["buffers"] = dict(module.named_buffers())
+        results[key] = values
+    return results
+
+
+def worst(key, ranks, ids, values):
+    """The value that differs most from that in memory, and by how much."""
+    found = {}
+    for i, output in enumerate(values["outputs"]):
+        parts = [rank["outputs"][i] for rank in ranks]
+        if output.dim() and len(output) == pyg_graphs.NODES:
+            parts = [pyg_graphs.joined(parts, ids)]
+        found[f"output {i}"] = max(pyg_graphs.difference(part, output) for part in parts)
+    found["gradient of x"] = pyg_graphs.difference(pyg_graphs.joined([rank["gx"] for rank in ranks], ids), values["gx"])
+    for kind in ("parameters", "buffers"):
+        for name, value in values[kind].items():
+            found[name] = max(pyg_graphs.difference(rank[kind][name], value) for rank in ranks)
+    return max(found.items(), key=lambda item: item[1])
+
+
+def compared(nn, data, parts, memory, spill, budget, block, every=1):
+    """How each case ran, and what was wrong: two dicts by case. ``every``: of how many cases one is run."""
+    keys = [key for key, values in memory.items() if not isinstance(values, str) or key in REFUSED_ANYWAY and hasattr(nn, key[1].split(".")[0])][::every]
+    results = sar.run(worker, parts, args=(nn, keys, block), memory_budget=budget, spill_dir=spill)
+    ids = [ids for _, ids in results]
+    ways, wrong = {}, {}
+    for key in keys:
+        ranks = [found[key] for found, _ in results]
+        refusals = [rank for rank in ranks if isinstance(rank, str)]
+        if refusals:
+            ways[key] = f"refused: {refusals[0]}"
+            continue
+        what, by = worst(key, [values for values, _, _ in ranks], ids, memory[key])
+        if by > TOLERANCE:
+            wrong[key] = f"{what} differs by {by}"
+        ways[key] = described(*ranks[0][1:])
+    return ways, wrong
+
+
+def described(reasons, ways):
+    """How a case ran, in words."""
+    words = [{"fused": "fused", "in_blocks": "blocks", "over ranks": "sums over all ranks"}[way] for way in ways]
+    return ", ".join([*words, *(f"all edges: {reason}" for reason in reasons)]) or "row by row, without a pause"
+
+
+# Cases whose calls in memory fail for a reason of PyG's, but which are refused before that.
+REFUSED_ANYWAY = {("Models", name) for name in ("CorrectAndSmooth", "GAE.recon_loss", "SGFormer", "ASAPooling", "PANPooling", "ClusterPooling")}
+
+
+def page(ways, memory):
+    """The text of the page."""
+    lines = [HEAD.format(version=torch_geometric.__version__)]
+    for section in ("Convolutions", "Aggregations", "Norms", "Pooling", "Models"):
+        lines.append(f"\n## {section}\n\n| module | how it runs |\n|---|---|")
+        for key, values in memory.items():
+            if key[0] == section:
+                way = ways.get(key) or f"not tested: PyG says `{values}`"
+                lines.append(f"| `{key[1]}` | {way.replace('|', ' ')} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    """Prints the page."""
+    nn, data = torch_geometric.nn, pyg_graphs.graph()
+    memory = expected(nn, data)
+    with tempfile.TemporaryDirectory() as folder:
+        parts = pyg_graphs.cut(data, Path(folder), 4)
+        ways, wrong = compared(nn, data, parts, memory, Path(folder) / "spill", "2GiB", 16)
+    print(*(f"{key}: {problem}" for key, problem in wrong.items()), sep="\n", file=sys.stderr)
+    print(page(ways, memory), end="")
+
+
+if __name__ == "__main__":
+    import cloudpickle
+
+    for module in (pyg_cases, pyg_graphs):
+        cloudpickle.register_pickle_by_value(module)
+    torch.set_num_threads(1)
+    main()

@@ -1,0 +1,130 @@
+"""Graphs of PyG, DGL and OGB as ``sar.partition`` takes them, and their names in a worker."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+data_of = pytest.importorskip("torch_geometric.data")
+
+import sar_single as sar  # noqa: E402
+from sar_single import _graphs  # noqa: E402
+
+NODES = 12
+
+
+def data(**more):
+    draw = torch.Generator().manual_seed(1)
+    return data_of.Data(
+        x=torch.randn(NODES, 3, generator=draw),
+        edge_index=torch.randint(0, NODES, (2, 40), generator=draw),
+        edge_attr=torch.randn(40, 2, generator=draw),
+        y=torch.arange(NODES) % 3,
+        **more,
+    )
+
+
+class Planetoid(data_of.InMemoryDataset):
+    """A dataset of PyG's, without files."""
+
+    def __init__(self, graphs):
+        super().__init__(None)
+        self.data, self.slices = self.collate(graphs)
+
+
+class OfOgb:
+    """A dataset like those of OGB: a graph, its labels, and splits by the numbers of nodes."""
+
+    def __init__(self, graph, splits):
+        self._graph, self._splits = graph, splits
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return self._graph
+
+    def get_idx_split(self):
+        return self._splits
+
+
+SPLITS = {"train": torch.tensor([0, 5]), "valid": torch.tensor([1]), "test": torch.tensor([2, 3])}
+
+
+def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
+    def worker(rank):
+        same = [torch.equal(rank.ndata[name], getattr(rank, name)) for name in ("x", "y")]
+        assert all(same) and torch.equal(rank.edata["edge_attr"], rank.edge_attr)
+        assert torch.equal(rank.ndata["train_mask"].bool(), rank.train_mask)
+        return rank.orig_ids, rank.x, rank.y, rank.train_mask, rank.val_mask, rank.ndata["age"], rank.edge_attr.sum()
+
+    graph = data(age=torch.arange(NODES) * 1.5)
+    parts = sar.partition(tmp_path / "parts", OfOgb(graph, SPLITS), num_parts=2, method="random")
+    ranks = sar.run(worker, parts, memory_budget="1GiB", spill_dir=spill)
+    order = torch.argsort(torch.cat([rank[0] for rank in ranks]))
+    x, y, train, val, age = (torch.cat([rank[i] for rank in ranks])[order] for i in range(1, 6))
+    assert torch.equal(x, graph.x) and torch.equal(y, graph.y) and torch.equal(age, graph.age)
+    assert train.nonzero().flatten().tolist() == [0, 5] and val.nonzero().flatten().tolist() == [1]
+    assert torch.allclose(sum(rank[6] for rank in ranks), graph.edge_attr.sum(), atol=1e-5)
+
+
+def test_a_dataset_is_its_only_graph():
+    found = _graphs.describe(Planetoid([data(train_mask=torch.arange(NODES) < 4)]))
+    assert set(found.node_data) == {"feat", "label", "train_mask"} and found.num_nodes == {"": NODES}
+    with pytest.raises(ValueError, match="Planetoid has 2 graphs, but one is cut: pass one of them"):
+        _graphs.describe(Planetoid([data(), data()]))
+
+
+def test_labels_and_splits_beside_a_graph_are_node_data():
+    graph = data()
+    del graph.y
+    found = _graphs.describe(OfOgb((graph, torch.ones(NODES, 1)), SPLITS))
+    assert set(found.node_data) == {"feat", "label", "train_mask", "val_mask", "test_mask"}
+    assert found.node_data["val_mask"].nonzero()[0].tolist() == [1]
+
+
+def test_dicts_by_type_are_a_graph_of_several_types():
+    cites = ("paper", "cites", "paper")
+    graph = data_of.Data(
+        num_nodes_dict={"paper": 4, "author": 2},
+        edge_index_dict={("author", "writes", "paper"): torch.tensor([[0, 1], [2, 3]]), cites: torch.tensor([[0], [1]])},
+        x_dict={"paper": torch.ones(4, 2)},
+        y_dict={"paper": torch.ones(4, 1)},
+        node_year={"paper": torch.ones(4, 1)},
+        edge_reltype={cites: torch.ones(1, 1)},
+    )
+    found = _graphs.describe(OfOgb(graph, {"train": {"paper": torch.tensor([3])}}))
+    assert found.num_nodes == {"paper": 4, "author": 2} and set(found.edges) == {"author:writes:paper", "paper:cites:paper"}
+    assert set(found.node_data) == {"paper/feat", "paper/label", "paper/node_year", "paper/train_mask"}
+    assert set(found.edge_data) == {"paper:cites:paper/edge_reltype"}
+    assert found.node_data["paper/train_mask"].tolist() == [False, False, False, True]
+
+
+def test_an_array_keeps_its_own_name_where_another_has_the_usual_one():
+    found = _graphs.describe(data(feat=torch.zeros(NODES, 1)))
+    assert found.node_data["feat"].shape == (NODES, 1) and found.node_data["x"].shape == (NODES, 3)
+
+
+def test_a_graph_without_an_edge_index_is_refused():
+    graph = data()
+    del graph.edge_index
+    with pytest.raises(ValueError, match="no edge_index: leave out a transform"):
+        _graphs.describe(graph)
+
+
+def test_a_dataset_of_dgl_is_its_only_graph():
+    dgl = pytest.importorskip("dgl")
+
+    class Cora(dgl.data.DGLDataset):
+        def process(self):
+            self.graph = dgl.rand_graph(5, 9)
+            self.graph.ndata["feat"] = torch.ones(5, 2)
+
+        def __getitem__(self, index):
+            return self.graph
+
+        def __len__(self):
+            return 1
+
+    found = _graphs.describe(Cora("cora", verbose=False))
+    assert found.num_nodes == {"": 5} and set(found.node_data) == {"feat"}

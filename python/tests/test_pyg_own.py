@@ -1,0 +1,177 @@
+"""A user's own ``message`` and ``edge_update``: each gives what it gives in memory, or the operation over edges is refused by its name."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+import cloudpickle  # noqa: E402
+import pyg_graphs  # noqa: E402
+from torch_geometric.nn import MessagePassing  # noqa: E402
+
+import sar_single as sar  # noqa: E402
+
+cloudpickle.register_pickle_by_value(pyg_graphs)
+
+# Steps from the values of edges, `m`, to others. Each edge keeps its own.
+RIGHT = """
+m * w.view(-1, 1)
+softmax(m, index) * x_j
+softmax(m[:, :1] + x_i[:, :1], index, num_nodes=size_i) * m
+torch.softmax(m, 1)
+F.normalize(m, dim=-1) + x_i
+F.layer_norm(m, (6,))
+F.dropout(m, 0.5) * 0 + x_j
+F.prelu(m, torch.ones(6).double() / 4)
+m.view(-1, 2, 3).softmax(1).flatten(1)
+torch.cat([x_i, m], 1)[:, 3:9]
+(x_i * m).sum(-1, keepdim=True) * x_j
+torch.where(w.view(-1, 1) > 1, m, -x_i)
+masked(m, w)
+torch.einsum('ef,eg->efg', m, x_i).sum(1)
+(m.view(-1, 1, 6) @ x_i.view(-1, 6, 1)).view(-1, 1) * x_j
+m.t().softmax(0).t()
+m.sort(dim=1)[0].flip(1)
+torch.stack([m, x_i]).max(0)[0]
+torch.eye(6).double()[kind] * m
+m * torch.linspace(0, 1, 101).double().mean()
+m * 1 if bool((w > 0).all()) else m
+m - scatter(m, index, 0, size_i, 'mean')[index]
+""".split("\n")[1:-1]
+
+# Steps over several edges, by the name that the error has.
+WRONG = """
+mean: m * w.mean()
+mean: m - m.mean(0)
+mean: m - m.mean(0, keepdim=True)
+mean: m * (m > 0).double().mean()
+mean: m * w[w > 0.7].mean()
+sum: m * w[w > 1].sum().item()
+sum: m * (w > 1).sum()
+max: m / m.max()
+max: m / float(w.max())
+norm: m / m.norm()
+norm: F.normalize(m, dim=0)
+prod: m * w.prod()
+std: m * m.std(0)
+median: m * m.median()
+sort: m * m.quantile(0.5)
+logsumexp: m * torch.logsumexp(w, 0)
+argmax: m * m.argmax(0)
+softmax: torch.softmax(m, 0)
+softmax: m.t().softmax(-1).t()
+softmax: m.flatten().softmax(0).view(m.shape)
+softmax: (m @ m.t()).softmax(1) @ m
+cumsum: m.cumsum(0)
+sort: m.sort(dim=0)[0]
+topk: m * w.topk(2)[0].sum()
+flip: m.flip(0)
+roll: m.roll(1)
+select: m - m[0]
+slice: m + m[1:].mean()
+unbind: m * min(w)
+mm: m @ (m.t() @ m)
+dot: m * torch.dot(w, w)
+layer_norm: F.layer_norm(m.t(), (len(m),)).t()
+batch_norm: F.instance_norm(m.t()[None])[0].t()
+convolution: F.conv1d(m.t()[None], torch.ones(6, 6, 3).double(), padding=1)[0].t()
+qr: torch.linalg.qr(m)[0]
+div: m / len(m)
+tolist: m * sum(w.tolist())
+numpy: m * float(w.numpy().mean())
+""".split("\n")[1:-1]
+
+
+def programs():
+    """Steps of modules and the name of the operation that is refused, if one is: every step alone, and 40 random sequences."""
+    found = [([step], None) for step in RIGHT] + [([step], name) for name, step in (line.split(": ", 1) for line in WRONG)]
+    for seed in range(40):
+        draw = random.Random(seed)
+        steps, name = draw.choices(RIGHT, k=draw.randint(1, 4)), None
+        if draw.random() < 0.5:
+            name, step = draw.choice(WRONG).split(": ", 1)
+            steps.insert(draw.randint(0, len(steps)), step)
+        found.append((steps, name))
+    return found
+
+
+class Own(MessagePassing):
+    """Takes steps in ``message`` or in ``edge_update``."""
+
+    # PyG looks the module up, and workers have none of this name.
+    __module__ = "__main__"
+
+    def __init__(self, steps, update):
+        super().__init__(aggr="add")
+        self.steps, self.updates = steps, update
+
+    def forward(self, x, edge_index, w, kind):
+        values = self.edge_updater(edge_index, x=x, w=w, kind=kind) if self.updates else None
+        return self.propagate(edge_index, x=x, w=w, kind=kind, values=values)
+
+    def message(self, x_j, x_i, w, kind, values, index, size_i):
+        return self.taken(x_j, x_i, w, kind, index, size_i) if values is None else values
+
+    def edge_update(self, x_j, x_i, w, kind, index, size_i):
+        return self.taken(x_j, x_i, w, kind, index, size_i)
+
+    def taken(self, x_j, x_i, w, kind, index, size_i):
+        import torch
+        import torch.nn.functional as F
+        from torch_geometric.utils import scatter, softmax
+
+        def masked(m, w):
+            out = torch.zeros_like(m)
+            out[w > 1] = m[w > 1].sin()
+            return out
+
+        known = {"torch": torch, "F": F, "scatter": scatter, "softmax": softmax, "masked": masked}
+        m = x_j
+        for step in self.steps:
+            m = eval(step, {**known, "m": m, "x_j": x_j, "x_i": x_i, "w": w, "kind": kind, "index": index, "size_i": size_i})
+        return m
+
+
+def result(steps, update, x, edge_index, w, kind):
+    """The output, and the gradient of its sum of squares."""
+    x = x.clone().requires_grad_()
+    out = Own(steps, update)(x, edge_index, w, kind)
+    out.square().sum().backward()
+    return out.detach(), x.grad
+
+
+def worker(rank, cases, update):
+    """Results by case, or the text of the error, and the numbers of the rank's nodes."""
+    from sar_single.pyg import columns
+
+    columns.BLOCK = 16
+    found = []
+    for steps, _ in cases:
+        try:
+            found.append(result(steps, update, rank.x, rank.edge_index, rank.edata["w"], rank.edata["kind"]))
+        except sar.Refused as error:
+            found.append(str(error))
+    return found, rank.orig_ids
+
+
+@pytest.mark.parametrize("num_parts, update", [(1, True), (3, False)], ids=["edge_update", "message"])
+def test_own_messages_are_as_in_memory_or_refused(spill, tmp_path, num_parts, update):
+    data, cases = pyg_graphs.graph(), programs()
+    parts = pyg_graphs.cut(data, tmp_path, num_parts)
+    ranks = sar.run(worker, parts, args=(cases, update), spill_dir=spill)
+    ids = [own for _, own in ranks]
+    function = "edge_update" if update else "message"
+    for number, (steps, name) in enumerate(cases):
+        found = [values[number] for values, _ in ranks]
+        if name is not None:
+            for text in found:
+                assert isinstance(text, str), (steps, "is not refused")
+                assert name in text.split(" of ")[0] and f"Own.{function}" in text and "torch_geometric.utils.softmax" in text, (steps, text)
+            continue
+        assert not any(isinstance(part, str) for part in found), (steps, found)
+        for ours, expected in zip(zip(*found), result(steps, update, *(data[key] for key in ("x", "edge_index", "w", "kind")))):
+            assert pyg_graphs.difference(pyg_graphs.joined(list(ours), ids), expected) <= 1e-9, steps

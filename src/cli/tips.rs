@@ -1,0 +1,143 @@
+//! Tips for names that a command line does not know.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::guesses::{COMMANDS, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
+
+/// The error with the name that was probably meant, if another program uses the one on the command line.
+pub(super) fn with_tip(
+    mut error: clap::Error,
+    definition: &Command,
+    words: &[OsString],
+) -> clap::Error {
+    let is_command = |word: &&str| definition.find_subcommand(word).is_some();
+    let command = words.get(1).and_then(|word| word.to_str()).filter(is_command);
+    if command == Some("partition") {
+        name_all_sources(&mut error);
+    }
+    let named = |kind| match error.get(kind) {
+        Some(ContextValue::String(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    let tip = match error.kind() {
+        ErrorKind::InvalidSubcommand => named(ContextKind::InvalidSubcommand).and_then(of_command),
+        ErrorKind::UnknownArgument => named(ContextKind::InvalidArg)
+            .and_then(|word| of_argument(command, definition, word, words)),
+        ErrorKind::InvalidValue => named(ContextKind::InvalidValue).and_then(|value| {
+            let valid = match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(valid)) => &valid[..],
+                _ => &[],
+            };
+            of_value(value, valid)
+        }),
+        _ => None,
+    };
+    let Some(tip) = tip else { return error };
+    for similar in
+        [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
+    {
+        error.remove(similar);
+    }
+    // It shows the flag that clap takes for similar.
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Usage);
+    }
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
+/// Asks for one of the flags that a graph can come from, where the parser asks for one of them only.
+fn name_all_sources(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return;
+    }
+    let sources = "one of --edges, --part-json, --ogb, --chunked".to_owned();
+    let (json, mut rest): (Vec<String>, Vec<String>) =
+        missing.iter().cloned().partition(|flag| flag.starts_with("--part-json"));
+    if !json.is_empty() {
+        rest.insert(0, sources);
+        error.insert(ContextKind::InvalidArg, ContextValue::Strings(rest));
+        error.remove(ContextKind::Usage);
+    }
+}
+
+fn found(table: &[Guess], name: &str) -> Option<String> {
+    let guess = table.iter().find(|(names, _)| names.contains(&name));
+    guess.map(|(_, tip)| (*tip).to_owned())
+}
+
+fn of_command(word: &str) -> Option<String> {
+    let path = Path::new(word);
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return Some(format!(
+            "to train, pass flags without a command: sar-single --part-json {word}"
+        ));
+    }
+    if path.join("config.toml").is_file() {
+        return Some(format!("to continue a run: sar-single --resume {word}"));
+    }
+    found(COMMANDS, &word.to_lowercase())
+}
+
+fn of_argument(
+    command: Option<&str>,
+    definition: &Command,
+    word: &str,
+    words: &[OsString],
+) -> Option<String> {
+    if let Some(name) = word.strip_prefix("--") {
+        let name = name.to_lowercase().replace('_', "-");
+        let table = match command {
+            None | Some("plan") => TRAINING,
+            Some("partition") => PARTITION,
+            Some("predict" | "correct-and-smooth") => PREDICTION,
+            Some(_) => &[],
+        };
+        return found(table, &name);
+    }
+    if let Some(letter) = word.strip_prefix('-') {
+        let flags = command.map_or(Some(definition), |name| definition.find_subcommand(name));
+        return of_letters(letter, flags?, words);
+    }
+    match command? {
+        name @ ("predict" | "correct-and-smooth") => {
+            Some(format!("the run is a flag: sar-single {name} --run {word}"))
+        }
+        "partition" => Some(format!("files are flags: sar-single partition --edges {word}")),
+        "plan" => Some(format!("the graph is a flag: sar-single plan --part-json {word}")),
+        _ => None,
+    }
+}
+
+/// A tip for a flag with one dash, of which the parser has read the first letter.
+fn of_letters(letter: &str, command: &Command, words: &[OsString]) -> Option<String> {
+    let word = words.iter().filter_map(|word| word.to_str()).find_map(|word| {
+        let name = word.strip_prefix('-').filter(|name| name.starts_with(letter))?;
+        name.split('=').next()
+    })?;
+    let has = |name: &str| command.get_arguments().any(|arg| arg.get_long() == Some(name));
+    if word.len() > 1 && has(word) {
+        return Some(format!("flags of more than one letter have two dashes: --{word}"));
+    }
+    let flag = LETTERS.iter().find(|(letter, flag)| *letter == word && has(flag));
+    flag.map(|(_, flag)| format!("use --{flag}"))
+}
+
+/// A tip for a value that a flag does not have, out of those that it has.
+fn of_value(value: &str, valid: &[String]) -> Option<String> {
+    let plain: String =
+        value.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    if let Some(same) = valid.iter().find(|valid| **valid == plain) {
+        return Some(format!("use {same}"));
+    }
+    let of_flag = |(names, tip): &&Guess| {
+        names.contains(&plain.as_str())
+            && valid.iter().any(|valid| tip.split(' ').nth(1) == Some(valid))
+    };
+    VALUES.iter().find(of_flag).map(|(_, tip)| (*tip).to_owned())
+}

@@ -1,0 +1,39 @@
+//! Tensors in files that `torch.save` has written: one, or a dictionary of them.
+
+use crate::error::Result;
+use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::pickle::Pickle;
+use crate::formats::dgl::pickle_value::Value;
+use crate::formats::dgl::torch_archive::TorchArchive;
+use std::path::Path;
+
+/// The tensors of a file by their keys; a tensor that stands alone has an empty key. Of a tuple, such as the pair of mappings that
+/// `partition_graph(return_mapping=True)` returns, the first member is read.
+///
+/// # Errors
+/// If the file cannot be read, or holds anything else.
+pub(crate) fn open_saved_tensors(path: &Path) -> Result<Vec<(String, ArrayRef)>> {
+    let archive = TorchArchive::open(path)?;
+    let fail = |problem: &str| archive.file().fail("data.pkl", problem);
+    let pickle = Pickle::load(archive.pickle())
+        .map_err(|e| fail(&format!("{} (byte {})", e.problem, e.offset)))?;
+    let root = match pickle.root() {
+        Value::Tuple(members) => members.first().map(|first| pickle.value(*first)),
+        other => Some(other),
+    };
+    match root {
+        Some(Value::Tensor(tensor)) => Ok(vec![(String::new(), archive.array("", tensor)?)]),
+        Some(Value::Dict(entries)) => {
+            let entries = entries.iter().map(|(key, value)| {
+                match (pickle.value(*key), pickle.value(*value)) {
+                    (Value::Text(key), Value::Tensor(tensor)) => {
+                        Ok(((*key).to_owned(), archive.array(key, tensor)?))
+                    }
+                    _ => Err(fail("the dictionary holds more than tensors with names")),
+                }
+            });
+            entries.collect()
+        }
+        _ => Err(fail("is neither a tensor nor a dictionary of tensors")),
+    }
+}

@@ -1,0 +1,175 @@
+//! Files of results while they are written.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::atomic::AtomicFile;
+use crate::error::{Error, Result};
+use crate::platform::signals;
+
+/// Number of bytes written at a time to a regular file.
+const BUFFER: usize = 1 << 20;
+/// Number of bytes that a pipe with room takes without making the writer wait (`PIPE_BUF`).
+const AT_ONCE: usize = 4096;
+/// Interval between two looks at signals while nothing can be written.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A file of results, which the user has named by a [`Destination`](super::Destination).
+#[derive(Debug)]
+pub struct ResultFile {
+    name: PathBuf,
+    out: BufWriter<Sink>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Regular(AtomicFile),
+    Stream(Stream),
+}
+
+/// Something that takes bytes one after the other: a pipe, a device, or an open file.
+#[derive(Debug)]
+struct Stream {
+    file: File,
+    /// Whether bytes can be written without waiting for a reader.
+    never_waits: bool,
+    /// Whether the reader has left.
+    abandoned: bool,
+}
+
+impl ResultFile {
+    pub(super) fn regular(path: &Path) -> Result<Self> {
+        Ok(Self::new(path, Sink::Regular(AtomicFile::create(path)?)))
+    }
+
+    pub(super) fn standard_output() -> Result<Self> {
+        let name = Path::new("standard output");
+        let failed = |e| Error::io("write", name, e);
+        let mut output = io::stdout().lock();
+        output.flush().map_err(failed)?;
+        let file = output.as_fd().try_clone_to_owned().map_err(failed)?;
+        let stream = Stream::new(file.into()).map_err(failed)?;
+        Ok(Self::new(name, Sink::Stream(stream)))
+    }
+
+    pub(super) fn stream(name: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        // A log that others append to keeps what it has. A FIFO without a reader refuses, and is tried again.
+        options.append(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        let file = loop {
+            match options.open(name) {
+                Err(e) if e.raw_os_error() == Some(libc::ENXIO) => {
+                    signals::check()?;
+                    std::thread::sleep(TICK);
+                }
+                opened => break opened,
+            }
+        };
+        let stream = file.and_then(Stream::new).map_err(|e| Error::io("write", name, e))?;
+        Ok(Self::new(name, Sink::Stream(stream)))
+    }
+
+    fn new(name: &Path, sink: Sink) -> Self {
+        ResultFile { name: name.to_owned(), out: BufWriter::with_capacity(BUFFER, sink) }
+    }
+
+    /// The name that the user has given.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The error of a write that has failed.
+    pub fn failed(&self, error: io::Error) -> Error {
+        failed(&self.name, error)
+    }
+
+    /// Writes what is left, and makes a regular file durable and gives it its name.
+    ///
+    /// # Errors
+    /// If the file cannot be written or renamed (`Io`, `OutOfDisk`), or the command is interrupted.
+    pub fn commit(self) -> Result<()> {
+        let ResultFile { name, out } = self;
+        match out.into_inner().map_err(|e| failed(&name, e.into_error()))? {
+            Sink::Regular(file) => file.commit(),
+            Sink::Stream(_) => Ok(()),
+        }
+    }
+}
+
+fn failed(name: &Path, error: io::Error) -> Error {
+    if signals::received() { Error::interrupted() } else { Error::io("write", name, error) }
+}
+
+impl Write for ResultFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Regular(file) => file.file().write(bytes),
+            Sink::Stream(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn new(file: File) -> io::Result<Self> {
+        let never_waits = file.metadata()?.file_type().is_file();
+        Ok(Stream { file, never_waits, abandoned: false })
+    }
+
+    /// Writes some bytes. A reader may stop reading; that is not an error, and what would follow is dropped.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.abandoned {
+            return Ok(bytes.len());
+        }
+        if self.never_waits {
+            return self.file.write(bytes);
+        }
+        loop {
+            self.await_room()?;
+            match self.file.write(&bytes[..bytes.len().min(AT_ONCE)]) {
+                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                    self.abandoned = true;
+                    return Ok(bytes.len());
+                }
+                // Another writer has filled the pipe.
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                written => return written,
+            }
+        }
+    }
+
+    /// Waits until the reader makes room. A signal ends that, whatever the reader does.
+    fn await_room(&self) -> io::Result<()> {
+        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as _ };
+        loop {
+            if signals::received() {
+                return Err(io::Error::other("interrupted"));
+            }
+            let mut polled = [PollFd::new(&self.file, PollFlags::OUT)];
+            match poll(&mut polled, Some(&tick)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which columns of a file of edges are what.
+
+use super::files::GraphFiles;
+use super::readers::{FileRows, Form, UsualEnds, is_index, listed, usual_ends};
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
+     ‹edge_columns=NAME›";
+
+/// The columns of a file of edges.
+pub(super) struct EdgeFileColumns {
+    /// Sources and destinations.
+    pub(super) ends: [usize; 2],
+    /// Edge data, in the order of their names.
+    pub(super) data: Vec<usize>,
+    /// A column that says whether an edge is directed, as Gephi writes it.
+    pub(super) kind: Option<usize>,
+    /// The column that names the type of each edge.
+    pub(super) relation: Option<usize>,
+    /// The part of the note about the columns.
+    pub(super) note: String,
+}
+
+impl EdgeFileColumns {
+    /// Chooses the columns of a file: by the names that the user gives, by usual names, or by their order.
+    ///
+    /// # Errors
+    /// If the file does not show which columns are source and destination.
+    pub(super) fn of(
+        files: &GraphFiles,
+        etype: &CanonicalEtype,
+        edge_columns: &[String],
+        rows: &FileRows,
+    ) -> Result<Self> {
+        let columns = rows.columns();
+        let names = || columns.iter().map(|column| column.name.as_str());
+        let is_array = columns.len() == 2 && rows.file.unit == "edge";
+        if let [name, ..] = edge_columns
+            && is_array
+        {
+            let problem = format!("has no further columns, such as {name}");
+            return Err(Error::input(rows.path(), "", problem)
+                .with_hint("leave ‹edge_columns› out, or give the data as ‹edge_data=NAME=FILE›"));
+        }
+        if !rows.file.named && !is_array {
+            return Self::in_order(files, etype, edge_columns, rows);
+        }
+        let data: Vec<usize> =
+            edge_columns.iter().map(|name| rows.column(name)).collect::<Result<_>>()?;
+        let relation = files.relation_column.as_ref().map(|name| rows.column(name)).transpose()?;
+        let left = |at: &usize| {
+            !data.contains(at) && relation != Some(*at) && !is_index(&columns[*at].name)
+        };
+        let others: Vec<usize> = (0..columns.len()).filter(left).collect();
+        let ends = match (files.end_columns(etype)?, usual_ends(names())) {
+            (Some(chosen), _) => [rows.column(chosen.source)?, rows.column(chosen.target)?],
+            (None, UsualEnds::Pair(ends)) => ends,
+            (None, UsualEnds::None) if others.len() == 2 => [others[0], others[1]],
+            (None, _) => {
+                let names: Vec<&str> = names().collect();
+                let problem = format!("has the columns {}", listed(&names));
+                return Err(Error::input(rows.path(), "", problem).with_hint(CHOOSE));
+            }
+        };
+        let ends = [rows.plain(ends[0])?, rows.plain(ends[1])?];
+        check_kinds(rows, ends, etype)?;
+        let kind = others.iter().copied().find(|at| {
+            columns[*at].name.eq_ignore_ascii_case("type") && columns[*at].form == Form::Text
+        });
+        let mut note =
+            format!("; source is {}, target is {}", rows.name(ends[0]), rows.name(ends[1]));
+        if let Some(relation) = relation {
+            note.extend([", relation is ", &rows.name(relation)]);
+        }
+        let used = |at: &usize| ends.contains(at) || data.contains(at) || relation == Some(*at);
+        let left_out: Vec<String> = (0..columns.len())
+            .filter(|at| !used(at))
+            .map(|at| {
+                if columns[at].name.is_empty() {
+                    "a column without a name".to_owned()
+                } else {
+                    rows.name(at)
+                }
+            })
+            .collect();
+        if !left_out.is_empty() {
+            note.extend(["; left out: ", &listed(&left_out)]);
+        }
+        Ok(EdgeFileColumns { ends, data, kind, relation, note })
+    }
+
+    /// The columns of a file without names.
+    fn in_order(
+        files: &GraphFiles,
+        etype: &CanonicalEtype,
+        edge_columns: &[String],
+        rows: &FileRows,
+    ) -> Result<Self> {
+        let (found, named) = (rows.columns().len(), edge_columns.len());
+        if files.end_columns(etype)?.is_some() {
+            let problem = "its columns have no names";
+            return Err(Error::input(rows.path(), "", problem)
+                .with_hint("if the first line holds them, pass ‹header›"));
+        }
+        if found < 2 {
+            let problem = "holds one column; an edge has a source and a destination";
+            return Err(rows.fail_first(problem).with_hint(
+                "separate the two by white space, a comma, a semicolon, a tab or |, or by ‹separator=CHAR›",
+            ));
+        }
+        let relation = files.relation_column.as_ref().map(|name| place(name, rows)).transpose()?;
+        let mut others = (0..found).filter(|at| relation != Some(*at));
+        let (Some(source), Some(target)) = (others.next(), others.next()) else {
+            return Err(rows
+                .fail_first("holds two columns; a triple has three")
+                .with_hint("leave ‹relation_column› out, or correct ‹separator=CHAR›"));
+        };
+        let data: Vec<usize> = others.collect();
+        if let Some(name) = edge_columns.get(data.len()) {
+            let error = rows.fail_first(format!("has no column {name}"));
+            return Err(error.with_hint("every name of ‹edge_columns› is that of a column"));
+        }
+        if data.len() > named {
+            let problem = format!(
+                "holds {found} columns, but only {} have names",
+                found - data.len() + named
+            );
+            return Err(rows.fail_first(problem).with_hint(if found == 3 && relation.is_none() {
+                "name the columns after source and destination: ‹edge_columns=A,B›; of triples (head, relation, tail), \
+                 name the column of relations: ‹relation_column=2›"
+            } else {
+                "name the columns after source and destination: ‹edge_columns=A,B›"
+            }));
+        }
+        let mut note =
+            format!("; column {} is the source, column {} the target", source + 1, target + 1);
+        if let Some(relation) = relation {
+            note.extend([", column ", &(relation + 1).to_string(), " the relation"]);
+        }
+        Ok(EdgeFileColumns { ends: [source, target], data, kind: None, relation, note })
+    }
+}
+
+/// The place of a column in a file without names, from its number.
+fn place(number: &str, rows: &FileRows) -> Result<usize> {
+    let found = rows.columns().len();
+    let number: Option<usize> = number.parse().ok().filter(|number| (1..=found).contains(number));
+    number.map(|number| number - 1).ok_or_else(|| {
+        let problem = format!("its {found} columns have no names");
+        Error::input(rows.path(), "", problem).with_hint(
+            "give the number of the column of relations, such as ‹relation_column=2›; if the first line holds names, \
+             pass ‹header›",
+        )
+    })
+}
+
+/// Refuses ends that number two kinds of nodes where the graph has one.
+fn check_kinds(rows: &FileRows, ends: [usize; 2], etype: &CanonicalEtype) -> Result<()> {
+    // neo4j writes `:START_ID(Person),:END_ID(Movie)`.
+    let [source, target] = ends.map(|at| rows.columns()[at].name.as_str());
+    let space = |name: &str| Some(name.split_once('(')?.1.trim_end_matches(')').to_owned());
+    match (space(source), space(target)) {
+        (Some(source), Some(target)) if source != target && etype.src == etype.dst => {
+            let problem = format!("joins nodes of two types, {source} and {target}");
+            Err(Error::input(rows.path(), "", problem)
+                .with_hint(format!("pass ‹edges={source}:REL:{target}=FILE›")))
+        }
+        _ => Ok(()),
+    }
+}

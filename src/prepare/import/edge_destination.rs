@@ -1,0 +1,79 @@
+//! The destinations of rows of edges.
+
+use super::graph::RawEdgeWriter;
+use super::readers::FileRows;
+use super::spool::{EdgeSpool, ListedEdges};
+use super::tables::{ConvertedArray, NUMBERS, check_data};
+use crate::error::Result;
+
+/// A destination of the rows of a file of edges. The columns that are read are those of the ends, of edge data, and of the relation.
+pub(super) trait EdgeDestination {
+    /// Checks all but the ends of the current row, as [`push`](Self::push) would.
+    fn check(&mut self, rows: &FileRows) -> Result<()>;
+
+    /// Takes the edge of the current row.
+    fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()>;
+}
+
+/// The edges of one type: ends and edge data.
+pub(super) struct EdgesOfType<'a> {
+    pub(super) edges: &'a mut RawEdgeWriter,
+    /// Names of the columns of edge data, and their arrays.
+    pub(super) names: &'a [String],
+    pub(super) arrays: &'a mut [ConvertedArray],
+}
+
+impl EdgeDestination for EdgesOfType<'_> {
+    fn check(&mut self, rows: &FileRows) -> Result<()> {
+        check_data(rows, 2, self.names.iter())
+    }
+
+    fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {
+        for (at, (array, name)) in (2..).zip(self.arrays.iter_mut().zip(self.names)) {
+            if let Some(problem) = array.push(rows.value(at))? {
+                let error = rows.fail(format!("column {name}: {problem}"));
+                return Err(error.with_hint(NUMBERS));
+            }
+        }
+        self.edges.push(ends[0], ends[1])
+    }
+}
+
+/// Edges whose type a column names, or edges of one type among those of many.
+pub(super) struct SpooledRows<'a> {
+    pub(super) spool: &'a mut EdgeSpool,
+    /// The type, unless a column names it.
+    pub(super) etype: Option<u32>,
+}
+
+impl EdgeDestination for SpooledRows<'_> {
+    fn check(&mut self, rows: &FileRows) -> Result<()> {
+        self.spool.check_data(rows)?;
+        self.spool.type_of_row(self.etype, rows).map(|_| ())
+    }
+
+    fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {
+        let etype = self.spool.type_of_row(self.etype, rows)?;
+        self.spool.push(etype, ends, rows)
+    }
+}
+
+/// Edges of a split.
+pub(super) struct ListedRows<'a> {
+    pub(super) listed: &'a mut ListedEdges,
+    pub(super) spool: &'a mut EdgeSpool,
+    pub(super) etype: Option<u32>,
+    /// The number of the mask.
+    pub(super) mask: u8,
+}
+
+impl EdgeDestination for ListedRows<'_> {
+    fn check(&mut self, rows: &FileRows) -> Result<()> {
+        self.spool.type_of_row(self.etype, rows).map(|_| ())
+    }
+
+    fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {
+        let etype = self.spool.type_of_row(self.etype, rows)?;
+        self.listed.push(etype, ends, self.mask)
+    }
+}

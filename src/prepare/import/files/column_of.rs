@@ -1,0 +1,63 @@
+//! Columns that are chosen by name, of one type or of all.
+
+use crate::error::{Error, Result};
+
+/// The name of a column in the tables of one type, or of all types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnOf<T> {
+    /// Type of nodes or edges; `None` for all types that have no choice of their own.
+    pub ty: Option<T>,
+    /// Name of the column.
+    pub column: String,
+}
+
+impl<T: PartialEq> ColumnOf<T> {
+    /// Parses `COLUMN` or `TYPE=COLUMN`. What stands before the first `=` is a type if `parse` makes one of it.
+    pub fn parse(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Self {
+        let typed = text.split_once('=').and_then(|(ty, column)| Some((parse(ty)?, column)));
+        let (ty, column) = typed.map_or((None, text), |(ty, column)| (Some(ty), column));
+        ColumnOf { ty, column: column.to_owned() }
+    }
+
+    /// Whether the choice is for a type.
+    pub(crate) fn is_for(&self, ty: &T) -> bool {
+        self.ty.as_ref().is_none_or(|own| own == ty)
+    }
+
+    /// The only column that `choices`, the values of `field`, name for a type; a choice for this type comes before one for all.
+    ///
+    /// # Errors
+    /// If there are two.
+    pub(crate) fn one<'c>(field: &str, choices: &'c [Self], ty: &T) -> Result<Option<&'c str>> {
+        for own in [true, false] {
+            let of = |choice: &&Self| choice.ty.is_some() == own && choice.is_for(ty);
+            let mut found = choices.iter().filter(of);
+            if let Some(first) = found.next() {
+                return match found.next() {
+                    None => Ok(Some(&first.column)),
+                    Some(second) => {
+                        let problem =
+                            format!("names two columns: {} and {}", first.column, second.column);
+                        Err(Error::config(field, problem).with_hint("name one"))
+                    }
+                };
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_for_a_type_comes_first() {
+        let parse = |text| ColumnOf::parse(text, |ty| (ty.len() == 1).then(|| ty.to_owned()));
+        let choices = [parse("x=y"), parse("no=type")];
+        let one = |ty: &str| ColumnOf::one("id", &choices, &ty.to_owned()).unwrap();
+        assert_eq!((one("x"), one("z")), (Some("y"), Some("no=type")));
+        let twice = [parse("a"), parse("b")];
+        assert!(ColumnOf::one("id", &twice, &"x".to_owned()).is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! Splits that are drawn, or made by the order of a column.
+
+use std::str::FromStr;
+
+use super::column_of::ColumnOf;
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+/// How far the sum of shares may be above 1: what decimal fractions lose.
+const ROUNDING: f64 = 1e-9;
+
+/// The shares of training, validation and test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SplitShares {
+    /// Share of training.
+    pub train: f64,
+    /// Share of validation.
+    pub val: f64,
+    /// Share of the test.
+    pub test: f64,
+}
+
+impl SplitShares {
+    /// The shares of a split by a column for which none are given.
+    pub const USUAL: Self = SplitShares { train: 0.8, val: 0.1, test: 0.1 };
+}
+
+impl FromStr for SplitShares {
+    type Err = Error;
+
+    /// Parses `TRAIN,VAL,TEST`.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |problem: &str| {
+            Error::config("split", format!("{text:?} {problem}"))
+                .with_hint("pass the shares of training, validation and test, such as 0.6,0.2,0.2")
+        };
+        let shares = text.split(',').map(|share| share.trim().parse().ok());
+        let shares: Option<Vec<f64>> = shares.collect();
+        let Some([train, val, test]) = shares.as_deref() else {
+            return Err(wrong("does not hold three shares"));
+        };
+        let shares = [*train, *val, *test];
+        if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
+            return Err(wrong("holds a share that is not between 0 and 1"));
+        }
+        if shares.iter().sum::<f64>() > 1.0 + ROUNDING {
+            return Err(wrong("holds shares whose sum is above 1"));
+        }
+        if *train == 0.0 {
+            return Err(wrong("leaves nothing to train on"));
+        }
+        Ok(SplitShares { train: *train, val: *val, test: *test })
+    }
+}
+
+/// The order in which training, validation and test follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SplitOrder {
+    /// Random.
+    Random {
+        /// Seed of the order.
+        seed: u64,
+    },
+    /// By the values of a column, such as times.
+    Column(String),
+}
+
+/// A split of nodes or of edges by shares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrawnSplit {
+    /// Type of the nodes, or of the edges as `SRC:REL:DST`; none if the flag names none.
+    pub ty: Option<String>,
+    /// The order of the nodes or edges.
+    pub order: SplitOrder,
+    /// The shares that make masks.
+    pub shares: SplitShares,
+}
+
+impl DrawnSplit {
+    /// Parses `[TYPE=]random:TRAIN,VAL,TEST`; `None` for other texts.
+    ///
+    /// # Errors
+    /// If the shares are not three numbers of sum 1 or less.
+    pub fn parse_random(text: &str, seed: u64) -> Result<Option<Self>> {
+        let (ty, rest) = text.split_once('=').map_or((None, text), |(ty, rest)| (Some(ty), rest));
+        let Some(shares) = rest.strip_prefix("random:") else { return Ok(None) };
+        let (ty, order) = (ty.map(str::to_owned), SplitOrder::Random { seed });
+        Ok(Some(DrawnSplit { ty, order, shares: shares.parse()? }))
+    }
+
+    /// Parses `[TYPE=]COLUMN[:TRAIN,VAL,TEST]`. The text before the first `=` is a type if `is_type` says so.
+    ///
+    /// # Errors
+    /// If the column has no name, or the shares are not three numbers of sum 1 or less.
+    pub fn parse_column(text: &str, is_type: impl FnOnce(&str) -> bool) -> Result<Self> {
+        let ColumnOf { ty, column } =
+            ColumnOf::parse(text, |ty| is_type(ty).then(|| ty.to_owned()));
+        let shares = column.rsplit_once(':').filter(|(_, shares)| shares.contains(','));
+        let (column, shares) = match shares {
+            Some((column, shares)) => (column, shares.parse()?),
+            None => (column.as_str(), SplitShares::USUAL),
+        };
+        if column.is_empty() {
+            return Err(Error::config("split_by", format!("{text:?} does not name a column")));
+        }
+        Ok(DrawnSplit { ty, order: SplitOrder::Column(column.to_owned()), shares })
+    }
+
+    /// The edge type, if the split names one.
+    pub(crate) fn etype(&self) -> Option<CanonicalEtype> {
+        self.ty.as_deref().and_then(CanonicalEtype::parse)
+    }
+
+    /// The column of node tables that orders nodes, if the split may be one of nodes.
+    pub(crate) fn column_of_nodes(&self) -> Option<ColumnOf<String>> {
+        let column = self.column().filter(|_| self.etype().is_none())?;
+        Some(ColumnOf { ty: self.ty.clone(), column: column.to_owned() })
+    }
+
+    /// Whether the split may be one of the edges of a type. Without a type, only a column makes one.
+    pub(crate) fn is_of_edges(&self, etype: &CanonicalEtype) -> bool {
+        match &self.ty {
+            Some(_) => self.etype().as_ref() == Some(etype),
+            None => self.column().is_some(),
+        }
+    }
+
+    /// The flag that makes the split.
+    pub(crate) fn field(&self) -> &'static str {
+        if self.column().is_some() { "split_by" } else { "split" }
+    }
+
+    /// An error about the flag of the split.
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
+        Error::config(self.field(), problem)
+    }
+
+    /// The error if nothing has the column of the split.
+    pub(crate) fn missing_column(&self) -> Error {
+        let column = self.column().unwrap_or_default();
+        self.fail(format!("no nodes or edges have a column {column}")).with_hint(
+            "name a column of a node table or of a file of edges, or an array of ‹node_data›",
+        )
+    }
+
+    /// The column whose values order nodes or edges.
+    pub(crate) fn column(&self) -> Option<&str> {
+        match &self.order {
+            SplitOrder::Random { .. } => None,
+            SplitOrder::Column(column) => Some(column),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_three_numbers_up_to_one() {
+        let parse = |text: &str| DrawnSplit::parse_random(text, 0);
+        let split = parse("paper=random:0.6,0.2,0.2").unwrap().unwrap();
+        assert_eq!((split.ty.as_deref(), split.shares.val), (Some("paper"), 0.2));
+        assert!(parse("train=x.csv").unwrap().is_none());
+        for wrong in ["0.6,0.2", "0.6,0.3,0.2", "0,0.5,0.5", "a,b,c", "-0.1,0.5,0.5", "nan,0,0"] {
+            assert!(parse(&format!("random:{wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn columns_may_hold_colons() {
+        let parse = |text| DrawnSplit::parse_column(text, |ty| ty == "a").unwrap();
+        let split = parse("a=wdt:P5:0.5,0.25,0.25");
+        assert_eq!((split.column(), split.shares.train), (Some("wdt:P5"), 0.5));
+        assert_eq!(parse("b=wdt:P5").column(), Some("b=wdt:P5"));
+    }
+}

@@ -1,0 +1,17 @@
+//! The files of a graph, and what the user says of them.
+
+mod bad_rows;
+mod checks;
+mod column_of;
+mod drawn_split;
+mod graph_files;
+mod node_tables;
+mod types;
+
+pub use bad_rows::{BadRowRule, BadRows};
+pub use column_of::ColumnOf;
+pub use drawn_split::{DrawnSplit, SplitOrder, SplitShares};
+pub use graph_files::{DataFile, EdgeFile, GraphFiles, NodeIds};
+pub(crate) use graph_files::{NODE, edge};
+pub use node_tables::{FillMissing, NodeTableFile, NodeTables, Scale};
+pub(crate) use types::unknown_etype;

@@ -1,0 +1,79 @@
+//! The flags for tables of nodes.
+
+use std::path::PathBuf;
+
+use super::column_of::ColumnOf;
+use crate::choice::{Choice, Named};
+
+/// The replacement for a missing value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillMissing {
+    /// The mean of the column; for strings the share of each
+    Mean,
+    /// 0; for strings none of them
+    Zero,
+}
+
+impl Choice for FillMissing {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            FillMissing::Mean,
+            "mean",
+            "The mean of the column; for strings the share of each",
+        ),
+        Named::new(FillMissing::Zero, "0", "0; for strings none of them"),
+    ];
+}
+
+/// How numbers of tables become features.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Without the mean of the column, in units of its standard deviation
+    #[default]
+    Standard,
+    /// As they are
+    None,
+}
+
+impl Choice for Scale {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            Scale::Standard,
+            "standard",
+            "Without the mean of the column, in units of its standard deviation",
+        ),
+        Named::new(Scale::None, "none", "As they are"),
+    ];
+}
+
+/// A table of nodes with a column of ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTableFile {
+    /// Type of the nodes.
+    pub ty: String,
+    /// Path of the file.
+    pub path: PathBuf,
+}
+
+/// Tables of nodes with columns of ids, labels and features.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeTables {
+    /// The tables, one for each node type that has one.
+    pub files: Vec<NodeTableFile>,
+    /// The columns with the ids of nodes.
+    pub ids: Vec<ColumnOf<String>>,
+    /// The columns with labels.
+    pub labels: Vec<ColumnOf<String>>,
+    /// Columns that are left out.
+    pub drops: Vec<ColumnOf<String>>,
+    /// Columns whose values become nodes of a type of their own, without features, so that their rows are learned.
+    pub embeds: Vec<ColumnOf<String>>,
+    /// Columns whose values name the mask that a node is in: train, val or test.
+    pub splits: Vec<ColumnOf<String>>,
+    /// Columns whose values order the nodes of a split, if tables have them. They are not features.
+    pub orders: Vec<ColumnOf<String>>,
+    /// The replacement for missing values; without it, one is an error.
+    pub fill_missing: Option<FillMissing>,
+    /// How numbers become features.
+    pub scale: Scale,
+}

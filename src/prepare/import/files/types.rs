@@ -1,0 +1,95 @@
+//! The types that flags without a type mean.
+
+use std::collections::BTreeSet;
+
+use super::graph_files::{GraphFiles, NODE, edge};
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+use crate::prepare::import::readers::nearest;
+
+/// The error of a flag that names a type of edges that the graph does not have.
+pub(crate) fn unknown_etype<'t>(
+    field: &str,
+    etype: &CanonicalEtype,
+    known: impl Iterator<Item = &'t CanonicalEtype>,
+) -> Error {
+    let error = Error::config(field, format!("the graph has no edges of type {etype}"));
+    let known: Vec<String> = known.map(ToString::to_string).collect();
+    error.with_hint(match nearest(&etype.to_string(), known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "pass them as ‹edges=SRC:REL:DST=FILE›".to_owned(),
+    })
+}
+
+impl GraphFiles {
+    /// The same files, with the graph's only type where the user gave none; and remarks on types without edges.
+    ///
+    /// # Errors
+    /// If the graph has several types, or only some files of edges have one.
+    pub(crate) fn with_types(&self) -> Result<(Self, Vec<String>)> {
+        let mut files = self.clone();
+        let etypes: BTreeSet<&CanonicalEtype> = self.edges.iter().map(|file| &file.etype).collect();
+        if etypes.contains(&edge()) && etypes.len() > 1 {
+            return Err(Error::config("edges", "some files have a type, and others have none")
+                .with_hint("pass every file as ‹edges=SRC:REL:DST=FILE›"));
+        }
+        let ntypes: BTreeSet<String> =
+            etypes.iter().flat_map(|etype| [etype.src.clone(), etype.dst.clone()]).collect();
+        let name = |ty: &mut String, field: &str, form: &str| -> Result<()> {
+            if ty != NODE || ntypes.contains(NODE) || ntypes.is_empty() {
+                return Ok(());
+            }
+            let mut all = ntypes.iter();
+            if let (Some(only), None) = (all.next(), all.next()) {
+                ty.clone_from(only);
+                return Ok(());
+            }
+            let list: Vec<&str> = ntypes.iter().map(String::as_str).collect();
+            let problem = format!("the graph has the node types {}", list.join(", "));
+            Err(Error::config(field, problem).with_hint(format!("name one: ‹{field}={form}›")))
+        };
+        for file in &mut files.node_data {
+            name(&mut file.ty, "node_data", "TYPE/NAME=FILE")?;
+        }
+        for file in &mut files.splits {
+            name(&mut file.ty, "split", "TYPE/NAME=FILE")?;
+        }
+        for (ty, _) in &mut files.num_nodes {
+            name(ty, "num_nodes", "TYPE=N")?;
+        }
+        for (ty, _) in &mut files.node_names {
+            name(ty, "node_names", "TYPE=FILE")?;
+        }
+        for file in &mut files.node_tables.files {
+            name(&mut file.ty, "node_table", "TYPE=FILE")?;
+        }
+        for file in files.edge_data.iter_mut().filter(|file| file.ty == edge()) {
+            match (etypes.first(), etypes.len()) {
+                (Some(only), 1) => file.ty = (*only).clone(),
+                (Some(_), _) => {
+                    let list: Vec<String> = etypes.iter().map(ToString::to_string).collect();
+                    let problem = format!("the graph has the edge types {}", list.join(", "));
+                    return Err(Error::config("edge_data", problem)
+                        .with_hint("name one: ‹edge_data=SRC:REL:DST/NAME=FILE›"));
+                }
+                (None, _) => {}
+            }
+        }
+        let mut notes = self.notes.clone();
+        let is_new = |ty: &String| !ntypes.is_empty() && !ntypes.contains(ty);
+        for (ty, count) in files.num_nodes.iter().filter(|(ty, _)| is_new(ty)) {
+            if self.layout.is_some() {
+                continue;
+            }
+            if let Some(near) = nearest(ty, ntypes.iter().map(String::as_str)) {
+                return Err(Error::config(
+                    "num_nodes",
+                    format!("no edge joins nodes of type {ty:?}"),
+                )
+                .with_hint(format!("did you mean {near}?")));
+            }
+            notes.push(format!("no edge joins the {count} nodes of type {ty}"));
+        }
+        Ok((files, notes))
+    }
+}

@@ -1,0 +1,9 @@
+//! A graph as files give it.
+
+mod raw_edges;
+mod raw_graph;
+mod reverse;
+
+pub use raw_edges::RawEdges;
+pub(crate) use raw_edges::{MAX_IDS, RawEdgeWriter};
+pub use raw_graph::{EdgeType, NodeType, RawGraph};

@@ -1,0 +1,152 @@
+//! The edges of a graph as the user gave them.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Size of an id in bytes; see [`MAX_IDS`].
+const ID: usize = 5;
+
+/// Largest number of nodes; more are beyond any disk.
+pub(crate) const MAX_IDS: u64 = 1 << 40;
+
+/// Number of edges read at a time.
+const BLOCK: u64 = 1 << 15;
+
+/// Sources and destinations of all edges, type by type, in an unnamed file.
+#[derive(Debug)]
+pub struct RawEdges {
+    file: File,
+    folder: PathBuf,
+    /// The edges of each type.
+    types: Vec<TypeEdges>,
+}
+
+/// The place of the edges of a type in the file.
+#[derive(Clone, Copy, Debug)]
+struct TypeEdges {
+    start: u64,
+    count: u64,
+    /// Whether the file holds the destination of each edge first.
+    reversed: bool,
+}
+
+impl RawEdges {
+    /// Size of an edge in the file.
+    pub(crate) const BYTES: u64 = 2 * ID as u64;
+
+    /// Gives back the disk space: the edges cannot be read any more.
+    ///
+    /// # Errors
+    /// If the file cannot be cut.
+    pub(crate) fn give_back(&self) -> Result<()> {
+        self.file.set_len(0).map_err(|e| Error::io("cut a temporary file in", &self.folder, e))
+    }
+
+    /// Number of edges of a type.
+    pub fn num_edges(&self, etype: usize) -> u64 {
+        self.types[etype].count
+    }
+
+    /// The edges of other types: for each of them the type here that has its edges, and whether they are its reverses.
+    pub(crate) fn in_order(self, order: impl Iterator<Item = (usize, bool)>) -> Self {
+        let types = order.map(|(etype, reversed)| {
+            let edges = self.types[etype];
+            TypeEdges { reversed: edges.reversed != reversed, ..edges }
+        });
+        RawEdges { types: types.collect(), ..self }
+    }
+
+    /// Calls `take` with the first edge of a block, and the sources and destinations of its edges, as type-wise ids.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or `take` fails.
+    pub fn read(
+        &self,
+        etype: usize,
+        mut take: impl FnMut(u64, &[[u64; 2]]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut edges) = (Vec::new(), Vec::new());
+        let TypeEdges { start, reversed, .. } = self.types[etype];
+        let all = 0..self.num_edges(etype);
+        for first in all.clone().step_by(BLOCK as usize) {
+            let count = BLOCK.min(all.end - first);
+            bytes.resize(count as usize * 2 * ID, 0);
+            let place = (start + first) * 2 * ID as u64;
+            let read = self.file.read_exact_at(&mut bytes, place);
+            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            edges.clear();
+            let ids = bytes.as_chunks::<ID>().0.as_chunks::<2>().0.iter();
+            edges.extend(ids.map(|ends| ends.map(id)));
+            if reversed {
+                for ends in &mut edges {
+                    ends.reverse();
+                }
+            }
+            take(first, &edges)?;
+        }
+        Ok(())
+    }
+}
+
+fn id([a, b, c, d, e]: [u8; ID]) -> u64 {
+    u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+}
+
+/// A writer of edges, type by type.
+#[derive(Debug)]
+pub(crate) struct RawEdgeWriter {
+    file: BufWriter<File>,
+    folder: PathBuf,
+    starts: Vec<u64>,
+    edges: u64,
+}
+
+impl RawEdgeWriter {
+    pub(crate) fn create(folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let file = BufWriter::with_capacity(1 << 20, file);
+        Ok(RawEdgeWriter { file, folder: folder.to_owned(), starts: Vec::new(), edges: 0 })
+    }
+
+    /// Starts the next type.
+    pub(crate) fn start_type(&mut self) {
+        self.starts.push(self.edges);
+    }
+
+    /// Range of the current type's edges so far.
+    pub(crate) fn of_type(&self) -> Range<u64> {
+        0..self.edges - self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Number of edges so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.edges
+    }
+
+    /// Appends an edge of the type started last; ids are below [`MAX_IDS`].
+    pub(crate) fn push(&mut self, src: u64, dst: u64) -> Result<()> {
+        let mut bytes = [0; 2 * ID];
+        bytes[..ID].copy_from_slice(&src.to_le_bytes()[..ID]);
+        bytes[ID..].copy_from_slice(&dst.to_le_bytes()[..ID]);
+        self.edges += 1;
+        let written = self.file.write_all(&bytes);
+        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+    }
+
+    pub(crate) fn finish(mut self) -> Result<RawEdges> {
+        self.start_type();
+        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        let types = self.starts.windows(2);
+        let types = types.map(|ends| {
+            let (start, count) = (ends[0], ends[1] - ends[0]);
+            TypeEdges { start, count, reversed: false }
+        });
+        Ok(RawEdges { file, folder: self.folder, types: types.collect() })
+    }
+}

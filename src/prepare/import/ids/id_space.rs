@@ -1,0 +1,350 @@
+//! The nodes of one type while their number is not known yet.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::node_names::NodeNames;
+use crate::error::{Error, Result};
+use crate::fields::mark;
+use crate::prepare::import::graph::MAX_IDS;
+use crate::prepare::import::readers::{CellValue, is_missing, parse_id, shown};
+
+/// Number of nodes that is accepted for any number of edges: they take little memory.
+const USUAL: u64 = 1 << 24;
+/// Largest number of nodes per edge, for more nodes than that.
+const FEWEST_EDGES: u64 = 100;
+
+/// Hint for a list of nodes.
+pub(crate) const LIST: &str = "a mask has a row of 0 or 1 for every node, ‹node_data=train_mask=FILE›; a list of nodes is ‹split=train=FILE›";
+
+/// Hint for ids such as `17.0`, which tools write for whole numbers in a column with missing values.
+const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
+
+/// Whether node data with this description is a mask.
+fn is_mask(origin: &str) -> bool {
+    origin.starts_with("node_data=") && origin.ends_with("mask")
+}
+
+/// The reason why a file's word for a node is refused.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    problem: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn new(problem: String) -> Self {
+        Refusal { problem, hint: None }
+    }
+
+    fn with_hint(self, hint: &str) -> Self {
+        Refusal { hint: Some(hint.to_owned()), ..self }
+    }
+
+    /// The error that `fail` makes of it.
+    pub(crate) fn error(self, fail: impl FnOnce(String) -> Error) -> Error {
+        let error = fail(self.problem);
+        match self.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// A value that stands for a node: its number or its name.
+enum NodeKey<'v> {
+    Id(u64),
+    Name(Cow<'v, [u8]>),
+}
+
+impl<'v> NodeKey<'v> {
+    /// Meaning of a value where nodes have names, or numbers.
+    fn of(value: CellValue<'v>, is_named: bool) -> Result<Self, Refusal> {
+        match value {
+            CellValue::Missing => Err(missing("nothing")),
+            CellValue::Text(word) if is_named => Ok(NodeKey::Name(Cow::Borrowed(word))),
+            CellValue::Whole(number) if is_named => {
+                Ok(NodeKey::Name(Cow::Owned(number.to_string().into_bytes())))
+            }
+            CellValue::Text(word) => parse_id(word).map(NodeKey::Id).ok_or_else(|| not_an_id(word)),
+            CellValue::Whole(number) => match u64::try_from(number) {
+                Ok(id) => Ok(NodeKey::Id(id)),
+                Err(_) => Err(not_an_id(number.to_string().as_bytes())),
+            },
+            CellValue::Real(number) => Err(not_an_id(format!("{number:?}").as_bytes())),
+            CellValue::Truth(_) | CellValue::Date(_) => {
+                let hint = "nodes are numbered or have names; choose another column";
+                Err(Refusal::new(format!("{} is not a node", value.shown())).with_hint(hint))
+            }
+        }
+    }
+}
+
+/// The ids of one node type.
+#[derive(Debug)]
+pub(crate) struct IdSpace {
+    /// Name of the type.
+    pub(crate) name: String,
+    /// The number of nodes and its origin, once it is known.
+    known: Option<(u64, String)>,
+    /// One above the largest id that occurred.
+    end: u64,
+    /// Number of the line or edge that is being read.
+    place: u64,
+    /// Place of the largest id, and its file once that has been read.
+    largest: u64,
+    largest_in: Option<(PathBuf, &'static str)>,
+    names: Option<NodeNames>,
+    /// The file that lists all nodes, if there is one.
+    listed_in: Option<PathBuf>,
+}
+
+impl IdSpace {
+    pub(crate) fn new(name: &str, names: Option<NodeNames>) -> Self {
+        IdSpace {
+            name: name.to_owned(),
+            known: None,
+            end: 0,
+            place: 0,
+            largest: 0,
+            largest_in: None,
+            names,
+            listed_in: None,
+        }
+    }
+
+    /// Notes the file that lists all nodes.
+    pub(crate) fn is_listed_in(&mut self, path: &Path) {
+        self.listed_in = Some(path.to_owned());
+    }
+
+    /// Notes a number of nodes that `origin` states.
+    ///
+    /// # Errors
+    /// If another number was stated before.
+    pub(crate) fn tell(&mut self, count: u64, origin: String) -> Result<()> {
+        if count > MAX_IDS {
+            return Err(Error::config(&origin, format!("states {count} nodes, which is too many"))
+                .with_hint("2^40 nodes are possible"));
+        }
+        match &self.known {
+            Some((known, first)) if *known != count => {
+                let problem = format!(
+                    "states {count} nodes of type {}, but {} states {known}",
+                    self.name,
+                    mark(first)
+                );
+                let error = Error::config(&origin, problem);
+                let is_mask = is_mask(first) || is_mask(&origin);
+                Err(error.with_hint(if is_mask { LIST } else { "every node has one row" }))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.known = Some((count, origin));
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether nodes are identified by strings.
+    pub(crate) fn is_named(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// Whether a word is the name of a node that was listed before.
+    pub(crate) fn lists(&self, word: &[u8]) -> bool {
+        let names = self.names.as_ref().filter(|names| !names.is_open());
+        names.is_some_and(|names| names.known(word).is_some())
+    }
+
+    /// The id that a value stands for; `Err` describes what is wrong with it.
+    pub(crate) fn id_of(&mut self, value: CellValue<'_>) -> Result<Result<u64, Refusal>> {
+        match NodeKey::of(value, self.is_named()) {
+            Ok(NodeKey::Id(id)) => Ok(self.admit(id)),
+            Ok(NodeKey::Name(name)) => self.id_of_name(&name),
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    /// The error of a value. Unlike [`id_of`](Self::id_of), notes nothing.
+    pub(crate) fn refusal(&self, value: CellValue<'_>) -> Option<Refusal> {
+        match NodeKey::of(value, self.is_named()) {
+            Ok(NodeKey::Id(id)) => self.refusal_of_id(id),
+            Ok(NodeKey::Name(name)) => {
+                let names = self.names.as_ref().filter(|names| names.known(&name).is_none())?;
+                self.refusal_of_name(names, &name)
+            }
+            Err(refusal) => Some(refusal),
+        }
+    }
+
+    fn id_of_name(&mut self, word: &[u8]) -> Result<Result<u64, Refusal>> {
+        let Some(names) = &self.names else { return Ok(Err(not_an_id(word))) };
+        if let Some(id) = names.known(word) {
+            return Ok(Ok(id));
+        }
+        if let Some(refusal) = self.refusal_of_name(names, word) {
+            return Ok(Err(refusal));
+        }
+        let id = self.names.as_mut().map(|names| names.id(word)).transpose()?.flatten();
+        Ok(id.ok_or_else(|| not_an_id(word)))
+    }
+
+    /// The error of a name that no node has so far.
+    fn refusal_of_name(&self, names: &NodeNames, word: &[u8]) -> Option<Refusal> {
+        if is_missing(word.trim_ascii()) {
+            return Some(missing(&shown(word)));
+        }
+        if word.contains(&b'\n') {
+            let problem = "holds a line break, but a file of names has one name per line";
+            return Some(Refusal::new(format!("the name {} {problem}", shown(word))));
+        }
+        if names.is_open() {
+            return None;
+        }
+        let refusal = Refusal::new(format!("{} is not the name of a node", shown(word)));
+        let listed = self.listed_in.as_ref().map(|path| path.display().to_string());
+        let twin = with_or_without_decimals(word);
+        if let Some(path) = &listed
+            && names.known(&twin).is_some()
+        {
+            return Some(refusal.with_hint(&format!("{path} lists {}; {DECIMALS}", shown(&twin))));
+        }
+        let near = names.nearest(word).map(|near| format!("did you mean {near}?"));
+        let listed = listed.map(|path| format!("{path} lists all nodes"));
+        let hints: Vec<String> = near.into_iter().chain(listed).collect();
+        Some(if hints.is_empty() { refusal } else { refusal.with_hint(&hints.join(" ")) })
+    }
+
+    /// The error of an id.
+    fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
+        match &self.known {
+            Some((count, origin)) if id >= *count => {
+                let refusal = Refusal::new(format!(
+                    "node {id} is beyond the {count} nodes of type {} that {} states",
+                    self.name,
+                    mark(origin)
+                ));
+                let hint = "nodes are numbered from 0; state more rows or a larger number";
+                Some(refusal.with_hint(if is_mask(origin) { LIST } else { hint }))
+            }
+            None if id >= MAX_IDS => Some(Refusal::new(format!("node {id} is beyond 2^40 nodes"))),
+            _ => None,
+        }
+    }
+
+    /// Notes an id; `Err` describes what is wrong with it.
+    pub(crate) fn admit(&mut self, id: u64) -> Result<u64, Refusal> {
+        if let Some(refusal) = self.refusal_of_id(id) {
+            return Err(refusal);
+        }
+        if id >= self.end {
+            (self.end, self.largest) = (id + 1, self.place);
+        }
+        Ok(id)
+    }
+
+    /// Sets the line or edge in which the next ids occur.
+    pub(crate) fn at(&mut self, place: u64) {
+        self.place = place;
+    }
+
+    /// One above the largest id so far.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Notes that a file has been read after which the largest id was no longer below `end`; places are its lines, or edges.
+    pub(crate) fn has_read(&mut self, path: &Path, unit: &'static str, end: u64) {
+        if self.end > end {
+            self.largest_in = Some((path.to_owned(), unit));
+        }
+    }
+
+    /// Checks that the number of nodes is credible if only the edges determine it.
+    ///
+    /// # Errors
+    /// If the largest id is far beyond what the number of edges suggests.
+    pub(crate) fn check_largest(&self, edges: u64) -> Result<()> {
+        let Some((path, unit)) = &self.largest_in else { return Ok(()) };
+        if !self.is_counted_by_edges() {
+            return Ok(());
+        }
+        if self.end <= USUAL || self.end / FEWEST_EDGES <= edges {
+            return Ok(());
+        }
+        let problem = format!(
+            "node {} would be one of {} nodes, but there are {edges} edges",
+            self.end - 1,
+            self.end
+        );
+        let hint = "nodes are numbered from 0 without gaps. For other numbers give ‹node_ids=string›; \
+                    if the graph has more nodes, say so with ‹num_nodes=N›";
+        Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
+    }
+
+    /// Whether the largest id of the edges is all that says how many nodes there are.
+    pub(crate) fn is_counted_by_edges(&self) -> bool {
+        self.known.is_none() && self.names.is_none()
+    }
+
+    /// Number of nodes with names so far, if names are not known beforehand; otherwise 0.
+    pub(crate) fn new_names(&self) -> u64 {
+        self.names.as_ref().filter(|names| names.is_open()).map_or(0, NodeNames::len)
+    }
+
+    /// The error for names that have no room, if that is why reading has ended after `read` of `total` bytes of edges.
+    pub(crate) fn too_many(&self, read: u64, total: u64) -> Option<Error> {
+        let names = self.names.as_ref().filter(|names| names.is_full())?;
+        Some(names.too_many_after(read, total))
+    }
+
+    /// Whether the number of nodes is known already.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// The number of nodes, once all edges have been read.
+    pub(crate) fn count(&self) -> u64 {
+        let named = self.names.as_ref().map(NodeNames::len);
+        self.known.as_ref().map(|(count, _)| *count).or(named).unwrap_or(self.end)
+    }
+
+    /// Ends the reading of edges: from here on the nodes that have occurred are all nodes.
+    pub(crate) fn settle(&mut self) {
+        let count = self.count();
+        self.known.get_or_insert((count, "the largest id of the edges".to_owned()));
+        if let Some(names) = &mut self.names {
+            names.close();
+        }
+    }
+
+    /// The names, if nodes are identified by strings.
+    pub(crate) fn into_names(self) -> Option<NodeNames> {
+        self.names
+    }
+}
+
+/// The refusal of a value that is missing, and of a word for that.
+fn missing(word: &str) -> Refusal {
+    let problem = format!("the node is missing: {word}");
+    Refusal::new(problem)
+        .with_hint("every edge has a source and a destination, and every list names nodes")
+}
+
+fn not_an_id(word: &[u8]) -> Refusal {
+    if is_missing(word.trim_ascii()) {
+        return missing(&shown(word));
+    }
+    let refusal = Refusal::new(format!("{} is not a node id", shown(word)));
+    refusal.with_hint(if parse_id(&with_or_without_decimals(word)).is_some() {
+        DECIMALS
+    } else {
+        "nodes are numbered from 0; if they have names or other numbers, pass ‹node_ids=string›"
+    })
+}
+
+/// The same number as other programs write it: `17.0` for `17`, and `17` for `17.0`.
+fn with_or_without_decimals(field: &[u8]) -> Vec<u8> {
+    field.strip_suffix(b".0").map_or_else(|| [field, b".0"].concat(), <[u8]>::to_vec)
+}

@@ -1,0 +1,196 @@
+//! Nodes that are identified by strings.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::event::size;
+use crate::platform::signals;
+use crate::prepare::import::readers::{Ask, CellValue, FileRows, nearest};
+
+/// The folder of the nodes' names in a partition directory.
+pub(crate) const NODE_NAMES: &str = "node_names";
+
+/// The file with the names of the nodes of a type, in a partition directory.
+pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
+    folder.join(NODE_NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
+}
+
+/// Memory of a name besides its bytes: its entry in the map, a reference to it, and the overhead of an allocation.
+const PER_NAME: u64 = 80;
+
+/// Number of names up to which they are compared with one that is not known.
+const COMPARED: usize = 10_000;
+
+/// Memory that a name takes, in bytes.
+fn memory_of(name: &[u8]) -> u64 {
+    PER_NAME + name.len() as u64
+}
+
+/// Memory that the names in the rest of a file take, in bytes; they are in the first column that was selected.
+pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
+    let mut memory = 0;
+    while rows.advance()? {
+        if rows.begins_block() {
+            signals::check()?;
+        }
+        memory += rows.value(0).name().map_or(0, |name| memory_of(&name));
+    }
+    Ok(memory)
+}
+
+/// The names of the nodes of one type; a node's id is the index of its name.
+#[derive(Debug)]
+pub struct NodeNames {
+    ids: HashMap<Box<[u8]>, u64>,
+    /// Whether unknown names become new nodes.
+    open: bool,
+    memory: u64,
+    limit: u64,
+}
+
+impl NodeNames {
+    /// An empty list of names; nodes are numbered in the order in which they first occur. The names may take `limit` bytes.
+    pub(crate) fn new(limit: u64) -> Self {
+        NodeNames { ids: HashMap::new(), open: true, memory: 0, limit }
+    }
+
+    /// The names that a file lists, a row for each.
+    pub(crate) fn read(path: &Path, ask: &Ask<'_>, limit: u64) -> Result<Self> {
+        let mut names = NodeNames::new(limit);
+        let mut rows = FileRows::open_list(path, &Ask { ids_are_names: true, ..*ask })?;
+        while rows.advance()? {
+            let due = names.ids.len() as u64;
+            let id = match rows.value(0) {
+                CellValue::Text(name) if !name.contains(&b'\n') => names.id(name),
+                CellValue::Whole(number) => names.id(number.to_string().as_bytes()),
+                other => return Err(rows.fail(format!("{} is not a name", other.shown()))),
+            };
+            match id {
+                Ok(id) if id == Some(due) => {}
+                Ok(_) => {
+                    let problem = format!("names {} a second time", rows.value(0).shown());
+                    return Err(rows.fail(problem));
+                }
+                Err(_) => {
+                    let more = memory_of_rest(&mut rows)?;
+                    return Err(names.too_many(more));
+                }
+            }
+        }
+        names.close();
+        Ok(names)
+    }
+
+    /// Ends the list: from here on, unknown names are not nodes.
+    pub(crate) fn close(&mut self) {
+        self.open = false;
+    }
+
+    /// Whether unknown names become new nodes.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// The id of a name that is known.
+    pub(crate) fn known(&self, name: &[u8]) -> Option<u64> {
+        self.ids.get(name).copied()
+    }
+
+    /// The name that `name` was likely meant to be, unless there are too many to look at.
+    pub(super) fn nearest(&self, name: &[u8]) -> Option<&str> {
+        let few = Some(&self.ids).filter(|ids| ids.len() <= COMPARED);
+        let names = few.into_iter().flat_map(HashMap::keys);
+        let name = std::str::from_utf8(name).ok()?;
+        nearest(name, names.filter_map(|other| std::str::from_utf8(other).ok()))
+    }
+
+    /// The id of a name; `None` if no node has it.
+    pub(crate) fn id(&mut self, name: &[u8]) -> Result<Option<u64>> {
+        if let Some(&id) = self.ids.get(name) {
+            return Ok(Some(id));
+        }
+        if !self.open {
+            return Ok(None);
+        }
+        self.memory += memory_of(name);
+        if self.memory > self.limit {
+            return Err(self.too_many(0));
+        }
+        let id = self.ids.len() as u64;
+        self.ids.insert(name.into(), id);
+        Ok(Some(id))
+    }
+
+    /// Whether a name has had no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory > self.limit
+    }
+
+    /// The error for names that have no room; all of them are `more` bytes more than those that were read.
+    pub(crate) fn too_many(&self, more: u64) -> Error {
+        let needed = self.memory + more;
+        let (count, left) = (self.ids.len(), size(self.limit));
+        let problem = format!(
+            "the names of nodes take {}, but {left} are left for them, enough for {count}",
+            size(needed)
+        );
+        Error::config("memory", problem)
+            .with_hint("allow more memory, or number the nodes in the input files")
+            .missing_memory(needed - self.limit)
+    }
+
+    /// The error for names that have no room after `read` of `total` bytes of the files in which they occur.
+    pub(crate) fn too_many_after(&self, read: u64, total: u64) -> Error {
+        let rest = total.saturating_sub(read) as f64 / read.max(1) as f64;
+        self.too_many(if read == 0 { 0 } else { (rest * self.memory as f64) as u64 })
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    /// Whether the list is empty.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Writes the names, one per line, in the order of ids.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut names: Vec<(&[u8], u64)> =
+            self.ids.iter().map(|(name, id)| (&**name, *id)).collect();
+        names.sort_unstable_by_key(|(_, id)| *id);
+        let write = || {
+            let mut file = BufWriter::new(File::create(path)?);
+            for (name, _) in names {
+                file.write_all(name)?;
+                file.write_all(b"\n")?;
+            }
+            file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+        };
+        write().map_err(|e| Error::io("write", path, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_numbered_as_they_come_until_memory_is_full() {
+        let mut names = NodeNames::new(200);
+        let mut id = |name: &str| names.id(name.as_bytes());
+        assert_eq!(id("b").unwrap(), Some(0));
+        assert_eq!(id("a").unwrap(), Some(1));
+        assert_eq!(id("b").unwrap(), Some(0));
+        let error = id("c").unwrap_err();
+        assert!(error.to_string().contains("memory"), "{error}");
+        assert_eq!(error.memory_missing(), Some(43));
+    }
+}

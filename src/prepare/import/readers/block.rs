@@ -1,0 +1,62 @@
+//! Rows of columns, a block at a time.
+
+/// The rows that a reader has read last: a list of cells for each column that was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct CellBlock {
+    /// Number of rows.
+    pub(crate) rows: usize,
+    /// The bytes of all texts.
+    pub(crate) bytes: Vec<u8>,
+    /// The cells of each column.
+    pub(crate) columns: Vec<Cells>,
+    /// The number of each row's line, if rows are lines of a text.
+    pub(crate) lines: Vec<u64>,
+}
+
+/// The place of a text in [`CellBlock::bytes`]. An empty text is a missing value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextSpan {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl TextSpan {
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        TextSpan { start: start as u32, end: end as u32 }
+    }
+}
+
+/// Whole number that stands for a missing one; NumPy's `NaT` is the same.
+pub(crate) const NO_NUMBER: i64 = i64::MIN;
+
+/// The cells of a column, row by row; a list of several has the values of a row one after the other.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    Text(Vec<TextSpan>),
+    /// [`NO_NUMBER`] is missing.
+    Whole(Vec<i64>),
+    /// NaN is missing.
+    Real(Vec<f64>),
+}
+
+impl CellBlock {
+    /// Makes room for other rows.
+    pub(crate) fn clear(&mut self) {
+        self.rows = 0;
+        self.bytes.clear();
+        self.lines.clear();
+        self.columns.clear();
+    }
+
+    /// Appends a text, and returns its place.
+    pub(crate) fn add_text(&mut self, text: &[u8]) -> TextSpan {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        TextSpan::new(start, self.bytes.len())
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, span: TextSpan) -> &[u8] {
+        &self.bytes[span.start as usize..span.end as usize]
+    }
+}

@@ -1,0 +1,196 @@
+//! How a text file writes its rows, as its first lines show.
+
+use super::fields::Separator;
+use super::input::Input;
+use super::look::{Ask, Comment, GraphFacts, Wants};
+use super::names::{UsualEnds, is_usual_id, usual_ends};
+use super::sample::{Comments, MOST_COLUMNS, Sample, SampleLine};
+use super::separators::guess;
+use super::values::{CellValue, is_missing, is_value, parse_id};
+use crate::error::{Error, Result};
+
+/// How a text file writes its rows.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Dialect {
+    pub(crate) separator: Separator,
+    /// Names of the columns, if the file has them, and what holds them.
+    pub(crate) names: Option<Vec<String>>,
+    names_in: &'static str,
+    /// Number of columns.
+    pub(crate) width: usize,
+    /// Number of lines before the first row.
+    pub(crate) skip: u64,
+    pub(crate) comments: Comments,
+    /// Content of the comments at the beginning.
+    pub(crate) facts: GraphFacts,
+}
+
+impl Dialect {
+    /// Looks at the beginning of a text file.
+    ///
+    /// # Errors
+    /// If the beginning can be read in two ways.
+    pub(crate) fn of(input: &Input, ask: &Ask<'_>) -> Result<Self> {
+        let comments = match ask.rules.comment {
+            None => Comments::Usual,
+            Some(Comment::None) => Comments::None,
+            Some(Comment::Char(char)) => Comments::Char(char as u8),
+        };
+        let mut sample = Sample::of(input, comments)?;
+        let is_unsure = comments == Comments::Usual && ask.ids_are_names;
+        if sample.lines.is_empty() && is_unsure {
+            check_comments(input, &sample, |_| true)?;
+        }
+        if sample.lines.is_empty() && !ask.names.is_empty() {
+            return Err(input.fail("is empty").with_hint("the first line names the columns"));
+        }
+        let separator = match ask.rules.separator {
+            Some(' ') => Separator::Blank,
+            Some(char) => Separator::Byte(char as u8),
+            None => sample.separator().unwrap_or_else(|| guess(&mut sample, ask.wants)),
+        };
+        let mut records = sample.records(separator);
+        let mut facts = GraphFacts::default();
+        for comment in &sample.comments {
+            heed(&comment.text, &mut facts);
+        }
+        let mut skip = sample.skip;
+        let width = records.first().map_or(if ask.wants == Wants::Edges { 2 } else { 1 }, Vec::len);
+        if width > MOST_COLUMNS {
+            let problem = format!("a row has more than {MOST_COLUMNS} columns");
+            return Err(input.fail(problem).with_hint("save wide tables with numpy.save"));
+        }
+        let (mut names, mut names_in) = (None, "the first line");
+        if let Some(first) = records.first()
+            && is_header(&records, ask)
+        {
+            let mut header: Vec<String> =
+                first.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+            // R leaves out the name of the numbers of rows.
+            let rest = &records[1..];
+            let is_numbered = |(at, record): (usize, &Vec<Vec<u8>>)| {
+                let number = record.first().and_then(|word| parse_id(word));
+                record.len() == header.len() + 1 && number == Some(at as u64 + 1)
+            };
+            if !rest.is_empty() && rest.iter().enumerate().all(is_numbered) {
+                header.insert(0, String::new());
+            }
+            skip = sample.first_lines;
+            names = Some(header);
+            records.remove(0);
+        } else if let Some(comment) = sample.comments.last() {
+            // SNAP's lists have the names of columns in a comment.
+            let text = comment.text.trim_ascii_start();
+            let text = text.trim_start_matches(['#', '%']);
+            let fields = Sample::fields(separator, text);
+            let words = fields.iter().map(String::as_str);
+            if ask.rules.header != Some(false)
+                && fields.len() == width
+                && matches!(usual_ends(words), UsualEnds::Pair(_))
+            {
+                (names, names_in) = (Some(fields), "a comment");
+            }
+        }
+        let width = names.as_ref().map_or(width, Vec::len);
+        if is_unsure && names.is_none() {
+            check_comments(input, &sample, |line| Sample::fields(separator, line).len() == width)?;
+        }
+        Ok(Dialect { separator, names, names_in, width, skip, comments, facts })
+    }
+
+    /// The file as a note describes it.
+    pub(crate) fn describe(&self) -> String {
+        let separator = match self.separator {
+            _ if self.width == 1 => String::new(),
+            Separator::None => String::new(),
+            Separator::Blank => ", separated by white space".to_owned(),
+            Separator::Byte(b',') => ", separated by commas".to_owned(),
+            Separator::Byte(b';') => ", separated by semicolons".to_owned(),
+            Separator::Byte(b'\t') => ", separated by tabs".to_owned(),
+            Separator::Byte(byte) => format!(", separated by {}", char::from(byte)),
+        };
+        let holder = if self.names.is_some() { self.names_in } else { "no line" };
+        format!("text{separator}, {holder} names the columns")
+    }
+}
+
+/// Whether the first record names the columns: it holds no value, but others do.
+fn is_header(records: &[Vec<Vec<u8>>], ask: &Ask<'_>) -> bool {
+    let Some((first, rest)) = records.split_first() else { return false };
+    // Lists and tables have no header because files of edges have one.
+    let forced = ask.rules.header.filter(|header| !header || ask.wants == Wants::Edges);
+    if let Some(header) = forced.filter(|header| !header || !ask.has_others) {
+        return header;
+    }
+    let words: Vec<String> =
+        first.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    if ask.is_node.is_some_and(|is_node| first.iter().filter(|word| is_node(word)).count() > 1) {
+        return false;
+    }
+    if words.iter().any(|word| ask.names.contains(&word.as_str())) {
+        return true;
+    }
+    // pandas leaves the name of its index empty.
+    let nameless = usize::from(words.len() > 1 && words[0].is_empty());
+    if words[nameless..].iter().any(|word| is_value(word.as_bytes())) {
+        return false;
+    }
+    let is_usual = match ask.wants {
+        Wants::Edges => usual_ends(words.iter().map(String::as_str)) != UsualEnds::None,
+        Wants::List | Wants::Table => words.iter().any(|word| is_usual_id(word)),
+    };
+    // Of names of nodes, a few may be numbers, or begin like one.
+    let are_names = ask.ids_are_names && first.len() <= 2 + usize::from(ask.has_relations);
+    let fewest = if are_names { 3 } else { 1 };
+    let is_number = |word: &[u8]| {
+        if are_names {
+            CellValue::of(word).number().is_some()
+        } else {
+            !word.is_empty() && is_value(word)
+        }
+    };
+    let is_numeric = |column: usize| {
+        let mut words = rest.iter().filter_map(|record| record.get(column));
+        words.clone().any(|word| is_number(word))
+            && words.all(|word| is_number(word) || is_missing(word))
+    };
+    forced == Some(true)
+        || is_usual
+        || !ask.names.is_empty()
+        || rest.len() >= fewest && (0..first.len()).any(is_numeric)
+}
+
+/// Content of comments in KONECT's and SNAP's lists: `% bip unweighted`, `# Undirected graph: ...`.
+fn heed(comment: &str, facts: &mut GraphFacts) {
+    if comment.contains("ndirected graph") {
+        facts.undirected = Some("undirected graph".to_owned());
+    }
+    let mut words = comment.trim_ascii().trim_start_matches('%').split_ascii_whitespace();
+    let weights = ["unweighted", "positive", "posweighted", "signed", "multisigned", "weighted"];
+    let more = ["multiweighted", "multiposweighted", "dynamic"];
+    let kind = words.next();
+    if !comment.trim_ascii_start().starts_with('%')
+        || !words.next().is_some_and(|word| weights.contains(&word) || more.contains(&word))
+    {
+        return;
+    }
+    match kind {
+        Some("bip") => facts.two_kinds = Some(comment.trim_ascii().to_owned()),
+        Some("sym") => facts.undirected = Some(comment.trim_ascii().to_owned()),
+        _ => {}
+    }
+}
+
+/// Refuses a file of names whose first lines may be comments or rows: `#a,bob`.
+fn check_comments(input: &Input, sample: &Sample, fits: impl Fn(&str) -> bool) -> Result<()> {
+    for SampleLine { number, text } in &sample.comments {
+        let behind = text.chars().nth(1).unwrap_or(' ');
+        if !behind.is_whitespace() && !"#%!".contains(behind) && fits(text) {
+            let problem = format!("{text:?} may be a comment or the first row");
+            return Err(Error::input(&input.path, &format!("line {number}"), problem).with_hint(
+                "if it is a row, pass ‹comment=none›; if it is a comment, pass ‹comment=#›",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Folders of Parquet files, as Spark and Dask write them: one table, with a column for each `name=value` of their paths.
+
+use std::path::{Path, PathBuf};
+
+use super::block::{CellBlock, Cells};
+use super::formats;
+use super::input::Input;
+use super::look::{Ask, Column, Form, Opened, Reader};
+use crate::error::{Error, Result};
+
+/// Largest depth of folders in folders.
+const MAX_DEPTH: usize = 8;
+
+/// Opens a folder as one table. The first file shows which columns there are.
+pub(crate) fn open(folder: &Path, ask: &Ask<'_>) -> Result<Opened> {
+    let mut parts = Vec::new();
+    collect(folder, &[], MAX_DEPTH, &mut parts)?;
+    let Some(first) = parts.first() else {
+        let problem = "is a folder without files that end with .parquet";
+        return Err(Error::input(folder, "", problem).with_hint("name the files one by one"));
+    };
+    let opened = first.open(ask)?;
+    let own = opened.columns.len();
+    let mut columns = opened.columns;
+    columns.extend(first.values.iter().map(|(name, _)| Column::new(name, Form::Text)));
+    let reader =
+        FolderReader { columns: columns.clone(), own, parts, next: 0, current: None, done: 0 };
+    let kind = format!("a folder of {} Parquet files", reader.parts.len());
+    Ok(Opened::new(columns, &kind, Box::new(reader)))
+}
+
+/// A file of a folder.
+struct Part {
+    path: PathBuf,
+    /// Names and values of its path.
+    values: Vec<(String, String)>,
+}
+
+impl Part {
+    fn open(&self, ask: &Ask<'_>) -> Result<Opened> {
+        formats::open(&Input::open(&self.path)?, ask)
+    }
+}
+
+/// The Parquet files below a folder, by path.
+fn collect(
+    folder: &Path,
+    values: &[(String, String)],
+    depth: usize,
+    parts: &mut Vec<Part>,
+) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::unreadable(folder, &e))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> =
+        paths.collect::<std::io::Result<_>>().map_err(|e| Error::unreadable(folder, &e))?;
+    paths.sort_unstable();
+    for path in paths {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && depth > 0 {
+            let pair =
+                name.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let values: Vec<_> = values.iter().cloned().chain(pair).collect();
+            collect(&path, &values, depth - 1, parts)?;
+        } else if path.extension().is_some_and(|end| end == "parquet")
+            && !name.starts_with(['_', '.'])
+        {
+            parts.push(Part { values: values.to_vec(), path });
+        }
+    }
+    Ok(())
+}
+
+struct FolderReader {
+    /// The columns of the files, and those of their paths.
+    columns: Vec<Column>,
+    own: usize,
+    parts: Vec<Part>,
+    next: usize,
+    current: Option<Current>,
+    /// Bytes of the files before the current one.
+    done: u64,
+}
+
+/// The file that is read.
+struct Current {
+    reader: Box<dyn Reader>,
+    /// The place of each column in the file.
+    places: Vec<usize>,
+}
+
+impl FolderReader {
+    /// Opens the next file; its columns may have another order.
+    fn advance(&mut self) -> Result<()> {
+        let part = &self.parts[self.next];
+        let opened = part.open(&Ask::new(super::look::Wants::Table, Path::new("")))?;
+        let place = |column: &Column| {
+            let is_same = |other: &&Column| other.name == column.name;
+            let found = opened.columns.iter().position(|other| is_same(&other)).filter(|at| {
+                let other = &opened.columns[*at];
+                std::mem::discriminant(&other.form) == std::mem::discriminant(&column.form)
+                    && other.width == column.width
+            });
+            found.ok_or_else(|| {
+                let problem = format!("has no column {} as the files before have it", column.name);
+                Error::input(&part.path, "", problem)
+            })
+        };
+        let places = self.columns[..self.own].iter().map(place).collect::<Result<_>>()?;
+        let names = |values: &[(String, String)]| {
+            values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        };
+        if names(&part.values) != names(&self.parts[0].values) {
+            return Err(Error::input(
+                &part.path,
+                "",
+                "lies deeper or less deep than the files before",
+            ));
+        }
+        self.current = Some(Current { reader: opened.reader, places });
+        Ok(())
+    }
+}
+
+impl Reader for FolderReader {
+    fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
+        while self.next < self.parts.len() {
+            if self.current.is_none() {
+                self.advance()?;
+            }
+            let Some(current) = &mut self.current else { return Ok(()) };
+            let own = columns.iter().filter(|at| **at < self.own);
+            let own: Vec<usize> = own.map(|at| current.places[*at]).collect();
+            current.reader.read(&own, block)?;
+            if block.rows > 0 {
+                let mut read = std::mem::take(&mut block.columns).into_iter();
+                for at in columns {
+                    let cells = if *at < self.own {
+                        read.next()
+                    } else {
+                        let value = self.parts[self.next].values[*at - self.own].1.as_bytes();
+                        let span = block.add_text(value);
+                        Some(Cells::Text(vec![span; block.rows]))
+                    };
+                    block.columns.extend(cells);
+                }
+                return Ok(());
+            }
+            self.done += current.reader.bytes_read();
+            (self.current, self.next) = (None, self.next + 1);
+        }
+        Ok(())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.done + self.current.as_ref().map_or(0, |current| current.reader.bytes_read())
+    }
+}

@@ -1,0 +1,163 @@
+//! The objects of a JSON file, one after the other.
+
+use std::fmt;
+use std::io::{BufRead, BufReader};
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::input::{ByteStream, Input};
+use crate::error::{Error, Result};
+
+/// Largest length of an object in bytes; parsed, it takes several times as much.
+const LONGEST: usize = 4 << 20;
+
+/// A value of an object, and its key.
+pub(super) struct JsonField {
+    pub(super) key: String,
+    pub(super) value: Value,
+}
+
+/// An object, in the order in which the file has it.
+pub(super) struct JsonObject {
+    pub(super) fields: Vec<JsonField>,
+}
+
+impl JsonObject {
+    /// The value of a key, which is likely at a place.
+    pub(super) fn value(&self, place: usize, key: &str) -> Option<&Value> {
+        let likely = self.fields.get(place).filter(|field| field.key == key);
+        let field = likely.or_else(|| self.fields.iter().rev().find(|field| field.key == key));
+        field.map(|field| &field.value)
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Collects the fields.
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = JsonObject;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<JsonObject, M::Error> {
+                let mut fields = Vec::new();
+                while let Some((key, value)) = map.next_entry()? {
+                    fields.push(JsonField { key, value });
+                }
+                Ok(JsonObject { fields })
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// The objects of a file that follow one another, or are in a list.
+pub(super) struct JsonObjects {
+    input: Input,
+    stream: BufReader<ByteStream>,
+    /// The bytes of the last object.
+    text: Vec<u8>,
+    /// Number of bytes of all objects so far.
+    bytes: usize,
+    /// Number of line breaks so far, and before the last object.
+    breaks: u64,
+    before: u64,
+}
+
+impl JsonObjects {
+    /// The objects of a file from its start on.
+    pub(super) fn open(input: &Input) -> Result<Self> {
+        let stream = BufReader::with_capacity(256 << 10, input.stream()?);
+        let (input, text) = (input.bare(), Vec::new());
+        Ok(JsonObjects { input, stream, text, bytes: 0, breaks: 0, before: 0 })
+    }
+
+    /// The next object.
+    pub(super) fn next(&mut self) -> Result<Option<JsonObject>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        self.bytes += self.text.len();
+        let parsed = serde_json::from_slice(&self.text);
+        parsed.map(Some).map_err(|e| self.fail(format!("is not JSON: {e}")))
+    }
+
+    /// Number of bytes of all objects so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Number of the line on which the last object begins.
+    pub(super) fn line(&self) -> u64 {
+        self.before + 1
+    }
+
+    /// Bytes of the file read so far, about.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.stream.get_ref().bytes_read()
+    }
+
+    /// An error in the last object.
+    pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
+        Error::input(&self.input.path, &format!("line {}", self.line()), problem)
+    }
+
+    /// Reads the text of the next object; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        self.text.clear();
+        let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
+        loop {
+            let bytes = self.stream.fill_buf();
+            let bytes = bytes.map_err(|e| Error::unreadable(&self.input.path, &e))?;
+            if bytes.is_empty() {
+                let is_end = depth == 0;
+                return if is_end {
+                    Ok(false)
+                } else {
+                    Err(self.fail("begins an object that does not end"))
+                };
+            }
+            let (count, mut start) = (bytes.len(), 0);
+            for (at, &byte) in bytes.iter().enumerate() {
+                self.breaks += u64::from(byte == b'\n');
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' if is_string => is_escaped = true,
+                    b'"' if depth > 0 => is_string = !is_string,
+                    _ if is_string => {}
+                    b'{' if depth == 0 => (depth, start, self.before) = (1, at, self.breaks),
+                    b'{' | b'[' if depth > 0 => depth += 1,
+                    b'}' | b']' if depth > 0 => depth -= 1,
+                    _ if depth > 0 || byte.is_ascii_whitespace() || b"[],".contains(&byte) => {}
+                    _ => {
+                        self.before = self.breaks;
+                        let problem =
+                            format!("{:?} stands where an object begins", char::from(byte));
+                        return Err(self
+                            .fail(problem)
+                            .with_hint("each row is an object: {\"source\": 0, \"target\": 1}"));
+                    }
+                }
+                if depth == 0 && byte == b'}' {
+                    self.text.extend_from_slice(&bytes[start..=at]);
+                    self.stream.consume(at + 1);
+                    return Ok(true);
+                }
+            }
+            if depth > 0 {
+                self.text.extend_from_slice(&bytes[start..]);
+            }
+            self.stream.consume(count);
+            if self.text.len() > LONGEST {
+                let problem = format!("begins an object that is longer than {} MiB", LONGEST >> 20);
+                return Err(self.fail(problem).with_hint("each row is an object of its own"));
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Files that list nodes: one column of ids or names.
+
+use std::path::Path;
+
+use super::look::Ask;
+#[cfg(feature = "torch")]
+use super::names::{UsualEnds, usual_ends};
+use super::names::{is_index, is_usual_id, listed};
+use super::rows::FileRows;
+use crate::error::{Error, Result};
+
+impl FileRows {
+    /// Looks at a file that has a value for each node of a list, and chooses the column with these.
+    ///
+    /// # Errors
+    /// As for [`FileRows::open`], or if the file does not show which column that is.
+    pub(crate) fn open_list(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
+        let mut rows = FileRows::open(path, ask)?;
+        let columns = rows.columns();
+        let named = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            (0..columns.len()).filter(|at| is(&columns[*at].name)).collect()
+        };
+        let usual = named(&is_usual_id);
+        let others = named(&|name| !is_index(name));
+        let column = match (&usual[..], &others[..]) {
+            _ if columns.len() == 1 => 0,
+            ([column], _) | (_, [column]) => *column,
+            _ => {
+                let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+                let problem = format!("has the columns {}, but a list has one", listed(&names));
+                return Err(Error::input(path, "", problem)
+                    .with_hint("leave the others out, or call the column of nodes id"));
+            }
+        };
+        rows.select([rows.plain(column)?])?;
+        Ok(rows)
+    }
+
+    /// Looks at a file of pairs of nodes, and chooses their columns: two with usual names, or the only two.
+    ///
+    /// # Errors
+    /// As for [`FileRows::open`], or if the file does not show which columns these are.
+    #[cfg(feature = "torch")]
+    pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
+        let mut rows = FileRows::open(path, ask)?;
+        let columns = rows.columns();
+        let names = columns.iter().map(|column| column.name.as_str());
+        let others: Vec<usize> = (0..columns.len())
+            .filter(|at| !rows.file.named || !is_index(&columns[*at].name))
+            .collect();
+        let ends = match (usual_ends(names.clone()), &others[..]) {
+            (UsualEnds::Pair(ends), _) => ends,
+            (_, &[left, right]) => [left, right],
+            _ if !rows.file.named => {
+                let count = columns.len();
+                return Err(rows.fail_first(format!("has {count} fields; a pair has 2")));
+            }
+            _ => {
+                let names: Vec<&str> = names.collect();
+                let problem = format!("has the columns {}; a pair has 2", listed(&names));
+                return Err(Error::input(path, "", problem));
+            }
+        };
+        rows.select([rows.plain(ends[0])?, rows.plain(ends[1])?])?;
+        Ok(rows)
+    }
+}

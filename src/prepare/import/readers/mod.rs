@@ -1,0 +1,46 @@
+//! Files of any format as rows of typed columns.
+
+mod adjacency_lists;
+mod archive_arrays;
+mod bad_rows;
+mod block;
+mod dialect;
+mod fields;
+mod folder;
+mod format;
+mod formats;
+mod input;
+mod json;
+mod json_objects;
+mod lines;
+mod list;
+mod look;
+mod matrix_market;
+mod metis;
+mod names;
+mod nearest;
+mod npy;
+mod npz;
+mod parquet;
+mod parquet_columns;
+mod parquet_pages;
+mod refused;
+mod rows;
+mod sample;
+mod separators;
+mod sparse;
+mod sparse_archive;
+mod text;
+mod values;
+
+pub(crate) use archive_arrays::ArchiveArrays;
+pub(crate) use bad_rows::{BadRowList, BadRowSummary};
+pub(crate) use look::{Ask, Form, Wants};
+pub use look::{Comment, TextRules};
+pub(crate) use names::{UsualEnds, is_index, is_usual_id, listed, usual_ends};
+pub(crate) use nearest::nearest;
+#[cfg(feature = "torch")]
+pub(crate) use npz::member_names;
+pub(crate) use npz::{USUAL_EDGES, holds};
+pub(crate) use rows::FileRows;
+pub(crate) use values::{CellValue, is_missing, parse_id, shown};

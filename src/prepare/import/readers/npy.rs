@@ -1,0 +1,198 @@
+//! NumPy's `.npy` files.
+
+use std::ops::Range;
+
+use super::block::{CellBlock, Cells};
+use super::format::Format;
+use super::look::{Ask, Column, Form, Opened, Reader, Wants};
+use crate::error::Result;
+use crate::formats::dgl::ArrayRef;
+use crate::formats::dgl::array_file::ArrayFile;
+use crate::formats::dgl::file::InputFile;
+use crate::formats::dgl::npy::{NpyArray, read_npy};
+
+/// Number of values read at a time.
+const BLOCK: u64 = 1 << 16;
+
+pub(crate) const FORMAT: Format = Format {
+    name: "NumPy",
+    needs_places: true,
+    has: |input| input.head.starts_with(b"\x93NUMPY") || input.has_extension("npy"),
+    open: |input, ask| {
+        let file = InputFile::open(&input.path)?;
+        open_array(read_npy(&file, 0..file.len())?, ask)
+    },
+};
+
+/// An array as columns: two columns of edges, or one with the values of each row.
+pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
+    let NpyArray { array, transposed, big_endian } = npy;
+    let array = if big_endian { swapped(&array, ask)? } else { array };
+    let ends = if ask.wants == Wants::Edges { Some(Ends::of(&array, transposed)?) } else { None };
+    let dtype = array.dtype();
+    let by_columns = ends.as_ref().map_or(transposed, |ends| !ends.by_turns);
+    let shape = array.shape();
+    let (rows, width) = match (&ends, shape) {
+        (Some(ends), _) => (ends.edges, 2),
+        (None, []) => {
+            return Err(array.fail("holds a single number, not a row per node or edge"));
+        }
+        (None, [head @ .., rows]) if transposed => (*rows, head.iter().product()),
+        (None, _) => (array.num_rows(), array.row_len()),
+    };
+    if transposed && shape.len() > 2 {
+        let problem = "the array is in Fortran order and has more than two dimensions";
+        return Err(array.fail(problem).with_hint("save numpy.ascontiguousarray(array) instead"));
+    }
+    let columns = if ends.is_some() {
+        ["source", "target"].map(|name| Column::new(name, Form::Number(dtype))).to_vec()
+    } else {
+        let width = (shape.len() > 1).then_some(width as usize);
+        vec![Column { width, ..Column::new("", Form::Number(dtype)) }]
+    };
+    let sides = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let is_split = ends.is_some();
+    let reader = ArrayReader { array: array.flat(), rows, width, by_columns, is_split, next: 0 };
+    let in_place = !transposed || shape.len() == 1;
+    let kind = format!("an array of {dtype}, ({sides})");
+    Ok(Opened {
+        named: false,
+        unit: if ends.is_some() { "edge" } else { "row" },
+        array: in_place.then_some(array),
+        ..Opened::new(columns, &kind, Box::new(reader))
+    })
+}
+
+/// The layout of an array of edges, `(2, E)` or `(E, 2)`.
+struct Ends {
+    edges: u64,
+    /// Whether source and destination alternate; otherwise all sources come first.
+    by_turns: bool,
+}
+
+impl Ends {
+    fn of(array: &ArrayRef, transposed: bool) -> Result<Self> {
+        if !array.dtype().is_integer() {
+            return Err(array.fail(format!("holds {}, but node ids are integers", array.dtype())));
+        }
+        let (&[rows, columns], true) = (array.shape(), array.shape().contains(&2)) else {
+            let mut shape = array.shape().to_vec();
+            if transposed {
+                shape.reverse();
+            }
+            return Err(array.fail(format!(
+                "has shape {shape:?}, but edges are an array of shape (2, E) or (E, 2)"
+            )));
+        };
+        // An array of shape (2, 2) is read as a row of sources and one of destinations.
+        let by_turns = columns == 2 && (rows != 2 || transposed);
+        Ok(Ends { edges: if by_turns { rows } else { columns }, by_turns })
+    }
+}
+
+/// A reader of the rows of an array.
+struct ArrayReader {
+    /// All values.
+    array: ArrayRef,
+    rows: u64,
+    width: u64,
+    /// Whether the values of a column follow one another.
+    by_columns: bool,
+    /// Whether the values of a row are columns; otherwise they are a list.
+    is_split: bool,
+    next: u64,
+}
+
+impl Reader for ArrayReader {
+    fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
+        let (first, width) = (self.next, self.width);
+        let count = (BLOCK / width.max(1)).max(1).min(self.rows - first);
+        self.next += count;
+        block.rows = count as usize;
+        if self.is_split && self.by_columns {
+            for &column in columns {
+                let mut cells = self.cells();
+                let place = column as u64 * self.rows + first;
+                self.append(&mut cells, place..place + count)?;
+                block.columns.push(cells);
+            }
+            return Ok(());
+        }
+        let mut all = self.cells();
+        if self.by_columns {
+            for column in 0..width {
+                let place = column * self.rows + first;
+                self.append(&mut all, place..place + count)?;
+            }
+        } else {
+            self.append(&mut all, first * width..self.next * width)?;
+        }
+        let (rows, width) = (count as usize, width as usize);
+        let by_columns = self.by_columns;
+        let place = |row: usize, column: usize| {
+            if by_columns { column * rows + row } else { row * width + column }
+        };
+        for &column in columns {
+            let cells = if self.is_split {
+                gathered(&all, (0..rows).map(|row| place(row, column)))
+            } else {
+                let places = (0..rows).flat_map(|row| (0..width).map(move |at| place(row, at)));
+                gathered(&all, places)
+            };
+            block.columns.push(cells);
+        }
+        Ok(())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.next * self.width * self.array.dtype().size() as u64
+    }
+}
+
+impl ArrayReader {
+    fn cells(&self) -> Cells {
+        let is_whole = self.array.dtype().is_integer();
+        if is_whole { Cells::Whole(Vec::new()) } else { Cells::Real(Vec::new()) }
+    }
+
+    /// Appends values that follow one another.
+    fn append(&self, cells: &mut Cells, places: Range<u64>) -> Result<()> {
+        let count = (places.end - places.start) as usize;
+        match cells {
+            Cells::Real(values) => {
+                let before = values.len();
+                values.resize(before + count, 0.0);
+                self.array.read_f64(places, &mut values[before..])
+            }
+            Cells::Whole(values) => {
+                let before = values.len();
+                values.resize(before + count, 0);
+                self.array.read_i64(places, &mut values[before..])
+            }
+            Cells::Text(_) => Ok(()),
+        }
+    }
+}
+
+fn gathered(all: &Cells, places: impl Iterator<Item = usize>) -> Cells {
+    match all {
+        Cells::Whole(values) => Cells::Whole(places.map(|at| values[at]).collect()),
+        Cells::Real(values) => Cells::Real(places.map(|at| values[at]).collect()),
+        Cells::Text(spans) => Cells::Text(places.map(|at| spans[at]).collect()),
+    }
+}
+
+/// A copy of an array of the other byte order, in an unnamed file.
+fn swapped(array: &ArrayRef, ask: &Ask<'_>) -> Result<ArrayRef> {
+    let flat = array.flat();
+    let size = array.dtype().size();
+    let mut out = ArrayFile::create(ask.folder)?;
+    for first in (0..flat.num_rows()).step_by(BLOCK as usize) {
+        let rows = first..flat.num_rows().min(first + BLOCK);
+        let mut bytes = vec![0; (rows.end - rows.start) as usize * size];
+        flat.read_rows(rows, &mut bytes)?;
+        bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        out.write(&bytes)?;
+    }
+    out.finish(array.path(), array.dtype(), array.shape().to_vec())
+}

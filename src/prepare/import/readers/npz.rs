@@ -1,0 +1,162 @@
+//! NumPy's archives of arrays, `.npz`.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use zip::read::ZipFile;
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::format::Format;
+use super::input::Input;
+use super::look::{Ask, Opened, Wants};
+use super::npy::open_array;
+use super::sparse_archive;
+use crate::error::{Error, Result};
+use crate::formats::dgl::file::InputFile;
+use crate::formats::dgl::npy::{NpyArray, read_npy};
+use crate::io::open_input;
+
+/// Number of bytes unpacked at a time.
+const BUFFER: usize = 256 << 10;
+
+/// Most bytes of a small array's file.
+const START: u64 = 1 << 10;
+
+/// Names of edge arrays that are tried if an archive holds more than one array.
+pub(crate) const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
+
+pub(crate) const FORMAT: Format = Format {
+    name: "NumPy",
+    needs_places: true,
+    has: |input| input.head.starts_with(b"PK\x03\x04"),
+    open,
+};
+
+/// Opens an array of an archive, or the sparse matrix that its arrays are.
+fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
+    let path = input.path.as_path();
+    let mut archive = Archive::open(path)?;
+    if !archive.members.iter().any(|name| stem(name) != name) {
+        return Err(Error::input(path, "", "is a zip archive without arrays, which is not read")
+            .with_hint("unpack it: unzip FILE"));
+    }
+    if let Some(opened) = sparse_archive::open(&mut archive, input, ask) {
+        return opened;
+    }
+    let member = archive.choose(ask).ok_or_else(|| {
+        let mut held: Vec<&str> = archive.names().collect();
+        held.sort_unstable();
+        let usual = || USUAL_EDGES.join(" or ");
+        let wanted = if ask.wants == Wants::Edges { usual() } else { wanted(ask).to_owned() };
+        let problem = format!("holds several arrays, but none named {wanted}");
+        Error::input(path, "", problem).with_hint(format!(
+            "it holds {}; save the one you need in a separate file",
+            held.join(", ")
+        ))
+    })?;
+    open_array(archive.read(&member, ask.folder)?, ask)
+}
+
+/// An archive of arrays.
+pub(super) struct Archive<'p> {
+    path: &'p Path,
+    zip: ZipArchive<File>,
+    /// Names of the members, with the ending of arrays.
+    members: Vec<String>,
+}
+
+impl<'p> Archive<'p> {
+    pub(super) fn open(path: &'p Path) -> Result<Self> {
+        let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
+        let zip = ZipArchive::new(file).map_err(|e| unzippable(path, &e))?;
+        let members = zip.file_names().map(|name| name.map(Cow::into_owned));
+        let members = members.collect::<Result<_, ZipError>>().map_err(|e| unzippable(path, &e))?;
+        Ok(Archive { path, zip, members })
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| stem(member))
+    }
+
+    /// Whether it has an array with this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names().any(|other| other == name)
+    }
+
+    /// The name of the array that is wanted.
+    fn choose(&self, ask: &Ask<'_>) -> Option<String> {
+        if let [only] = &self.members[..] {
+            return Some(stem(only).to_owned());
+        }
+        let usual: &[&str] = if ask.wants == Wants::Edges { &USUAL_EDGES } else { &[wanted(ask)] };
+        usual.iter().find(|name| self.has(name)).map(|name| (*name).to_owned())
+    }
+
+    fn member(&mut self, name: &str) -> Result<ZipFile<'_, File>> {
+        let member = self.members.iter().find(|member| stem(member) == name);
+        self.zip.by_name(member.map_or(name, |name| name)).map_err(|e| unzippable(self.path, &e))
+    }
+
+    /// The array with a name. If it is compressed, it is unpacked into an unnamed file; otherwise it stays where it is.
+    pub(super) fn read(&mut self, name: &str, folder: &Path) -> Result<NpyArray> {
+        let path = self.path;
+        let file = InputFile::open(path)?;
+        let mut stored = self.member(name)?;
+        if let (CompressionMethod::Stored, Some(start)) =
+            (stored.compression(), stored.data_start())
+        {
+            return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
+        }
+        let mut unpacked =
+            tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            // A member that cannot be unpacked or fails its checksum is an error of the user's file; a failure to write is ours.
+            let len = stored.read(&mut buffer).map_err(|e| Error::unreadable(path, &e))?;
+            if len == 0 {
+                break;
+            }
+            let written = unpacked.write_all(&buffer[..len]);
+            written.map_err(|e| Error::io("write a temporary file in", folder, e))?;
+        }
+        let unpacked = InputFile::from_open(path, unpacked)?;
+        read_npy(&unpacked, 0..unpacked.len())
+    }
+
+    /// The first bytes of a small array's file.
+    pub(super) fn start(&mut self, name: &str) -> Result<Vec<u8>> {
+        let (path, mut bytes) = (self.path, Vec::new());
+        let read = self.member(name)?.take(START).read_to_end(&mut bytes);
+        read.map_err(|e| Error::unreadable(path, &e))?;
+        Ok(bytes)
+    }
+}
+
+/// Whether an archive has an array with this name.
+pub(crate) fn holds(path: &Path, name: &str) -> Result<bool> {
+    Ok(Archive::open(path)?.has(name))
+}
+
+/// The names of the arrays of a `.npz` file; of another archive, those of its members; none of other files.
+#[cfg(feature = "torch")]
+pub(crate) fn member_names(path: &Path) -> Result<Vec<String>> {
+    if !(FORMAT.has)(&Input::open(path)?) {
+        return Ok(Vec::new());
+    }
+    Ok(Archive::open(path)?.names().map(str::to_owned).collect())
+}
+
+fn wanted<'a>(ask: &Ask<'a>) -> &'a str {
+    ask.array.unwrap_or_default()
+}
+
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
+
+fn unzippable(path: &Path, error: &ZipError) -> Error {
+    Error::input(path, "", format!("is not a readable .npz file: {error}"))
+}

@@ -1,0 +1,263 @@
+//! The values of the columns of a Parquet file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use parquet::basic::ConvertedType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::block::{CellBlock, Cells, NO_NUMBER, TextSpan};
+use super::look::{Column, Form, Reader};
+use super::parquet::{guarded, schema_of, unreadable};
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+
+/// Number of values read at a time.
+const BATCH: usize = 1 << 16;
+
+/// A reader of the rows of a Parquet file.
+pub(super) struct ParquetReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    columns: Vec<Column>,
+    /// Size of the file, and number of its rows.
+    bytes: u64,
+    rows: u64,
+    /// Number of rows that have been read.
+    done: u64,
+    /// Number of row groups that have been opened.
+    groups: usize,
+    /// The columns of the current group.
+    readers: Vec<ColumnReader>,
+    /// Rows of a group of which no column is read.
+    bare: usize,
+}
+
+impl ParquetReader {
+    pub(super) fn new(
+        path: &Path,
+        file: SerializedFileReader<File>,
+        columns: Vec<Column>,
+        bytes: u64,
+        rows: u64,
+    ) -> Self {
+        let (path, readers) = (path.to_owned(), Vec::new());
+        ParquetReader { path, file, columns, bytes, rows, done: 0, groups: 0, readers, bare: 0 }
+    }
+
+    fn read_batch(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
+        let width = |at: &usize| self.columns[*at].width.unwrap_or(1).max(1);
+        let all: usize = columns.iter().map(width).sum();
+        let most = (BATCH / all.max(1)).max(1);
+        let broken = |e: ParquetError| unreadable(&self.path, &e);
+        loop {
+            block.clear();
+            if columns.is_empty() && self.bare > 0 {
+                block.rows = self.bare.min(most);
+                self.bare -= block.rows;
+                return Ok(());
+            }
+            let mut rows = None;
+            for (reader, &at) in self.readers.iter_mut().zip(columns) {
+                let column = &self.columns[at];
+                let descriptor = schema_of(&self.file).column(at);
+                let mut values = Values {
+                    level: descriptor.max_def_level(),
+                    width: column.width,
+                    most,
+                    rows: 0,
+                    uneven: None,
+                };
+                let is_decimal = descriptor.converted_type() == ConvertedType::DECIMAL;
+                let scale = is_decimal.then(|| 10f64.powi(descriptor.type_scale()));
+                let cells = values.read(reader, &column.form, scale, block).map_err(broken)?;
+                if let Some(uneven) = values.uneven {
+                    return Err(self.uneven(column, uneven));
+                }
+                if *rows.get_or_insert(values.rows) != values.rows {
+                    return Err(Error::input(&self.path, "", "has columns of different lengths"));
+                }
+                block.columns.push(cells);
+            }
+            block.rows = rows.unwrap_or(0);
+            if block.rows > 0 || self.groups == self.file.num_row_groups() {
+                return Ok(());
+            }
+            let group = self.file.get_row_group(self.groups).map_err(broken)?;
+            self.groups += 1;
+            let readers = columns.iter().map(|at| group.get_column_reader(*at));
+            self.readers = readers.collect::<Result<_, _>>().map_err(broken)?;
+            self.bare = group.metadata().num_rows().max(0) as usize;
+        }
+    }
+
+    fn uneven(&self, column: &Column, uneven: Uneven) -> Error {
+        let row = self.done + uneven.row as u64;
+        let (count, width) = (uneven.count, column.width.unwrap_or(1));
+        let problem =
+            format!("column {}: a list of {count}, but the first list has {width}", column.name);
+        Error::input(&self.path, &format!("row {row}"), problem)
+            .with_hint("lists become columns, so all have the same length")
+    }
+}
+
+impl Reader for ParquetReader {
+    fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
+        let path = self.path.clone();
+        guarded(&path, || self.read_batch(columns, block))?;
+        self.done += block.rows as u64;
+        if std::str::from_utf8(&block.bytes).is_err() {
+            return Err(Error::input(&path, "", "holds bytes that are not UTF-8")
+                .with_hint("write them as strings, or leave the column out"));
+        }
+        Ok(())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        (self.bytes as f64 * self.done as f64 / self.rows.max(1) as f64) as u64
+    }
+}
+
+/// A list that has not as many values as the first.
+#[derive(Clone, Copy)]
+struct Uneven {
+    row: usize,
+    count: usize,
+}
+
+/// The values of a column in a batch.
+struct Values {
+    /// Definition level of values that are there.
+    level: i16,
+    /// Number of values of a row, if they are lists.
+    width: Option<usize>,
+    most: usize,
+    rows: usize,
+    uneven: Option<Uneven>,
+}
+
+impl Values {
+    fn read(
+        &mut self,
+        reader: &mut ColumnReader,
+        form: &Form,
+        scale: Option<f64>,
+        block: &mut CellBlock,
+    ) -> Result<Cells, ParquetError> {
+        if let Some(scale) = scale {
+            let bytes = |bytes: &[u8]| big_endian(bytes) / scale;
+            return Ok(Cells::Real(match reader {
+                ColumnReader::Int32ColumnReader(reader) => {
+                    self.cells(reader, f64::NAN, |value| f64::from(*value) / scale)?
+                }
+                ColumnReader::Int64ColumnReader(reader) => {
+                    self.cells(reader, f64::NAN, |value| *value as f64 / scale)?
+                }
+                ColumnReader::ByteArrayColumnReader(reader) => {
+                    self.cells(reader, f64::NAN, |value| bytes(value.data()))?
+                }
+                ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                    self.cells(reader, f64::NAN, |value| bytes(value.data()))?
+                }
+                _ => return Err(ParquetError::General("a decimal of another type".to_owned())),
+            }));
+        }
+        Ok(match reader {
+            ColumnReader::BoolColumnReader(reader) => {
+                Cells::Whole(self.cells(reader, NO_NUMBER, |value| i64::from(*value))?)
+            }
+            ColumnReader::Int32ColumnReader(reader) if *form == Form::Number(Dtype::U32) => {
+                let value = |value: &i32| i64::from(value.cast_unsigned());
+                Cells::Whole(self.cells(reader, NO_NUMBER, value)?)
+            }
+            ColumnReader::Int32ColumnReader(reader) => {
+                Cells::Whole(self.cells(reader, NO_NUMBER, |value| i64::from(*value))?)
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                let cells = self.cells(reader, NO_NUMBER, |value| *value)?;
+                let is_large = |value: &i64| *value < 0 && *value != NO_NUMBER;
+                if *form == Form::Number(Dtype::U64) && cells.iter().any(is_large) {
+                    let problem = "a column holds numbers of 2^63 and more";
+                    return Err(ParquetError::General(problem.to_owned()));
+                }
+                Cells::Whole(cells)
+            }
+            ColumnReader::Int96ColumnReader(reader) => {
+                Cells::Whole(self.cells(reader, NO_NUMBER, parquet::data_type::Int96::to_micros)?)
+            }
+            ColumnReader::FloatColumnReader(reader) => {
+                Cells::Real(self.cells(reader, f64::NAN, |value| f64::from(*value))?)
+            }
+            ColumnReader::DoubleColumnReader(reader) => {
+                Cells::Real(self.cells(reader, f64::NAN, |value| *value)?)
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                Cells::Real(self.cells(reader, f64::NAN, |value| match value.data() {
+                    [low, high] => f16::from_le_bytes([*low, *high]).to_f64(),
+                    _ => f64::NAN,
+                })?)
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                Cells::Text(
+                    self.cells(reader, TextSpan::default(), |value| block.add_text(value.data()))?,
+                )
+            }
+        })
+    }
+
+    /// The next values, with `missing` where there is none.
+    fn cells<T: DataType, C: Copy>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        missing: C,
+        mut cell: impl FnMut(&T::T) -> C,
+    ) -> Result<Vec<C>, ParquetError> {
+        let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+        let (rows, ..) =
+            reader.read_records(self.most, Some(&mut levels), Some(&mut repeats), &mut values)?;
+        self.rows = rows;
+        let is_there = |at: usize| self.level == 0 || levels.get(at) == Some(&self.level);
+        if self.width.is_none() {
+            if values.len() == rows {
+                return Ok(values.iter().map(cell).collect());
+            }
+            let mut values = values.iter();
+            let mut next = |at| if is_there(at) { values.next() } else { None };
+            return Ok((0..rows).map(|at| next(at).map_or(missing, &mut cell)).collect());
+        }
+        let width = self.width.unwrap_or(1);
+        let mut cells = Vec::with_capacity(rows * width);
+        let mut values = values.iter();
+        let mut at = 0;
+        for row in 0..rows {
+            let (begin, first) = (at, cells.len());
+            let mut any = false;
+            // A row goes on while values repeat.
+            while at == begin || repeats.get(at).is_some_and(|repeat| *repeat > 0) {
+                let value = if is_there(at) { values.next() } else { None };
+                any |= value.is_some();
+                cells.push(value.map_or(missing, &mut cell));
+                at += 1;
+            }
+            let count = at - begin;
+            // A missing list, and one of no values, has a level and no value.
+            if count == 1 && !any {
+                cells.resize(first + width, missing);
+            } else if count != width {
+                self.uneven.get_or_insert(Uneven { row, count });
+                cells.resize(first + width, missing);
+            }
+        }
+        Ok(cells)
+    }
+}
+
+/// The integer that bytes are, the highest first.
+fn big_endian(bytes: &[u8]) -> f64 {
+    let first = bytes.first().map_or(0.0, |byte| f64::from(byte.cast_signed()));
+    bytes.iter().skip(1).fold(first, |value, byte| value * 256.0 + f64::from(*byte))
+}

@@ -1,0 +1,207 @@
+//! The rows of a file of any format.
+
+use std::path::{Path, PathBuf};
+
+use super::block::{CellBlock, Cells, NO_NUMBER};
+use super::input::Input;
+use super::look::{Ask, Column, Form, Opened};
+use super::names::listed;
+use super::values::CellValue;
+use super::{folder, formats};
+use crate::error::{Error, Result};
+
+/// The rows of a file, of which some columns are read.
+pub(crate) struct FileRows {
+    path: PathBuf,
+    /// Content of the file.
+    pub(crate) file: Opened,
+    /// The columns that are read.
+    columns: Vec<usize>,
+    /// For each column that was selected its place among these.
+    selected: Vec<usize>,
+    block: CellBlock,
+    /// The current row in the block, and the number of the block's first row.
+    at: usize,
+    first: u64,
+    has_begun: bool,
+}
+
+impl FileRows {
+    /// Looks at a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or its format is not read.
+    pub(crate) fn open(path: &Path, ask: &Ask<'_>) -> Result<Self> {
+        let file = if path.is_dir() {
+            folder::open(path, ask)?
+        } else {
+            formats::open(&Input::open(path)?, ask)?
+        };
+        Ok(FileRows {
+            path: path.to_owned(),
+            file,
+            columns: Vec::new(),
+            selected: Vec::new(),
+            block: CellBlock::default(),
+            at: 0,
+            first: 0,
+            has_begun: false,
+        })
+    }
+
+    /// Path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The columns of the file.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.file.columns
+    }
+
+    /// A column as messages call it.
+    pub(crate) fn name(&self, column: usize) -> String {
+        match self.file.columns[column].name.as_str() {
+            "" => (column + 1).to_string(),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The place of a column.
+    ///
+    /// # Errors
+    /// If no column, or more than one, has the name.
+    pub(crate) fn column(&self, name: &str) -> Result<usize> {
+        let columns = &self.file.columns;
+        let mut found = (0..columns.len()).filter(|at| columns[*at].name == name);
+        match (found.next(), found.next()) {
+            (Some(at), None) => Ok(at),
+            (None, _) => {
+                let error = Error::input(&self.path, "", format!("has no column {name:?}"));
+                let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+                Err(match (self.file.named, super::nearest::nearest(name, names.iter().copied())) {
+                    (false, _) => error.with_hint(
+                        "its columns have no names; if the first line holds them, pass ‹header›",
+                    ),
+                    (true, Some(near)) => error.with_hint(format!(
+                        "did you mean {near}? its columns are {}",
+                        listed(&names)
+                    )),
+                    (true, None) => error.with_hint(format!("its columns are {}", listed(&names))),
+                })
+            }
+            _ => {
+                let problem = format!("has more than one column {name:?}");
+                Err(Error::input(&self.path, "", problem).with_hint("rename one of them"))
+            }
+        }
+    }
+
+    /// A column whose rows have one value each.
+    ///
+    /// # Errors
+    /// If its values are lists.
+    pub(crate) fn plain(&self, column: usize) -> Result<usize> {
+        match self.file.columns[column].width.filter(|width| *width != 1) {
+            Some(width) => {
+                let name = self.name(column);
+                let problem = format!("column {name} holds {width} values in each row");
+                Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
+            }
+            None => Ok(column),
+        }
+    }
+
+    /// Chooses the columns whose values are read.
+    ///
+    /// # Errors
+    /// If a column holds values that are not read.
+    pub(crate) fn select(&mut self, columns: impl IntoIterator<Item = usize>) -> Result<()> {
+        (self.columns, self.selected) = (Vec::new(), Vec::new());
+        for column in columns {
+            if let Form::Other { problem, hint } = &self.file.columns[column].form {
+                let problem = format!("column {} {problem}", self.name(column));
+                return Err(Error::input(&self.path, "", problem).with_hint(*hint));
+            }
+            let known = self.columns.iter().position(|known| *known == column);
+            self.selected.push(known.unwrap_or(self.columns.len()));
+            if known.is_none() {
+                self.columns.push(column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves to the next row; false at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        self.at += 1;
+        if self.at < self.block.rows {
+            return Ok(true);
+        }
+        self.first += if self.has_begun { self.block.rows as u64 } else { 0 };
+        (self.has_begun, self.at) = (true, 0);
+        self.block.clear();
+        self.file.reader.read(&self.columns, &mut self.block)?;
+        Ok(self.block.rows > 0)
+    }
+
+    /// A value of the current row, in the column that was selected as number `at`.
+    pub(crate) fn value(&self, at: usize) -> CellValue<'_> {
+        self.element(at, 0)
+    }
+
+    /// A value of a list in the current row.
+    pub(crate) fn element(&self, at: usize, element: usize) -> CellValue<'_> {
+        let place = self.selected[at];
+        let column = &self.file.columns[self.columns[place]];
+        let at = self.at * column.width.unwrap_or(1) + element;
+        match (&self.block.columns[place], &column.form) {
+            (Cells::Text(spans), _) => match self.block.text(spans[at]) {
+                [] => CellValue::Missing,
+                text => CellValue::Text(text),
+            },
+            (Cells::Whole(values), _) if values[at] == NO_NUMBER => CellValue::Missing,
+            (Cells::Whole(values), Form::Date { per_day }) => {
+                CellValue::Date(values[at] as f64 / per_day)
+            }
+            (Cells::Whole(values), _) => CellValue::Whole(values[at]),
+            (Cells::Real(values), _) if values[at].is_nan() => CellValue::Missing,
+            (Cells::Real(values), _) => CellValue::Real(values[at]),
+        }
+    }
+
+    /// Whether the current row is the first of a block: the time to report progress.
+    pub(crate) fn begins_block(&self) -> bool {
+        self.at == 0
+    }
+
+    /// Number of the current line from 1, or of the current row from 0.
+    pub(crate) fn number(&self) -> u64 {
+        self.block.lines.get(self.at).copied().unwrap_or(self.first + self.at as u64)
+    }
+
+    /// An error in this row.
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
+        let place = format!("{} {}", self.file.unit, self.number());
+        let error = Error::input(&self.path, &place, problem);
+        if self.block.lines.is_empty() {
+            return error.with_hint(format!("{}s are counted from 0", self.file.unit));
+        }
+        error
+    }
+
+    /// An error in the first row.
+    pub(crate) fn fail_first(&self, problem: impl Into<String>) -> Error {
+        Error::input(&self.path, &format!("{} {}", self.file.unit, self.file.first), problem)
+    }
+
+    /// Bytes of the file read so far, about.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.file.reader.bytes_read()
+    }
+
+    /// A note on what the file was taken for.
+    pub(crate) fn note(&self, more: &str) -> String {
+        format!("{}: {}{more}", self.path.display(), self.file.kind)
+    }
+}

@@ -1,0 +1,229 @@
+//! Words of files: which of them are numbers, truth values or dates, and which stand for nothing.
+
+use std::borrow::Cow;
+
+/// Words that stand for a missing value, in any case.
+const MISSING: [&str; 14] =
+    ["na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "?", "-", "\\n", ""];
+
+/// Length of the longest of them.
+const LONGEST_MISSING: usize = 4;
+
+/// Number of seconds in a day.
+const DAY: f64 = 86_400.0;
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CellValue<'v> {
+    /// None.
+    Missing,
+    /// A whole number.
+    Whole(i64),
+    /// Any other number; it may be infinite.
+    Real(f64),
+    /// A truth value.
+    Truth(bool),
+    /// A date, in days since 1970.
+    Date(f64),
+    /// A text.
+    Text(&'v [u8]),
+}
+
+impl<'v> CellValue<'v> {
+    /// Meaning of a word.
+    pub(crate) fn of(word: &'v [u8]) -> Self {
+        // Blanks stay in texts only, where quotes kept them.
+        let bare = word.trim_ascii();
+        if is_missing(bare) {
+            return CellValue::Missing;
+        }
+        let Ok(text) = std::str::from_utf8(bare) else { return CellValue::Text(word) };
+        if let Ok(value) = text.parse() {
+            return CellValue::Whole(value);
+        }
+        if let Ok(value) = text.parse() {
+            return CellValue::Real(value);
+        }
+        if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
+            return CellValue::Truth(text.len() == "true".len());
+        }
+        date(text).map_or(CellValue::Text(word), CellValue::Date)
+    }
+
+    /// Meaning of a value: a text may be the word for another value.
+    pub(crate) fn parsed(self) -> Self {
+        match self {
+            CellValue::Text(word) => CellValue::of(word),
+            other => other,
+        }
+    }
+
+    /// The number that it is; truth values are 1 and 0.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            CellValue::Whole(value) => Some(value as f64),
+            CellValue::Real(value) => Some(value),
+            CellValue::Truth(value) => Some(f64::from(u8::from(value))),
+            CellValue::Missing | CellValue::Date(_) | CellValue::Text(_) => None,
+        }
+    }
+
+    /// The name that it is; `None` if it is missing.
+    pub(crate) fn name(self) -> Option<Cow<'v, [u8]>> {
+        let owned = |text: String| Some(Cow::Owned(text.into_bytes()));
+        match self {
+            CellValue::Text(word) => {
+                (!is_missing(word.trim_ascii())).then_some(Cow::Borrowed(word))
+            }
+            CellValue::Whole(number) => owned(number.to_string()),
+            CellValue::Real(number) | CellValue::Date(number) => owned(format!("{number:?}")),
+            CellValue::Truth(truth) => owned(truth.to_string()),
+            CellValue::Missing => None,
+        }
+    }
+
+    /// The value as messages show it.
+    pub(crate) fn shown(self) -> String {
+        match self {
+            CellValue::Missing => "nothing".to_owned(),
+            CellValue::Whole(value) => format!("\"{value}\""),
+            CellValue::Real(value) => format!("\"{value:?}\""),
+            CellValue::Truth(value) => format!("\"{value}\""),
+            CellValue::Date(_) => "a date".to_owned(),
+            CellValue::Text(word) => shown(word),
+        }
+    }
+}
+
+/// Whether a word stands for a missing value.
+pub(crate) fn is_missing(word: &[u8]) -> bool {
+    word.len() <= LONGEST_MISSING
+        && MISSING.iter().any(|text| text.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Whether a word is certainly not the name of a column: a number in any notation, a truth value, a date, or one for nothing.
+pub(crate) fn is_value(word: &[u8]) -> bool {
+    !matches!(CellValue::of(word), CellValue::Text(_)) || looks_numeric(word)
+}
+
+/// Whether a word begins as a number does, such as `1,5`, `0x1` and `12 %`.
+pub(crate) fn looks_numeric(word: &[u8]) -> bool {
+    let digits = word.trim_ascii_start();
+    let digits = digits.strip_prefix(b"-").or(digits.strip_prefix(b"+")).unwrap_or(digits);
+    let digits = digits.strip_prefix(b".").or(digits.strip_prefix(b",")).unwrap_or(digits);
+    digits.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// A non-negative whole number.
+pub(crate) fn parse_id(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then_some(())?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// A field as messages show it.
+pub(crate) fn shown(field: &[u8]) -> String {
+    let text = String::from_utf8_lossy(field);
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+/// The days since 1970 of `2024-05-01` or `2024/05/01`, maybe with a time and a time zone behind it.
+fn date(text: &str) -> Option<f64> {
+    let (day, rest) = text.split_at_checked(10).filter(|(day, _)| day.is_ascii())?;
+    let separator = day.as_bytes()[4];
+    let is_due = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == separator,
+        _ => byte.is_ascii_digit(),
+    };
+    if !matches!(separator, b'-' | b'/') || !day.bytes().enumerate().all(is_due) {
+        return None;
+    }
+    let mut numbers = day.split(char::from(separator)).map(|part| part.parse::<u32>().ok());
+    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    Some(days(i64::from(year), i64::from(month), i64::from(day)) + seconds(rest)? / DAY)
+}
+
+/// The seconds of ` 12:30:59.5+01:00`, and of nothing.
+fn seconds(text: &str) -> Option<f64> {
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    let text = text.strip_prefix([' ', 'T'])?;
+    let text = text.strip_suffix('Z').or(text.strip_suffix(" UTC")).unwrap_or(text);
+    let (clock, zone) = match text.rfind(['+', '-']) {
+        Some(at) => (&text[..at], Some(&text[at..])),
+        None => (text, None),
+    };
+    let of_clock = |clock: &str| {
+        let mut sum = 0.0;
+        let mut factor = 3600.0;
+        for part in clock.split(':') {
+            let is_plain = part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            sum += factor * part.parse::<f64>().ok().filter(|_| is_plain && factor > 0.5)?;
+            factor /= 60.0;
+        }
+        Some(sum)
+    };
+    let zone = zone.map_or(Some(0.0), |zone| {
+        let sign = if zone.starts_with('-') { -1.0 } else { 1.0 };
+        Some(sign * of_clock(&zone[1..])?)
+    });
+    Some(of_clock(clock)? - zone?)
+}
+
+/// The days from 1970 to a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
+fn days(year: i64, month: i64, day: i64) -> f64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year - era * 400;
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    (era * 146_097 + days - 719_468) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_digits_and_nothing_else() {
+        assert_eq!(parse_id(b"18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "-1", "1.0", "18446744073709551616", "x", "1 "] {
+            assert_eq!(parse_id(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_one_kind_of_value() {
+        let of = |word: &'static str| CellValue::of(word.as_bytes());
+        assert_eq!(of("1e3"), CellValue::Real(1000.0));
+        assert_eq!(of("-7"), CellValue::Whole(-7));
+        assert_eq!(of("True"), CellValue::Truth(true));
+        assert_eq!(of("inf"), CellValue::Real(f64::INFINITY));
+        assert_eq!(of("1970-01-03"), CellValue::Date(2.0));
+        assert_eq!(of("2000/03/01 12:00:00"), CellValue::Date(11017.5));
+        assert_eq!(of("2000-03-01T12:00:00+12:00"), CellValue::Date(11017.0));
+        for word in ["1,5", "0x1", "one", "2024-13-01", "2024-01-01x"] {
+            assert_eq!(of(word), CellValue::Text(word.as_bytes()), "{word}");
+            assert_eq!(is_value(word.as_bytes()), word != "one", "{word}");
+        }
+        for word in ["Ærø 日本 x", "日本語日本語", "+024-05-01", "2024-5-001"] {
+            assert_eq!(of(word), CellValue::Text(word.as_bytes()), "{word}");
+        }
+        for word in ["", "NaN", "NA", "?", "-", "NULL", "\\N"] {
+            assert_eq!(of(word), CellValue::Missing, "{word}");
+        }
+    }
+}

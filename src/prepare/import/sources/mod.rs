@@ -1,0 +1,12 @@
+//! Where graphs come from: files, layouts of other tools, standard input, and partition directories.
+
+mod chunked;
+mod npz;
+mod ogb;
+mod ogb_relations;
+mod partitions;
+mod source;
+mod stdin;
+
+pub use partitions::import_partitions;
+pub use source::ImportSource;

@@ -1,0 +1,110 @@
+//! Archives of a whole graph, whose arrays have usual names.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
+use crate::prepare::import::readers::{ArchiveArrays, USUAL_EDGES, listed};
+
+/// Data of nodes, and the names that arrays with them have: PyTorch Geometric's, DGL's, OGB's, gnn-benchmark's and others'.
+const NODE_ARRAYS: [(&str, &[&str]); 5] = [
+    (
+        "feat",
+        &["x", "feat", "features", "feature", "node_feat", "node_features", "attr", "attr_matrix"],
+    ),
+    ("label", &["y", "label", "labels", "node_label", "node_labels", "target"]),
+    ("train_mask", &["train_mask", "train_masks"]),
+    ("val_mask", &["val_mask", "val_masks", "valid_mask", "valid_masks"]),
+    ("test_mask", &["test_mask", "test_masks"]),
+];
+
+/// Data of edges.
+const EDGE_ARRAYS: [(&str, &[&str]); 2] = [
+    ("feat", &["edge_attr", "edge_feat", "edge_features"]),
+    ("weight", &["edge_weight", "edge_weights"]),
+];
+
+/// Lists of nodes.
+const LISTS: [(&str, &[&str]); 3] = [
+    ("train", &["train_idx", "idx_train", "train_index", "train_ids"]),
+    ("val", &["val_idx", "idx_val", "val_index", "val_ids", "valid_idx"]),
+    ("test", &["test_idx", "idx_test", "test_index", "test_ids"]),
+];
+
+/// Arrays with the number of nodes.
+const COUNTS: [&str; 1] = ["num_nodes"];
+
+impl GraphFiles {
+    /// The arrays of an archive with usual names; a note says what each was taken for.
+    ///
+    /// # Errors
+    /// If the file is not an archive of arrays, or does not hold edges.
+    pub fn of_npz(path: &Path) -> Result<Self> {
+        let mut taken = Taken { arrays: ArchiveArrays::open(path)?, said: Vec::new() };
+        let mut files = GraphFiles { layout: Some(path.to_owned()), ..GraphFiles::default() };
+        let edges = taken.arrays.sparse_edges().map(str::to_owned);
+        let edges = match edges {
+            Some(matrix) => Some(matrix),
+            None => taken.find(&USUAL_EDGES).map(str::to_owned),
+        };
+        let Some(edges) = edges else {
+            let names = taken.arrays.names();
+            let problem = format!("holds no array named {}", USUAL_EDGES.join(" or "));
+            return Err(Error::input(path, "", problem).with_hint(format!(
+                "it holds {}; name the files one by one, with ‹edges› and ‹node_data›",
+                listed(&names)
+            )));
+        };
+        taken.take("edges", &edges);
+        files.edges.push(EdgeFile { etype: edge(), path: path.to_owned() });
+        files.node_data = taken.data(path, &NODE_ARRAYS, &NODE.to_owned());
+        files.edge_data = taken.data(path, &EDGE_ARRAYS, &edge());
+        files.splits = taken.data(path, &LISTS, &NODE.to_owned());
+        if let Some(name) = taken.find(&COUNTS) {
+            files.num_nodes.push((NODE.to_owned(), taken.arrays.number(name)?));
+            taken.take("the number of nodes", name);
+        }
+        let left = taken.arrays.names();
+        let left =
+            if left.is_empty() { String::new() } else { format!("; left out: {}", listed(&left)) };
+        files.notes.push(format!("{}: {}{left}", path.display(), taken.said.join("; ")));
+        Ok(files)
+    }
+}
+
+/// The arrays of an archive that have no use yet, and what was said of the others.
+struct Taken {
+    arrays: ArchiveArrays,
+    said: Vec<String>,
+}
+
+impl Taken {
+    /// The first of some names that an array or a sparse matrix has.
+    fn find<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        names.iter().copied().find(|name| self.arrays.has(name))
+    }
+
+    fn take(&mut self, what: &str, name: &str) {
+        self.arrays.remove(name);
+        let are = if what == "edges" { "are" } else { "is" };
+        let name = if name.is_empty() { "a sparse matrix" } else { name };
+        self.said.push(format!("{what} {are} {name}"));
+    }
+
+    /// The data whose arrays the archive has.
+    fn data<T: Clone>(
+        &mut self,
+        path: &Path,
+        usual: &[(&str, &'static [&'static str])],
+        ty: &T,
+    ) -> Vec<DataFile<T>> {
+        let mut found = Vec::new();
+        for (name, arrays) in usual {
+            let Some(array) = self.find(arrays) else { continue };
+            self.take(name, array);
+            let file = DataFile::new(ty.clone(), name, path);
+            found.push(DataFile { array: Some(array.to_owned()), ..file });
+        }
+        found
+    }
+}

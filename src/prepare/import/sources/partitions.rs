@@ -1,0 +1,139 @@
+//! Import of a graph that is partitioned already.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{ArrayRef, EdgeBlock, FeatureSet, OriginalIds, Partition};
+use crate::graph::PartitionBook;
+use crate::io::{ExternalSort, KeyLayout};
+use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
+use crate::prepare::import::ids::names_file;
+use crate::prepare::import::tables::{Table, all_class_names, read_feature_scale};
+
+/// Number of edges read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Reads the partition directory of `json`. Nodes and edges keep their numbers, type by type, and the original ids of nodes, if
+/// the directory holds them. `memory` bounds the memory for sorting edges; `tell` is called with the number of edges read so
+/// far and the total.
+///
+/// # Errors
+/// If a partition cannot be read, or lacks a table that others have.
+pub fn import_partitions(
+    json: &Path,
+    folder: &Path,
+    memory: u64,
+    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<RawGraph> {
+    let config = PartitionConfig::open(json)?;
+    let parts = 0..config.parts().len();
+    let partitions: Vec<Partition> =
+        parts.map(|part| Partition::open(&config, part)).collect::<Result<_>>()?;
+    let book = config.book();
+    let edges = read_edges(&partitions, book, folder, memory, tell)?;
+    let sides = |side: fn(&Partition) -> &FeatureSet, types| {
+        tables(&partitions.iter().map(side).collect::<Vec<_>>(), types)
+    };
+    let node_tables = sides(Partition::node_features, book.ntypes().len())?;
+    let edge_tables = sides(Partition::edge_features, book.etypes().len())?;
+    let ntypes = book.ntypes().iter().zip(node_tables).enumerate().map(|(ty, (name, data))| {
+        Ok(NodeType {
+            name: name.clone(),
+            count: book.num_nodes_of_type(ty),
+            data,
+            originals: originals(&partitions, ty)?,
+            names: None,
+            names_file: Some(names_file(config.folder(), name)).filter(|path| path.is_file()),
+        })
+    });
+    let end = |name| book.ntype_id(name).unwrap_or(0);
+    let etypes = book.etypes().iter().zip(edge_tables).map(|(name, data)| EdgeType {
+        name: name.clone(),
+        ends: [end(&name.src), end(&name.dst)],
+        data,
+        embeds: false,
+        both_directions: None,
+    });
+    let class_names = all_class_names(config.folder(), book.ntypes())?;
+    Ok(RawGraph {
+        etypes: etypes.collect(),
+        ntypes: ntypes.collect::<Result<_>>()?,
+        edges,
+        class_names,
+        feature_scale: read_feature_scale(config.folder())?,
+        notes: Vec::new(),
+    })
+}
+
+/// Reads edges type by type, in the order of their ids.
+fn read_edges(
+    partitions: &[Partition],
+    book: &PartitionBook,
+    folder: &Path,
+    memory: u64,
+    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<RawEdges> {
+    let mut writer = RawEdgeWriter::create(folder)?;
+    let (mut done, total) = (0, book.num_edges() * book.etypes().len() as u64);
+    let nodes = book.num_nodes();
+    for etype in 0..book.etypes().len() {
+        writer.start_type();
+        let layout = KeyLayout::new([book.num_edges_of_type(etype), nodes, nodes])?;
+        let mut sort = ExternalSort::new(folder, layout.bits(), memory);
+        for partition in partitions {
+            let first = book.node_range(partition.part()).start;
+            let mut reader = partition.edges(BLOCK)?;
+            let mut block = EdgeBlock::default();
+            while reader.next_block(&mut block)? {
+                tell(done, total)?;
+                done += block.len() as u64;
+                for at in (0..block.len()).filter(|&at| block.etype[at] as usize == etype) {
+                    let edge = book.edge_to_per_type(block.id[at]);
+                    let src = book.to_per_type(block.src[at]);
+                    let dst = book.to_per_type(first + block.dst[at]);
+                    let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst) else {
+                        return Err(Error::internal("an edge is not in the book".to_owned()));
+                    };
+                    sort.push(layout.pack([edge, src, dst]))?;
+                }
+            }
+        }
+        let mut sorted = sort.finish()?;
+        while let Some(key) = sorted.next()? {
+            let [_, src, dst] = layout.unpack(key);
+            writer.push(src, dst)?;
+        }
+    }
+    tell(total, total)?;
+    writer.finish()
+}
+
+/// The tables of all partitions by type, one after the other.
+fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>>> {
+    let mut arrays = vec![BTreeMap::<&str, Vec<_>>::new(); types];
+    for set in sets {
+        for feature in set.features() {
+            // This fails where the file lacks what it takes to use them.
+            set.lookup(feature.key())?;
+            arrays[feature.ty()].entry(feature.name()).or_default().push(feature.array().clone());
+        }
+    }
+    let table = |(name, arrays): (&str, Vec<ArrayRef>)| {
+        if arrays.len() < sets.len() {
+            let lacks = |set: &&&FeatureSet| !set.features().iter().any(|f| f.name() == name);
+            let path = sets.iter().find(lacks).map_or(sets[0].path(), |set| set.path());
+            return Err(Error::input(path, name, "is missing, but other partitions have it"));
+        }
+        Ok((name.to_owned(), Table::new(arrays)?))
+    };
+    arrays.into_iter().map(|arrays| arrays.into_iter().map(table).collect()).collect()
+}
+
+/// The original ids of the nodes of a type by partition; empty unless all partitions hold them.
+fn originals(partitions: &[Partition], ntype: usize) -> Result<Vec<OriginalIds>> {
+    let ids = partitions.iter().map(|partition| partition.orig_node_ids(ntype));
+    let ids: Option<Vec<_>> = ids.collect::<Result<Vec<_>>>()?.into_iter().collect();
+    Ok(ids.unwrap_or_default())
+}

@@ -1,0 +1,134 @@
+//! The edges of splits.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::event::size;
+use crate::prepare::import::tables::{MASKS, mask_name};
+
+/// Memory of an edge: its entry in the map and its place in the order.
+const PER_EDGE: u64 = 72;
+
+/// An edge: its type and its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Edge {
+    etype: u32,
+    ends: [u64; 2],
+}
+
+/// The mask of an edge, and whether the files of edges have it.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    mask: u8,
+    is_found: bool,
+}
+
+/// The edges that the files of splits list. An edge that several splits list is in the last of them.
+pub(crate) struct ListedEdges {
+    /// Names of the masks, in the order of their numbers from 1 on.
+    pub(super) masks: Vec<String>,
+    edges: HashMap<Edge, Listed>,
+    /// The edges in the order in which they are listed.
+    order: Vec<Edge>,
+    /// Number of edges in several splits.
+    repeated: u64,
+    /// Whether an edge is also its reverse.
+    undirected: bool,
+    limit: u64,
+}
+
+impl ListedEdges {
+    /// No edges so far, of splits with these names. Those of training come first, those of the test last.
+    pub(crate) fn new<'n>(
+        names: impl Iterator<Item = &'n str>,
+        undirected: bool,
+        limit: u64,
+    ) -> Self {
+        let mut masks: Vec<String> = names.map(mask_name).collect();
+        let [train, _, test] = MASKS;
+        let order = |mask: &String| match mask.as_str() {
+            mask if mask == train => 0,
+            mask if mask == test => 2,
+            _ => 1,
+        };
+        masks.sort_by_key(|mask| (order(mask), mask.clone()));
+        masks.dedup();
+        let (edges, order) = (HashMap::new(), Vec::new());
+        ListedEdges { masks, edges, order, repeated: 0, undirected, limit }
+    }
+
+    /// The number of the mask that a split becomes.
+    pub(crate) fn mask(&self, split: &str) -> u8 {
+        let name = mask_name(split);
+        self.masks.iter().position(|mask| *mask == name).map_or(0, |at| at as u8 + 1)
+    }
+
+    /// Adds an edge.
+    pub(crate) fn push(&mut self, etype: u32, ends: [u64; 2], mask: u8) -> Result<()> {
+        let edge = Edge { etype, ends };
+        let known = self.key(edge);
+        if let Some(known) = known.and_then(|edge| self.edges.get_mut(&edge)) {
+            self.repeated += u64::from(known.mask != mask);
+            known.mask = known.mask.max(mask);
+            return Ok(());
+        }
+        if (self.order.len() as u64 + 1) * PER_EDGE > self.limit {
+            let problem = format!(
+                "the edges of splits, more than {}, do not fit in {}",
+                self.order.len(),
+                size(self.limit)
+            );
+            return Err(Error::config("memory", problem).with_hint(
+                "allow more memory, or pass the training edges as ‹edges=FILE›: those that no split lists are trained on",
+            ));
+        }
+        self.edges.insert(edge, Listed { mask, is_found: false });
+        self.order.push(edge);
+        Ok(())
+    }
+
+    /// The listed edge that an edge is.
+    fn key(&self, edge: Edge) -> Option<Edge> {
+        let reverse = Edge { ends: [edge.ends[1], edge.ends[0]], ..edge };
+        let all = [Some(edge), self.undirected.then_some(reverse)];
+        all.into_iter().flatten().find(|edge| self.edges.contains_key(edge))
+    }
+
+    /// Finds the mask of an edge of the files of edges; 0 if no split lists it.
+    pub(crate) fn find(&mut self, etype: u32, ends: [u64; 2]) -> u8 {
+        let key = self.key(Edge { etype, ends });
+        key.and_then(|key| self.edges.get_mut(&key)).map_or(0, |listed| {
+            listed.is_found = true;
+            listed.mask
+        })
+    }
+
+    /// Calls `take` with type, ends and mask of each edge that has not been found.
+    pub(crate) fn others(
+        &self,
+        mut take: impl FnMut(u32, [u64; 2], u8) -> Result<()>,
+    ) -> Result<u64> {
+        let mut count = 0;
+        for edge in &self.order {
+            if let Some(Listed { mask, is_found: false }) = self.edges.get(edge) {
+                take(edge.etype, edge.ends, *mask)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Outcome of the splits, of which `others` edges were not among the files of edges.
+    pub(crate) fn note(&self, others: u64) -> String {
+        let all = self.order.len() as u64;
+        let repeated = match self.repeated {
+            0 => String::new(),
+            count => format!("; {count} are in several splits and count for the last of them"),
+        };
+        format!(
+            "splits list {all} edges ({}): {} of the files of edges, and {others} that are added{repeated}",
+            self.masks.join(", "),
+            all - others
+        )
+    }
+}

@@ -1,0 +1,10 @@
+//! Edges of many types in the order of the files, divided by type and marked by splits.
+
+mod divided_edges;
+mod edge_spool;
+mod listed_edges;
+mod record;
+
+pub(crate) use divided_edges::DividedEdges;
+pub(crate) use edge_spool::EdgeSpool;
+pub(crate) use listed_edges::ListedEdges;

@@ -1,0 +1,171 @@
+//! Reading edges whose types a column names, and edges that splits list.
+
+use std::path::{Path, PathBuf};
+
+use super::edge_destination::{EdgeDestination, ListedRows, SpooledRows};
+use super::edge_files::EdgeSink;
+use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
+use super::import_graph::Import;
+use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
+use super::spool::{DividedEdges, EdgeSpool, ListedEdges};
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+impl GraphFiles {
+    /// Takes the splits that list edges out of `splits`: those of an edge type, all if a column names the types of edges, and files
+    /// whose columns are those of edges.
+    pub(super) fn take_edge_splits(
+        &mut self,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<DataFile<CanonicalEtype>>> {
+        let mut found = Vec::new();
+        for file in std::mem::take(&mut self.splits) {
+            let etype = match CanonicalEtype::parse(&file.ty) {
+                Some(etype) => Some(etype),
+                None if self.relation_column.is_some() || self.lists_edges(&file, ask) => {
+                    Some(self.only_etype(&file)?)
+                }
+                None => None,
+            };
+            match etype {
+                Some(ty) if self.edges.iter().all(|edges| edges.etype != ty) => {
+                    let known = self.edges.iter().map(|edges| &edges.etype);
+                    return Err(unknown_etype("split", &ty, known));
+                }
+                Some(ty) => {
+                    let DataFile { name, path, array, .. } = file;
+                    found.push(DataFile { ty, name, path, array });
+                }
+                None => self.splits.push(file),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the columns of a file of a split are those of edges of the graph's only node type. A line of text without names of columns
+    /// is a name, unless nodes are numbered.
+    fn lists_edges(&self, file: &DataFile<String>, ask: &Ask<'_>) -> bool {
+        let is_of_type = |edges: &EdgeFile| [&edges.etype.src, &edges.etype.dst] == [&file.ty; 2];
+        if file.array.is_some() || !self.edges.iter().all(is_of_type) {
+            return false;
+        }
+        // Any other file is a list, whose reader reports errors.
+        let Ok(rows) = FileRows::open(&file.path, &Ask { wants: Wants::Edges, ..*ask }) else {
+            return false;
+        };
+        let columns = rows.columns();
+        let names = columns.iter().map(|column| column.name.as_str());
+        let is_pair = matches!(usual_ends(names), UsualEnds::Pair(_));
+        let is_array = rows.file.unit == "edge" && columns.len() == 2;
+        let is_numbered = self.node_ids == NodeIds::Integer
+            && self.node_names.is_empty()
+            && self.node_tables.files.is_empty();
+        is_pair || is_array || !rows.file.named && columns.len() > 1 && is_numbered
+    }
+
+    /// The type of the edges of a split that does not name one.
+    fn only_etype(&self, file: &DataFile<String>) -> Result<CanonicalEtype> {
+        let mut all = self.edges.iter().map(|edges| &edges.etype);
+        let first = all.next().filter(|first| all.all(|other| other == *first));
+        first.cloned().ok_or_else(|| {
+            let problem =
+                format!("{} lists edges, but the graph has several types", file.path.display());
+            Error::config("split", problem).with_hint("name one: ‹split=SRC:REL:DST/NAME=FILE›")
+        })
+    }
+}
+
+impl Import<'_> {
+    /// The edges of all types, if a column names the types, or splits list edges.
+    pub(super) fn divided_edges(
+        &mut self,
+        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<Option<DividedEdges>> {
+        let has_relations = self.files.relation_column.is_some();
+        if !has_relations && self.edge_splits.is_empty() {
+            return Ok(None);
+        }
+        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |info| info.len());
+        let listed = std::mem::take(&mut self.edge_splits);
+        let paths = self.files.edges.iter().map(|file| &file.path);
+        let total = paths.chain(listed.iter().map(|file| &file.path)).map(size).sum();
+        let mut done = 0;
+        let files = self.files;
+        let ty = files.edges.first().map_or_else(edge, |file| file.etype.clone());
+        let columns = self.edge_columns(&ty);
+        let mut spool = EdgeSpool::create(self.ask.folder, &columns, has_relations)?;
+        for file in &files.edges {
+            let fixed = (!has_relations).then(|| spool.type_of(&file.etype));
+            let out = &mut SpooledRows { spool: &mut spool, etype: fixed };
+            self.spool(&columns, &file.etype, &file.path, out, [done, total], tell)?;
+            done += size(&file.path);
+        }
+        let names = listed.iter().map(|file| file.name.as_str());
+        let mut edges = ListedEdges::new(names, files.undirected, self.memory / 2);
+        for file in &listed {
+            let mask = edges.mask(&file.name);
+            let fixed = (!has_relations).then(|| spool.type_of(&file.ty));
+            let out = &mut ListedRows { listed: &mut edges, spool: &mut spool, etype: fixed, mask };
+            let columns = self.columns_of_split(&columns, &file.path)?;
+            self.spool(&columns, &file.ty, &file.path, out, [done, total], tell)?;
+            done += size(&file.path);
+        }
+        let edges = (!listed.is_empty()).then_some(edges);
+        let (divided, note) = spool.divide(edges, self.memory / 4)?;
+        self.notes.extend(note);
+        Ok(Some(divided))
+    }
+
+    /// The columns of edge data that the file of a split has: it need not have them.
+    fn columns_of_split(&self, columns: &[String], path: &Path) -> Result<Vec<String>> {
+        let rows = FileRows::open(path, &Ask { wants: Wants::Edges, ..self.ask })?;
+        let has = |name: &String| rows.columns().iter().any(|column| column.name == *name);
+        let ends = 2 + usize::from(self.files.relation_column.is_some());
+        let mut columns = columns.to_vec();
+        if rows.file.named {
+            columns.retain(has);
+        } else {
+            columns.truncate(rows.columns().len().saturating_sub(ends));
+        }
+        Ok(columns)
+    }
+
+    /// Reads a file of edges, before which `done` of all bytes were read.
+    fn spool(
+        &mut self,
+        columns: &[String],
+        etype: &CanonicalEtype,
+        path: &Path,
+        out: &mut dyn EdgeDestination,
+        [done, total]: [u64; 2],
+        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let ends = self.ends(etype);
+        let mut both_directions = None;
+        let mut read = 0;
+        let mut sink = EdgeSink {
+            files: self.files,
+            etype,
+            columns,
+            folder: self.ask.folder,
+            spaces: &mut self.spaces,
+            ends,
+            out,
+            bad_rows: self.bad_rows.as_ref(),
+            both_directions: &mut both_directions,
+            notes: &mut self.notes,
+            tell: &mut |of_file| {
+                read = done + of_file;
+                tell(read, total)
+            },
+        };
+        if let Err(error) = sink.read(path) {
+            let full = self.spaces.iter().find_map(|space| space.too_many(read, total));
+            return Err(full.unwrap_or(error));
+        }
+        if let Some(path) = both_directions {
+            self.both_directions.insert(etype.clone(), path);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Numbers of any file on their way to an array.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::formats::dgl::ArrayRef;
+use crate::formats::dgl::array_file::ArrayFile;
+use crate::io::Dtype;
+use crate::prepare::import::readers::{CellValue, FileRows};
+
+/// Number of values converted at a time.
+const BLOCK: u64 = 1 << 15;
+
+/// Fractions of larger numbers than the first are lost in single precision, and larger whole numbers than the second.
+const FINE: f64 = 131_072.0;
+const WHOLE: f64 = 16_777_216.0;
+
+/// Numbers in an unnamed file. Unless their type is known, it is `int64` if all are whole; otherwise `float32`, or `float64` where
+/// single precision would make different times equal.
+pub(crate) struct ConvertedArray {
+    path: PathBuf,
+    folder: PathBuf,
+    dtype: Option<Dtype>,
+    /// Whether missing values are NaN.
+    takes_missing: bool,
+    file: ArrayFile,
+    values: u64,
+    /// Number of values before the first that is not whole.
+    whole: Option<u64>,
+    needs_double: bool,
+}
+
+impl ConvertedArray {
+    /// An array of what will be read from `path`; it takes space in `folder`.
+    pub(crate) fn create(path: &Path, folder: &Path, dtype: Option<Dtype>) -> Result<Self> {
+        let file = ArrayFile::create(folder)?;
+        let (path, folder) = (path.to_owned(), folder.to_owned());
+        let (values, whole, needs_double) = (0, None, false);
+        let takes_missing = false;
+        Ok(ConvertedArray { path, folder, dtype, takes_missing, file, values, whole, needs_double })
+    }
+
+    /// The same array, with NaN for missing values.
+    pub(crate) fn taking_missing(self) -> Self {
+        ConvertedArray { takes_missing: true, ..self }
+    }
+
+    /// Appends a value. Returns what is wrong with it, if it cannot be part of the array.
+    pub(crate) fn push(&mut self, value: CellValue<'_>) -> Result<Option<String>> {
+        let value = match storable(value) {
+            Err(_) if self.takes_missing && value.parsed() == CellValue::Missing => {
+                CellValue::Real(f64::NAN)
+            }
+            Err(problem) => return Ok(Some(problem)),
+            Ok(CellValue::Date(days)) => {
+                self.needs_double = true;
+                CellValue::Real(days)
+            }
+            Ok(value) => value,
+        };
+        self.values += 1;
+        let bits = match (value, self.dtype) {
+            (value, Some(dtype)) => {
+                return match bytes_of(value, dtype) {
+                    Some((bytes, size)) => self.file.write(&bytes[..size]).map(|()| None),
+                    None => Ok(Some("the value is missing".to_owned())),
+                };
+            }
+            (CellValue::Whole(number), None) if self.whole.is_none() => number.to_le_bytes(),
+            (value, None) => {
+                self.whole.get_or_insert(self.values - 1);
+                let number = value.number().unwrap_or(f64::NAN);
+                self.needs_double |= needs_double(value);
+                number.to_le_bytes()
+            }
+        };
+        self.file.write(&bits).map(|()| None)
+    }
+
+    /// The array, whose rows have the given dimensions.
+    pub(crate) fn finish(self, row_shape: &[u64]) -> Result<ArrayRef> {
+        let width: u64 = row_shape.iter().product();
+        let rows = self.values.checked_div(width).unwrap_or(0);
+        let shape = [&[rows], row_shape].concat();
+        let Some(whole) = self.whole else {
+            return self.file.finish(&self.path, self.dtype.unwrap_or(Dtype::I64), shape);
+        };
+        let spool = self.file.finish(&self.path, Dtype::I64, vec![self.values])?;
+        let dtype = if self.needs_double { Dtype::F64 } else { Dtype::F32 };
+        let mut file = ArrayFile::create(&self.folder)?;
+        let mut bits = Vec::new();
+        for first in (0..self.values).step_by(BLOCK as usize) {
+            let places = first..self.values.min(first + BLOCK);
+            bits.resize((places.end - places.start) as usize, 0);
+            spool.read_i64(places.clone(), &mut bits)?;
+            for (at, bits) in places.zip(&bits) {
+                let number =
+                    if at < whole { *bits as f64 } else { f64::from_bits(bits.cast_unsigned()) };
+                match dtype {
+                    Dtype::F64 => file.write(&number.to_le_bytes())?,
+                    _ => file.write(&(number as f32).to_le_bytes())?,
+                }
+            }
+        }
+        file.finish(&self.path, dtype, shape)
+    }
+}
+
+/// Checks the values of columns of edge data in the current row, which are numbered from `first` on.
+pub(crate) fn check_data<'n>(
+    rows: &FileRows,
+    first: usize,
+    names: impl Iterator<Item = &'n String>,
+) -> Result<()> {
+    for (at, name) in (first..).zip(names) {
+        if let Err(problem) = storable(rows.value(at)) {
+            return Err(rows.fail(format!("column {name}: {problem}")).with_hint(NUMBERS));
+        }
+    }
+    Ok(())
+}
+
+/// Treatment of a value of edge data that is not a number.
+pub(crate) const NUMBERS: &str = "edge data are numbers; correct it, or leave the column out";
+
+/// Whether single precision would make different values equal.
+pub(crate) fn needs_double(value: CellValue<'_>) -> bool {
+    let is_large = |number: f64| number.abs() > if number.fract() == 0.0 { WHOLE } else { FINE };
+    matches!(value, CellValue::Date(_)) || value.number().is_some_and(is_large)
+}
+
+/// The value as it is stored in arrays of numbers: whole, real or a date. `Err` says what is wrong with any other.
+pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
+    match value.parsed() {
+        CellValue::Truth(truth) => Ok(CellValue::Whole(i64::from(truth))),
+        CellValue::Missing => Err("the value is missing".to_owned()),
+        text @ CellValue::Text(_) => Err(format!("{} is not a number", text.shown())),
+        CellValue::Real(number) if !(number as f32).is_finite() => {
+            Err(format!("{number:?} is not a finite number of single precision"))
+        }
+        other => Ok(other),
+    }
+}
+
+/// The bytes of a number in a type, and how many they are; `None` for a missing integer.
+fn bytes_of(value: CellValue<'_>, dtype: Dtype) -> Option<([u8; 8], usize)> {
+    let number = value.number()?;
+    let mut bytes = [0; 8];
+    let size = dtype.size();
+    match (value, dtype) {
+        (_, Dtype::F64) => bytes = number.to_le_bytes(),
+        (CellValue::Whole(whole), dtype) if dtype.is_integer() => bytes = whole.to_le_bytes(),
+        (_, dtype) if dtype.is_integer() => return None,
+        (_, dtype) => dtype.from_f32(&[number as f32], &mut bytes[..size]),
+    }
+    Some((bytes, size))
+}

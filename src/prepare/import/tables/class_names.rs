@@ -1,0 +1,98 @@
+//! The names of classes, next to a partition directory's JSON file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::io::read_input;
+
+/// Name of the file of classes' names, one per line, where one node type has named classes.
+pub(crate) const CLASS_NAMES: &str = "class_names.txt";
+/// Name of the folder with a file of class names for each of several node types.
+const BY_TYPE: &str = "class_names";
+
+/// Names of classes by node type; of a graph of which only one type has them, the key may be empty.
+pub type ClassNames = BTreeMap<String, Vec<String>>;
+
+/// The names of classes in a folder, where one node type has them; else empty.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn read_class_names(folder: &Path) -> Result<Vec<String>> {
+    Ok(read(&folder.join(CLASS_NAMES))?.unwrap_or_default())
+}
+
+/// The file with the names of a node type's classes in a folder, where several types have them.
+pub(crate) fn class_names_file(folder: &Path, ntype: &str) -> PathBuf {
+    folder.join(BY_TYPE).join(format!("{}.txt", ntype.replace('/', "_")))
+}
+
+/// The names of a node type's classes in a folder, where several types have them.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn class_names_of(folder: &Path, ntype: &str) -> Result<Option<Vec<String>>> {
+    read(&class_names_file(folder, ntype))
+}
+
+/// The names of the classes of all types in a folder.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(crate) fn all_class_names(folder: &Path, ntypes: &[String]) -> Result<ClassNames> {
+    let mut names = ClassNames::new();
+    if let Some(of_one) = read(&folder.join(CLASS_NAMES))? {
+        names.insert(String::new(), of_one);
+    }
+    for ntype in ntypes {
+        if let Some(of_type) = class_names_of(folder, ntype)? {
+            names.insert(ntype.clone(), of_type);
+        }
+    }
+    Ok(names)
+}
+
+fn read(path: &Path) -> Result<Option<Vec<String>>> {
+    match read_input(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::unreadable(path, &e)),
+        Ok(text) => Ok(Some(text.lines().map(str::to_owned).collect())),
+    }
+}
+
+/// The names of classes next to a partition directory's JSON file, or next to the file to which it links; empty if there are none.
+///
+/// # Errors
+/// If the file cannot be read.
+#[cfg(feature = "torch")]
+pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
+    let names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
+    match fs::canonicalize(json).ok().as_deref().and_then(Path::parent) {
+        Some(folder) if names.is_empty() => read_class_names(folder),
+        _ => Ok(names),
+    }
+}
+
+/// Writes the names of classes; returns the name of the file, or of the folder of files, if there are any.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(crate) fn write_class_names(folder: &Path, names: &ClassNames) -> Result<Option<String>> {
+    let write = |path: &Path, names: &[String]| {
+        fs::write(path, names.join("\n") + "\n").map_err(|e| Error::io("write", path, e))
+    };
+    let mut types = names.iter();
+    let Some((_, first)) = types.next() else { return Ok(None) };
+    if types.len() == 0 {
+        write(&folder.join(CLASS_NAMES), first)?;
+        return Ok(Some(CLASS_NAMES.to_owned()));
+    }
+    let by_type = folder.join(BY_TYPE);
+    fs::create_dir(&by_type).map_err(|e| Error::io("create", &by_type, e))?;
+    for (ntype, names) in names {
+        write(&class_names_file(folder, ntype), names)?;
+    }
+    Ok(Some(BY_TYPE.to_owned()))
+}

@@ -1,0 +1,316 @@
+//! The values of a column of a node table, before it is known what they are.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::path::Path;
+
+use super::encoding::{Encoding, split_of};
+use super::moments::Moments;
+use super::node_columns::{ColumnRole, UsedColumn};
+use crate::error::{Error, Result};
+use crate::prepare::import::files::{FillMissing, Scale};
+use crate::prepare::import::ids::LIST;
+use crate::prepare::import::readers::{CellValue, FileRows, shown};
+
+/// Most strings of a column that become one-hot features.
+pub(super) const MOST_STRINGS: usize = 32;
+/// Most names of classes, and most bytes that they take.
+const MOST_CLASSES: usize = 1 << 16;
+const MOST_BYTES: usize = 16 << 20;
+/// Number of different values up to which they are counted.
+const COUNTED: usize = 4096;
+
+/// The error for a row whose value of a column is missing.
+pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
+    rows.fail(format!("column {column}: the value is missing")).with_hint(format!(
+        "fill it in, pass ‹fill_missing=mean› or ‹fill_missing=0›, or leave the column out: \
+         ‹drop={column}›"
+    ))
+}
+
+/// The values of a column, counted in bounded memory.
+pub(super) struct ColumnScan {
+    pub(super) name: String,
+    role: ColumnRole,
+    numbers: Moments,
+    whole: bool,
+    /// Whether single precision makes a whole number another.
+    is_rounded: bool,
+    dates: Moments,
+    first_date: f64,
+    words: u64,
+    /// Words such as `1,5`.
+    commas: u64,
+    /// The errors for the first value that is not a number, and for the first number that cannot be stored.
+    first_word: Option<Error>,
+    first_wrong: Option<Error>,
+    first_missing: Option<Error>,
+    /// How often each word occurs, while there are few.
+    values: Option<BTreeMap<Box<[u8]>, u64>>,
+    bytes: usize,
+    /// Hashes of the different words.
+    different: HashSet<u64, BuildHasherDefault<DefaultHasher>>,
+}
+
+impl ColumnScan {
+    pub(super) fn new(column: &UsedColumn) -> Self {
+        ColumnScan {
+            name: column.name.clone(),
+            role: column.role,
+            numbers: Moments::default(),
+            whole: true,
+            is_rounded: false,
+            dates: Moments::default(),
+            first_date: f64::INFINITY,
+            words: 0,
+            commas: 0,
+            first_word: None,
+            first_wrong: None,
+            first_missing: None,
+            values: Some(BTreeMap::new()),
+            bytes: 0,
+            different: HashSet::default(),
+        }
+    }
+
+    /// Counts a value of the current row.
+    pub(super) fn add(&mut self, rows: &FileRows, raw: CellValue<'_>) {
+        let fail = |problem: String| rows.fail(format!("column {}: {problem}", self.name));
+        let value = raw.parsed();
+        match value {
+            CellValue::Missing => {
+                self.first_missing.get_or_insert_with(|| missing_value(rows, &self.name));
+                return;
+            }
+            CellValue::Date(days) => {
+                self.dates.add(days);
+                self.first_date = self.first_date.min(days);
+                if self.numbers.count > 0 {
+                    self.first_wrong.get_or_insert_with(|| fail("a date among numbers".to_owned()));
+                }
+            }
+            CellValue::Text(word) => {
+                self.words += 1;
+                self.commas += u64::from(has_decimal_comma(word));
+                self.first_word
+                    .get_or_insert_with(|| fail(format!("{} is not a number", shown(word))));
+            }
+            CellValue::Whole(_) | CellValue::Real(_) | CellValue::Truth(_) => {
+                let number = value.number().unwrap_or(f64::NAN);
+                let is_mask = self.role == ColumnRole::Mask;
+                if !(number as f32).is_finite() {
+                    self.first_wrong.get_or_insert_with(|| {
+                        let problem = "is not a finite number of single precision";
+                        fail(format!("{} {problem}", raw.shown()))
+                    });
+                } else if is_mask && ![0.0, 1.0].contains(&number) {
+                    self.first_wrong.get_or_insert_with(|| {
+                        fail(format!("{} is neither 0 nor 1", raw.shown())).with_hint(LIST)
+                    });
+                } else {
+                    self.numbers.add(number);
+                    self.whole &= number.fract() == 0.0;
+                    let single = number as f32;
+                    self.is_rounded |= match value {
+                        CellValue::Whole(exact) => single as i64 != exact,
+                        _ => number.fract() == 0.0 && (f64::from(single) - number).abs() > 0.0,
+                    };
+                    if self.dates.count > 0 {
+                        self.first_wrong
+                            .get_or_insert_with(|| fail("a number among dates".to_owned()));
+                    }
+                }
+            }
+        }
+        if let CellValue::Text(word) = raw {
+            self.count(word);
+        }
+    }
+
+    fn count(&mut self, word: &[u8]) {
+        if self.different.len() < COUNTED {
+            self.different.insert(self.different.hasher().hash_one(word));
+        }
+        let Some(values) = &mut self.values else { return };
+        if let Some(count) = values.get_mut(word) {
+            *count += 1;
+            return;
+        }
+        self.bytes += word.len();
+        let most = if self.role == ColumnRole::Label { MOST_CLASSES } else { MOST_STRINGS };
+        if values.len() == most || self.bytes > MOST_BYTES {
+            self.values = None;
+        } else {
+            values.insert(word.into(), 1);
+        }
+    }
+
+    fn is_strings(&self) -> bool {
+        self.words > 0
+    }
+
+    /// Whether the column holds strings that are too many for features, and how many.
+    pub(super) fn too_many(&self) -> Option<String> {
+        let is_feature = self.is_strings() && self.role == ColumnRole::Feature;
+        let more = if self.different.len() == COUNTED { " or more" } else { "" };
+        (is_feature && self.values.is_none()).then(|| format!("{}{more}", self.different.len()))
+    }
+
+    /// The error for the first value of a column of numbers that is not one of them.
+    pub(super) fn stray_value(&mut self) -> Option<Error> {
+        if matches!(self.role, ColumnRole::Split(_)) {
+            return None;
+        }
+        let others = self.numbers.count + self.dates.count;
+        let drop = format!("leave the column out: ‹drop={}›", self.name);
+        if self.words <= others && self.first_wrong.is_some() {
+            let error = self.first_wrong.take()?;
+            let hint =
+                format!("correct it, leave it empty and pass ‹fill_missing=mean›, or {drop}");
+            return Some(if self.role == ColumnRole::Mask { error } else { error.with_hint(hint) });
+        }
+        if self.role == ColumnRole::Mask || self.words == 0 {
+            return None;
+        }
+        let hint = if self.commas > 0 && 2 * (self.commas + others) >= self.words {
+            format!("write numbers with a decimal point, or {drop}")
+        } else if self.words <= others {
+            format!(
+                "most values of the column are numbers: correct this one, leave it empty and pass \
+                 ‹fill_missing=mean›, or {drop}"
+            )
+        } else {
+            return None;
+        };
+        self.first_word.take().map(|error| error.with_hint(hint))
+    }
+
+    /// The form of a mask that values name.
+    fn split(self, path: &Path, mask: usize) -> Result<Encoding> {
+        let fail = |problem| {
+            Error::input(path, "", format!("column {}: {problem}", self.name))
+                .with_hint("the values of a split column are train, val and test, or nothing")
+        };
+        let Some(values) = &self.values else {
+            return Err(fail(format!("more than {MOST_STRINGS} values are too many for masks")));
+        };
+        match values.keys().find(|value| split_of(value).is_none()) {
+            Some(value) => Err(fail(format!("{} does not name a mask", shown(value)))),
+            None if values.is_empty() => Err(fail("no value names a mask".to_owned())),
+            None => Ok(Encoding::Split(mask)),
+        }
+    }
+
+    /// Whether values name a mask.
+    pub(super) fn names_mask(&self, mask: usize) -> bool {
+        self.values.iter().flat_map(BTreeMap::keys).any(|value| split_of(value) == Some(mask))
+    }
+
+    /// How the column's values are stored.
+    pub(super) fn encoding(
+        mut self,
+        path: &Path,
+        fill: Option<FillMissing>,
+        scale: Scale,
+    ) -> Result<Encoding> {
+        if let ColumnRole::Split(mask) = self.role {
+            return self.split(path, mask);
+        }
+        let name = &self.name;
+        if self.numbers.count + self.dates.count + self.words == 0 {
+            let problem = format!("column {name} has no values");
+            return Err(Error::input(path, "", problem).with_hint(match self.role {
+                ColumnRole::Label => "leave ‹label› out".to_owned(),
+                _ => format!("leave the column out: ‹drop={name}›"),
+            }));
+        }
+        if self.role == ColumnRole::Label {
+            return self.label(path);
+        }
+        if self.role == ColumnRole::Order {
+            let hint = "a split follows numbers or dates";
+            return match self.first_word.filter(|_| self.words > 0) {
+                Some(error) => Err(error.with_hint(hint)),
+                None => Ok(Encoding::Order),
+            };
+        }
+        if self.role == ColumnRole::Mask && (self.is_strings() || self.dates.count > 0) {
+            let problem = format!("column {name} holds dates, not 0 and 1");
+            let error = self.first_word.take().unwrap_or_else(|| Error::input(path, "", problem));
+            return Err(error.with_hint(LIST));
+        }
+        if let Some(error) = self.first_missing.filter(|_| fill.is_none()) {
+            return Err(error);
+        }
+        let mean = fill == Some(FillMissing::Mean);
+        if self.role == ColumnRole::Mask {
+            return Ok(Encoding::Mask);
+        }
+        if self.words > 0 {
+            let values = self.values.unwrap_or_default();
+            let total: u64 = values.values().sum();
+            let share =
+                |count: &u64| if mean { (*count as f64 / total as f64) as f32 } else { 0.0 };
+            let missing = values.values().map(share).collect();
+            return Ok(Encoding::OneHot { values: values.into_keys().collect(), missing });
+        }
+        let (moments, begin) = match self.dates.count {
+            0 => (self.numbers, 0.0),
+            _ => (self.dates, self.first_date),
+        };
+        let (shift, unit) = match scale {
+            Scale::None => (begin, 1.0),
+            // A column of one value is 0 everywhere.
+            Scale::Standard => (moments.mean, moments.deviation()),
+        };
+        let unit = if unit > 0.0 { unit } else { 1.0 };
+        let missing = if mean { moments.mean } else { begin };
+        Ok(Encoding::Number { shift, unit, missing: ((missing - shift) / unit) as f32 })
+    }
+
+    /// Whether different numbers of a feature become equal, because single precision rounds them.
+    pub(super) fn is_rounded(&self, scale: Scale) -> bool {
+        self.is_rounded && self.words == 0 && scale == Scale::None
+    }
+
+    /// Whether the values of a feature are dates.
+    pub(super) fn is_dates(&self) -> bool {
+        self.dates.count > 0 && self.words == 0
+    }
+
+    fn label(self, path: &Path) -> Result<Encoding> {
+        let name = &self.name;
+        if self.dates.count > 0 && self.words == 0 {
+            return Err(Error::input(path, "", format!("column {name} holds dates, not labels")));
+        }
+        if !self.is_strings() {
+            return Ok(if self.whole { Encoding::ClassNumber } else { Encoding::Target });
+        }
+        let Some(values) = self.values else {
+            let count = self.different.len();
+            let more = if count == COUNTED { " or more" } else { "" };
+            let problem = format!("column {name}: {count}{more} names are too many for classes");
+            return Err(Error::input(path, "", problem)
+                .with_hint(format!("up to {MOST_CLASSES} classes can have names")));
+        };
+        let names: Vec<Box<[u8]>> = values.into_keys().collect();
+        match names.iter().find(|name| name.contains(&b'\n')) {
+            None => Ok(Encoding::ClassName(names)),
+            Some(broken) => {
+                let problem =
+                    format!("column {name}: the class {} holds a line break", shown(broken));
+                Err(Error::input(path, "", problem)
+                    .with_hint("a file of classes has one name per line"))
+            }
+        }
+    }
+}
+
+/// Whether a word is a number with a comma before its decimals.
+fn has_decimal_comma(word: &[u8]) -> bool {
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    let mut parts = word.split(|byte| *byte == b',');
+    let is_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let (first, second) = (parts.next(), parts.next());
+    parts.next().is_none() && [first, second].iter().all(|part| part.is_some_and(is_digits))
+}

@@ -1,0 +1,101 @@
+//! The stored form of a column's values.
+
+use crate::io::Dtype;
+use crate::prepare::import::readers::CellValue;
+
+/// How the values of a column are stored.
+#[derive(Debug)]
+pub(super) enum Encoding {
+    /// A number of `feat`: the column's, or days of its dates, less `shift` and divided by `unit`.
+    Number { shift: f64, unit: f64, missing: f32 },
+    /// A number of `feat` for each of these strings, sorted: 1 for the one that a field holds.
+    OneHot { values: Vec<Box<[u8]>>, missing: Vec<f32> },
+    /// 1 or 0.
+    Mask,
+    /// 1 for values that name a mask, the one with this number among those of training, validation and test.
+    Split(usize),
+    /// The number of a class, -1 for none.
+    ClassNumber,
+    /// The place of a class among these names, sorted; -1 for none.
+    ClassName(Vec<Box<[u8]>>),
+    /// A number to be predicted, NaN for none.
+    Target,
+    /// A number, or days since 1970, NaN for none.
+    Order,
+}
+
+impl Encoding {
+    /// Element type.
+    pub(super) fn dtype(&self) -> Dtype {
+        match self {
+            Encoding::Number { .. } | Encoding::OneHot { .. } | Encoding::Target => Dtype::F32,
+            Encoding::Mask | Encoding::Split(_) => Dtype::U8,
+            Encoding::ClassNumber | Encoding::ClassName(_) => Dtype::I64,
+            Encoding::Order => Dtype::F64,
+        }
+    }
+
+    /// Whether values are part of `feat`.
+    pub(super) fn is_feature(&self) -> bool {
+        matches!(self, Encoding::Number { .. } | Encoding::OneHot { .. })
+    }
+
+    /// Appends a value. Returns false if it is not one of those that the encoding was made for.
+    pub(super) fn append(&self, raw: CellValue<'_>, out: &mut Vec<u8>) -> bool {
+        let value = raw.parsed();
+        let is_missing = value == CellValue::Missing;
+        let word = if let CellValue::Text(word) = raw { word } else { b"" };
+        let number = match value {
+            CellValue::Date(days) => Some(days),
+            other => other.number(),
+        };
+        if number.is_none() && !is_missing && !self.takes_strings() {
+            return false;
+        }
+        match self {
+            Encoding::Number { shift, unit, missing } => {
+                let value = number.map_or(*missing, |value| ((value - shift) / unit) as f32);
+                out.extend(value.to_le_bytes());
+            }
+            Encoding::OneHot { missing, .. } if is_missing => {
+                out.extend(missing.iter().flat_map(|value| value.to_le_bytes()));
+            }
+            Encoding::OneHot { values, .. } => {
+                let Some(at) = place(values, word) else { return false };
+                let numbers = (0..values.len()).map(|other| f32::from(u8::from(other == at)));
+                out.extend(numbers.flat_map(f32::to_le_bytes));
+            }
+            Encoding::Mask => out.push(u8::from(number.is_some_and(|value| value != 0.0))),
+            Encoding::Split(mask) => out.push(u8::from(split_of(word) == Some(*mask))),
+            Encoding::ClassNumber => {
+                out.extend(number.map_or(-1, |value| value as i64).to_le_bytes());
+            }
+            Encoding::ClassName(_) if is_missing => out.extend((-1i64).to_le_bytes()),
+            Encoding::ClassName(names) => {
+                let Some(at) = place(names, word) else { return false };
+                out.extend((at as i64).to_le_bytes());
+            }
+            Encoding::Order => out.extend(number.unwrap_or(f64::NAN).to_le_bytes()),
+            Encoding::Target => {
+                out.extend(number.map_or(f32::NAN, |value| value as f32).to_le_bytes());
+            }
+        }
+        true
+    }
+
+    fn takes_strings(&self) -> bool {
+        matches!(self, Encoding::OneHot { .. } | Encoding::ClassName(_) | Encoding::Split(_))
+    }
+}
+
+/// The mask that a field names: 0 is that of training, 1 of validation, 2 of the test.
+pub(super) fn split_of(field: &[u8]) -> Option<usize> {
+    const NAMES: [&[&str]; 3] =
+        [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
+    let is = |name: &&str| name.as_bytes().eq_ignore_ascii_case(field);
+    NAMES.iter().position(|names| names.iter().any(is))
+}
+
+fn place(values: &[Box<[u8]>], field: &[u8]) -> Option<usize> {
+    values.binary_search_by(|value| (**value).cmp(field)).ok()
+}

@@ -1,0 +1,36 @@
+//! The means and deviations by which numbers of tables became features, next to a partition directory's JSON file.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::io::read_input;
+
+/// Name of the file: a line for each column of `feat`.
+pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
+
+/// The first line of the file.
+pub(super) const HEADER: &str = "type,column,mean,deviation\n";
+
+/// The content of the file in a folder; empty if there is none.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn read_feature_scale(folder: &Path) -> Result<String> {
+    let path = folder.join(FEATURE_SCALE);
+    match read_input(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(e) => Err(Error::unreadable(&path, &e)),
+        Ok(text) => Ok(text),
+    }
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_feature_scale(folder: &Path, content: &str) -> Result<()> {
+    let path = folder.join(FEATURE_SCALE);
+    fs::write(&path, content).map_err(|e| Error::io("write", &path, e))
+}

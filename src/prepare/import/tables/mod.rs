@@ -1,0 +1,37 @@
+//! Tables of nodes and edges: which columns become what, and the arrays that they become.
+
+mod array_writer;
+mod arrays;
+mod assignment;
+mod class_names;
+mod column_scan;
+mod encoding;
+mod feature_scale;
+mod moments;
+mod node_columns;
+mod one_hot;
+#[cfg(feature = "torch")]
+mod original_ids;
+mod remarks;
+mod scanned_table;
+mod several_splits;
+mod splits;
+mod table;
+
+pub(crate) use array_writer::{ConvertedArray, NUMBERS, check_data, needs_double, storable};
+pub(crate) use arrays::open_array;
+pub use assignment::read_assignment;
+pub use class_names::ClassNames;
+#[cfg(feature = "torch")]
+pub(crate) use class_names::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
+pub(crate) use class_names::{all_class_names, read_class_names, write_class_names};
+pub(crate) use feature_scale::{FEATURE_SCALE, read_feature_scale, write_feature_scale};
+pub(crate) use node_columns::EmbeddedColumn;
+pub(crate) use one_hot::class_numbers;
+#[cfg(feature = "torch")]
+pub use original_ids::{OriginalIdsFile, read_original_ids};
+pub(crate) use remarks::remarks;
+pub(crate) use scanned_table::{ScannedTable, TableScan};
+pub(crate) use several_splits::SeveralSplits;
+pub(crate) use splits::{MASKS, TRAIN_MASK, check_mask, mask_name, read_split};
+pub use table::Table;

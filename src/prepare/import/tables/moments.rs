@@ -1,0 +1,23 @@
+//! Means and deviations of numbers.
+
+/// Numbers that have been seen: how many, their mean, and how far they spread (Welford 1962).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moments {
+    pub(super) count: u64,
+    pub(super) mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    pub(super) fn add(&mut self, value: f64) {
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+    }
+
+    /// The standard deviation.
+    pub(super) fn deviation(&self) -> f64 {
+        (self.squares / self.count.max(1) as f64).sqrt()
+    }
+}

@@ -1,0 +1,247 @@
+//! Which columns of node tables become what.
+
+use super::splits::MASKS;
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
+use crate::prepare::import::readers::{FileRows, is_index, nearest};
+
+/// Names of columns that are rarely features, and the flag that says what they are.
+const NO_FEATURES: [(&str, &str); 3] =
+    [("label", "label"), ("labels", "label"), ("split", "split")];
+
+/// The use of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnRole {
+    /// One or more columns of `feat`.
+    Feature,
+    /// The array `label`.
+    Label,
+    /// A mask of the same name.
+    Mask,
+    /// The mask with this number among those of training, validation and test; the values name them.
+    Split(usize),
+    /// Numbers by which nodes are split, under the name of the column.
+    Order,
+}
+
+/// The columns of a table.
+pub(super) struct ChosenColumns {
+    pub(super) id: usize,
+    /// All other columns that are stored.
+    pub(super) used: Vec<UsedColumn>,
+    /// Columns whose values become nodes.
+    pub(super) embedded: Vec<EmbeddedColumn>,
+    /// Names of those that are not.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A column whose values become nodes.
+#[derive(Clone, Debug)]
+pub(crate) struct EmbeddedColumn {
+    pub(crate) at: usize,
+    pub(crate) name: String,
+}
+
+impl EmbeddedColumn {
+    /// The relation from the values to the nodes of a type that have them.
+    pub(crate) fn etype(&self, ntype: &str) -> CanonicalEtype {
+        CanonicalEtype::new(&self.name, &format!("{}_of", self.name), ntype)
+    }
+}
+
+/// A column other than that of ids.
+pub(super) struct UsedColumn {
+    pub(super) at: usize,
+    /// The place in the column's lists; 0 without lists.
+    pub(super) element: usize,
+    pub(super) name: String,
+    pub(super) role: ColumnRole,
+}
+
+impl NodeTables {
+    /// The names of columns that the user has chosen.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let all = [&self.ids, &self.labels, &self.drops, &self.embeds, &self.splits, &self.orders];
+        all.into_iter().flatten().map(|choice| choice.column.as_str()).collect()
+    }
+
+    /// Refuses choices that no table heeds. `tables` holds the rows of all files.
+    pub(super) fn check(&self, tables: &[FileRows]) -> Result<()> {
+        for (at, file) in self.files.iter().enumerate() {
+            if self.files[..at].iter().any(|other| other.ty == file.ty) {
+                let problem = format!("nodes of type {} have two tables", file.ty);
+                return Err(Error::config("node_table", problem).with_hint("join them into one"));
+            }
+        }
+        // Without a type, the column may be one of edges.
+        let orders: Vec<ColumnOf<String>> =
+            self.orders.iter().filter(|order| order.ty.is_some()).cloned().collect();
+        let choices = [
+            ("split_by", &orders),
+            ("id", &self.ids),
+            ("label", &self.labels),
+            ("drop", &self.drops),
+            ("embed", &self.embeds),
+            ("split", &self.splits),
+        ];
+        for (field, choice) in
+            choices.iter().flat_map(|(field, all)| all.iter().map(move |c| (field, c)))
+        {
+            let of_type =
+                || self.files.iter().zip(tables).filter(|(file, _)| choice.is_for(&file.ty));
+            let has = |rows: &FileRows| rows.columns().iter().any(|c| c.name == choice.column);
+            if of_type().any(|(_, rows)| has(rows)) {
+                continue;
+            }
+            return Err(match (of_type().next(), &choice.ty) {
+                (Some((_, rows)), _) => rows
+                    .column(&choice.column)
+                    .err()
+                    .unwrap_or_else(|| Error::internal("a column is there and is not".to_owned())),
+                (None, ty) => {
+                    let ty = ty.as_deref().unwrap_or_default();
+                    let types = self.files.iter().map(|file| file.ty.as_str());
+                    let error = Error::config(field, format!("nodes of type {ty} have no table"));
+                    error.with_hint(match nearest(ty, types) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => format!("pass it as ‹node_table={ty}=FILE›"),
+                    })
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The use of the columns of a type's table.
+    pub(super) fn columns(&self, file: &NodeTableFile, rows: &FileRows) -> Result<ChosenColumns> {
+        let ty = &file.ty;
+        let id = self.id_column(ty, rows)?;
+        let label = self.label_column(ty, rows)?;
+        if label == Some(id) {
+            return Err(Error::config("label", "names the column of ids"));
+        }
+        let split = ColumnOf::one("split", &self.splits, ty)?;
+        let mut chosen =
+            ChosenColumns { id, used: Vec::new(), embedded: Vec::new(), left_out: Vec::new() };
+        for (at, column) in rows.columns().iter().enumerate() {
+            let name = &column.name;
+            let is_in = |list: &[ColumnOf<String>]| {
+                list.iter().any(|choice| choice.is_for(ty) && choice.column == *name)
+            };
+            let (is_dropped, is_embedded) = (is_in(&self.drops), is_in(&self.embeds));
+            let is_label = label == Some(at);
+            let is_order = is_in(&self.orders);
+            let has_use = at == id || is_label || is_dropped || is_embedded;
+            if is_order && (has_use || column.width.is_some()) {
+                let problem = format!("names {name}, which has another use or holds lists");
+                return Err(Error::config("split_by", problem)
+                    .with_hint("name a column of numbers or dates, one for each node"));
+            }
+            check_choices(name, at == id, is_label, is_dropped, is_embedded)?;
+            if at == id {
+            } else if is_embedded {
+                chosen.embedded.push(EmbeddedColumn { at, name: name.clone() });
+            } else if is_dropped || is_index(name) {
+                chosen.left_out.push(rows.name(at));
+            } else if split == Some(name.as_str()) {
+                let masks = (0..MASKS.len()).map(ColumnRole::Split);
+                chosen.used.extend(masks.map(|role| UsedColumn::new(at, name, role)));
+            } else if is_label {
+                chosen.used.push(UsedColumn::new(at, name, ColumnRole::Label));
+            } else if is_order {
+                chosen.used.push(UsedColumn::new(at, name, ColumnRole::Order));
+            } else if MASKS.contains(&name.as_str()) {
+                chosen.used.push(UsedColumn::new(at, name, ColumnRole::Mask));
+            } else {
+                check_name(rows, name)?;
+                let feature = UsedColumn::new(at, name, ColumnRole::Feature);
+                chosen.used.extend(feature.elements(column.width));
+            }
+        }
+        if let Some(width) = label.and_then(|at| rows.columns()[at].width) {
+            let problem = format!("column {} holds {width} labels", rows.name(label.unwrap_or(0)));
+            return Err(Error::input(rows.path(), "", problem).with_hint(
+                "save them as an array with a row per node: ‹node_data=label=FILE.npy›",
+            ));
+        }
+        let is_split = |column: &UsedColumn| matches!(column.role, ColumnRole::Split(_));
+        let mask = chosen.used.iter().find(|column| column.role == ColumnRole::Mask);
+        if let Some(mask) = mask.filter(|_| chosen.used.iter().any(is_split)) {
+            let problem = format!("the table also has a column {}", mask.name);
+            return Err(Error::config("split", problem)
+                .with_hint(format!("leave one of them out: ‹drop={}›", mask.name)));
+        }
+        Ok(chosen)
+    }
+
+    fn id_column(&self, ty: &String, rows: &FileRows) -> Result<usize> {
+        let id = ColumnOf::one("id", &self.ids, ty)?.ok_or_else(|| {
+            Error::config("id", format!("does not name the column of ids of type {ty}"))
+                .with_hint(format!("add ‹id={ty}=COLUMN›"))
+        })?;
+        rows.plain(rows.column(id)?)
+    }
+
+    fn label_column(&self, ty: &String, rows: &FileRows) -> Result<Option<usize>> {
+        let label = ColumnOf::one("label", &self.labels, ty)?;
+        // A choice for all types is one for the tables that have the column.
+        let label = label.filter(|name| {
+            rows.columns().iter().any(|other| other.name == *name)
+                || self.labels.iter().any(|own| own.ty.as_ref() == Some(ty))
+        });
+        label.map(|name| rows.column(name)).transpose()
+    }
+}
+
+impl UsedColumn {
+    fn new(at: usize, name: &str, role: ColumnRole) -> Self {
+        UsedColumn { at, element: 0, name: name.to_owned(), role }
+    }
+
+    /// The column for each place of its lists.
+    fn elements(self, width: Option<usize>) -> Vec<Self> {
+        let Some(width) = width else { return vec![self] };
+        let of = |element| UsedColumn {
+            element,
+            name: format!("{}[{element}]", self.name),
+            ..UsedColumn::new(self.at, "", self.role)
+        };
+        (0..width).map(of).collect()
+    }
+}
+
+/// Refuses two choices for one column.
+#[allow(clippy::fn_params_excessive_bools)] // Each is a flag that names the column.
+fn check_choices(
+    name: &str,
+    is_id: bool,
+    is_label: bool,
+    is_dropped: bool,
+    is_embedded: bool,
+) -> Result<()> {
+    if is_id && (is_dropped || is_embedded) {
+        let (flag, verb) = if is_dropped { ("drop", "leaves out") } else { ("embed", "names") };
+        return Err(Error::config(flag, format!("{verb} {name}, the column of ids")));
+    }
+    if is_label && is_dropped && !is_embedded {
+        return Err(Error::config("drop", format!("leaves out {name}, the label")));
+    }
+    if is_embedded && (is_dropped || is_label) {
+        let other = if is_dropped { "drop" } else { "label" };
+        let problem = format!("names {name}, which ‹{other}› names, too");
+        return Err(Error::config("embed", problem).with_hint("leave out one of them"));
+    }
+    Ok(())
+}
+
+/// Refuses a feature whose name says that it is something else.
+fn check_name(rows: &FileRows, name: &str) -> Result<()> {
+    let lower = name.to_lowercase();
+    let Some((_, flag)) = NO_FEATURES.iter().find(|(other, _)| *other == lower) else {
+        return Ok(());
+    };
+    let problem = format!("column {name} would become a feature");
+    Err(Error::input(rows.path(), "", problem)
+        .with_hint(format!("say what it is with ‹{flag}={name}›, or leave it out: ‹drop={name}›")))
+}

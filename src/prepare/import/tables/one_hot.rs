@@ -1,0 +1,41 @@
+//! Labels with a column for each class.
+
+use std::path::Path;
+
+use super::table::Table;
+use crate::error::Result;
+use crate::formats::dgl::array_file::ArrayFile;
+use crate::io::Dtype;
+
+/// Number of values read at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// The class numbers of labels that hold one 1 in a row and 0 elsewhere; -1 for rows of zeros. `None` for other labels, such as
+/// those of several classes per node.
+pub(crate) fn class_numbers(table: &Table, folder: &Path) -> Result<Option<Table>> {
+    let &[width @ (2..)] = table.row_shape() else { return Ok(None) };
+    let mut values = Vec::new();
+    let mut has_classes = false;
+    let mut out = ArrayFile::create(folder)?;
+    let step = (BLOCK / width).max(1);
+    for first in (0..table.num_rows()).step_by(step as usize) {
+        let rows = first..table.num_rows().min(first + step);
+        values.resize(((rows.end - rows.start) * width) as usize, 0.0);
+        table.read_f64(rows, &mut values)?;
+        for row in values.chunks_exact(width as usize) {
+            let mut places = (0..).zip(row).filter(|(_, value)| **value != 0.0);
+            let class: i64 = match (places.next(), places.next()) {
+                (None, _) => -1,
+                (Some((class, 1.0)), None) => class,
+                _ => return Ok(None),
+            };
+            has_classes |= class >= 0;
+            out.write(&class.to_le_bytes())?;
+        }
+    }
+    if !has_classes {
+        return Ok(None);
+    }
+    let array = out.finish(table.path(), Dtype::I64, vec![table.num_rows()])?;
+    Ok(Some(Table::new(vec![array])?))
+}

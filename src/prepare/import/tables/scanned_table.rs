@@ -1,0 +1,348 @@
+//! Reading a table of nodes with a column of ids.
+
+use std::path::Path;
+
+use super::column_scan::{ColumnScan, MOST_STRINGS};
+use super::encoding::Encoding;
+use super::feature_scale::HEADER;
+use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
+use super::splits::MASKS;
+use super::table::Table;
+use crate::error::{Error, Result};
+use crate::formats::dgl::array_file::ArrayFile;
+use crate::io::Dtype;
+use crate::platform::signals;
+use crate::prepare::import::files::{NodeTableFile, NodeTables};
+use crate::prepare::import::ids::{NodeNames, TableIds};
+use crate::prepare::import::readers::{Ask, FileRows, listed, shown};
+
+/// How tables are read.
+#[derive(Clone, Copy)]
+pub(crate) struct TableScan<'a> {
+    /// How files are looked at.
+    pub(crate) ask: Ask<'a>,
+    /// Whether to hold on to names that are just the numbers of rows.
+    pub(crate) keep_names: bool,
+    /// Bytes that names may take.
+    pub(crate) memory: u64,
+}
+
+/// A table that has been read once: its nodes are known, and how each column is stored.
+pub(crate) struct ScannedTable {
+    pub(crate) file: NodeTableFile,
+    pub(crate) rows: u64,
+    /// Names of the nodes, unless they are the numbers of the rows from 0.
+    pub(crate) names: Option<NodeNames>,
+    columns: Vec<StoredColumn>,
+    left_out: Vec<String>,
+    /// The file as its note describes it.
+    kind: String,
+    /// Columns whose values become nodes.
+    pub(crate) embedded: Vec<EmbeddedColumn>,
+    /// The values of these columns.
+    pub(crate) values: Vec<NodeNames>,
+}
+
+/// A column that is stored.
+struct StoredColumn {
+    at: usize,
+    element: usize,
+    name: String,
+    encoding: Encoding,
+    /// Whether its values are dates, and whether single precision rounds them.
+    is_dates: bool,
+    is_rounded: bool,
+}
+
+/// An array while rows are appended.
+struct GrowingArray<'n> {
+    name: &'n str,
+    dtype: Dtype,
+    is_feature: bool,
+    file: ArrayFile,
+    row: Vec<u8>,
+    row_bytes: usize,
+}
+
+impl ScannedTable {
+    /// Reads all tables once.
+    pub(crate) fn scan_all(tables: &NodeTables, scan: TableScan<'_>) -> Result<Vec<Self>> {
+        let names = tables.names();
+        let ask = Ask { names: &names, ..scan.ask };
+        let opened = tables.files.iter().map(|file| FileRows::open(&file.path, &ask));
+        let opened: Vec<FileRows> = opened.collect::<Result<_>>()?;
+        tables.check(&opened)?;
+        let all = tables.files.iter().zip(opened);
+        all.map(|(file, rows)| Self::scan(tables, file, rows, scan)).collect()
+    }
+
+    fn scan(
+        tables: &NodeTables,
+        file: &NodeTableFile,
+        mut rows: FileRows,
+        scan: TableScan<'_>,
+    ) -> Result<Self> {
+        let ChosenColumns { id, used, embedded, left_out } = tables.columns(file, &rows)?;
+        let id_name = rows.name(id);
+        let places = used.iter().map(|column| column.at);
+        rows.select([id].into_iter().chain(places).chain(embedded.iter().map(|column| column.at)))?;
+        let mut values: Vec<NodeNames> =
+            embedded.iter().map(|_| NodeNames::new(scan.memory)).collect();
+        let mut scans: Vec<ColumnScan> = used.iter().map(ColumnScan::new).collect();
+        let mut ids = TableIds::new(scan.keep_names, scan.memory);
+        let mut count = 0;
+        while rows.advance()? {
+            if rows.begins_block() {
+                signals::check()?;
+            }
+            if let Err(error) = ids.add(&rows, &id_name, count) {
+                return Err(ids.too_many(&mut rows)?.unwrap_or(error));
+            }
+            for (at, (column, scan)) in (1..).zip(used.iter().zip(&mut scans)) {
+                scan.add(&rows, rows.element(at, column.element));
+            }
+            for (at, (column, values)) in (1 + used.len()..).zip(embedded.iter().zip(&mut values)) {
+                // A node without a value has no edge.
+                let Some(name) = rows.value(at).name() else { continue };
+                if name.contains(&b'\n') {
+                    let problem = format!("the name {} holds a line break", shown(&name));
+                    return Err(rows
+                        .fail(format!("column {}: {problem}", column.name))
+                        .with_hint("a file of names has one name per line"));
+                }
+                values.id(&name)?;
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return Err(Error::input(&file.path, "", "has no rows")
+                .with_hint("every node of the type has a row"));
+        }
+        if let Some((column, _)) = embedded.iter().zip(&values).find(|(_, v)| v.is_empty()) {
+            let problem = format!("column {} has no values", column.name);
+            return Err(Error::input(&file.path, "", problem)
+                .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
+        }
+        let columns = encode(tables, &file.path, &used, scans)?;
+        let kind = rows.file.kind.clone();
+        let (file, names) = (file.clone(), ids.into_names());
+        Ok(ScannedTable { file, rows: count, names, columns, left_out, kind, embedded, values })
+    }
+
+    /// Reads the table again, and stores features, labels and masks in unnamed files.
+    pub(crate) fn convert(
+        &self,
+        tables: &NodeTables,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<(String, Table)>> {
+        let path = &self.file.path;
+        let mut rows = self.reopen(tables, ask)?;
+        rows.select(self.columns.iter().map(|column| column.at))?;
+        let mut arrays: Vec<GrowingArray<'_>> = Vec::new();
+        // The array of each column; all features share one.
+        let mut places = Vec::new();
+        for column in &self.columns {
+            let name = match column.encoding {
+                Encoding::Number { .. } | Encoding::OneHot { .. } => "feat",
+                Encoding::Mask | Encoding::Split(_) | Encoding::Order => &column.name,
+                Encoding::ClassNumber | Encoding::ClassName(_) | Encoding::Target => "label",
+            };
+            let known = arrays.iter().position(|array| array.name == name);
+            places.push(known.unwrap_or(arrays.len()));
+            if known.is_none() {
+                let (dtype, file) = (column.encoding.dtype(), ArrayFile::create(ask.folder)?);
+                let (row, row_bytes) = (Vec::new(), 0);
+                let is_feature = column.encoding.is_feature();
+                arrays.push(GrowingArray { name, dtype, is_feature, file, row, row_bytes });
+            }
+        }
+        let mut count = 0;
+        while rows.advance()? {
+            if rows.begins_block() {
+                signals::check()?;
+            }
+            for (at, (column, place)) in self.columns.iter().zip(&places).enumerate() {
+                let value = rows.element(at, column.element);
+                if !column.encoding.append(value, &mut arrays[*place].row) {
+                    return Err(self.changed());
+                }
+            }
+            for array in &mut arrays {
+                array.file.write(&array.row)?;
+                array.row_bytes = array.row.len();
+                array.row.clear();
+            }
+            count += 1;
+        }
+        if count != self.rows {
+            return Err(self.changed());
+        }
+        let finish = |array: GrowingArray<'_>| {
+            let width = (array.row_bytes / array.dtype.size()) as u64;
+            let shape = if array.is_feature { vec![count, width] } else { vec![count] };
+            let stored = array.file.finish(path, array.dtype, shape)?;
+            Ok((array.name.to_owned(), Table::new(vec![stored])?))
+        };
+        arrays.into_iter().map(finish).collect()
+    }
+
+    /// Calls `take` with the values of an embedded column, row by row; `None` for a row without one.
+    pub(crate) fn read_values(
+        &self,
+        column: &EmbeddedColumn,
+        tables: &NodeTables,
+        ask: &Ask<'_>,
+        mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut rows = self.reopen(tables, ask)?;
+        rows.select([column.at])?;
+        let mut count = 0;
+        while rows.advance()? {
+            if rows.begins_block() {
+                signals::check()?;
+            }
+            if count == self.rows {
+                return Err(self.changed());
+            }
+            if let Some(name) = rows.value(0).name() {
+                take(count, &name)?;
+            }
+            count += 1;
+        }
+        if count == self.rows { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn reopen(&self, tables: &NodeTables, ask: &Ask<'_>) -> Result<FileRows> {
+        FileRows::open(&self.file.path, &Ask { names: &tables.names(), ..*ask })
+    }
+
+    fn changed(&self) -> Error {
+        Error::input(&self.file.path, "", "has changed while it was read")
+    }
+
+    /// Whether a column of this name orders the nodes of a split.
+    pub(crate) fn has_order(&self, column: &str) -> bool {
+        let is_order = |stored: &StoredColumn| matches!(stored.encoding, Encoding::Order);
+        self.columns.iter().any(|stored| stored.name == column && is_order(stored))
+    }
+
+    /// Names of the classes, if labels are names.
+    pub(crate) fn class_names(&self) -> Option<Vec<String>> {
+        self.columns.iter().find_map(|column| match &column.encoding {
+            Encoding::ClassName(names) => {
+                let names = names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+                Some(names.collect())
+            }
+            _ => None,
+        })
+    }
+
+    /// The means and deviations of all columns that were standardised, as a table in CSV.
+    pub(crate) fn feature_scale(tables: &[Self]) -> String {
+        let mut lines = Vec::new();
+        for table in tables {
+            for column in &table.columns {
+                if let Encoding::Number { shift, unit, .. } = column.encoding
+                    && (shift, unit) != (0.0, 1.0)
+                {
+                    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+                    let (ty, name) = (quoted(&table.file.ty), quoted(&column.name));
+                    lines.push(format!("{ty},{name},{shift:?},{unit:?}\n"));
+                }
+            }
+        }
+        if lines.is_empty() { String::new() } else { HEADER.to_owned() + &lines.concat() }
+    }
+
+    /// A note of the recognised format of the file, and of the use of its columns.
+    pub(crate) fn summary(&self) -> String {
+        let mut features = Vec::new();
+        let mut others = Vec::new();
+        for column in &self.columns {
+            let name = &column.name;
+            match &column.encoding {
+                Encoding::Number { .. } if column.is_dates => {
+                    features.push(format!("{name} in days since its first date"));
+                }
+                Encoding::Number { .. } if column.is_rounded => {
+                    features.push(format!("{name} rounded to single precision"));
+                }
+                Encoding::Number { .. } => features.push(name.clone()),
+                Encoding::OneHot { values, .. } => features.extend(
+                    values.iter().map(|value| format!("{name}={}", String::from_utf8_lossy(value))),
+                ),
+                Encoding::ClassName(names) => {
+                    let classes = if names.len() == 1 { "class" } else { "classes" };
+                    others.push(format!("label is {name}, {} {classes}", names.len()));
+                }
+                Encoding::ClassNumber | Encoding::Target => others.push(format!("label is {name}")),
+                Encoding::Mask | Encoding::Split(_) => others.push(format!("mask {name}")),
+                Encoding::Order => others.push(format!("{name} orders the split")),
+            }
+        }
+        let mut parts = vec![format!("{}: {} nodes", self.file.path.display(), self.rows)];
+        if !features.is_empty() {
+            let columns = if features.len() == 1 { "column" } else { "columns" };
+            parts.push(format!("feat has {} {columns} ({})", features.len(), listed(&features)));
+        }
+        parts.extend(others);
+        for column in &self.embedded {
+            parts.push(format!("rows of {} are learned", column.name));
+        }
+        if !self.left_out.is_empty() {
+            parts.push(format!("left out: {}", listed(&self.left_out)));
+        }
+        parts.push(self.kind.clone());
+        parts.join("; ")
+    }
+}
+
+/// How the columns of a table are stored.
+fn encode(
+    tables: &NodeTables,
+    path: &Path,
+    used: &[UsedColumn],
+    mut scans: Vec<ColumnScan>,
+) -> Result<Vec<StoredColumn>> {
+    if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
+        return Err(error);
+    }
+    refuse_many_strings(path, &scans)?;
+    let mut columns = Vec::new();
+    for (column, scan) in used.iter().zip(scans) {
+        let (at, element) = (column.at, column.element);
+        // A mask that no value names does not exist.
+        let is_empty = matches!(column.role, ColumnRole::Split(mask) if !scan.names_mask(mask));
+        let (is_dates, is_rounded) = (scan.is_dates(), scan.is_rounded(tables.scale));
+        let encoding = scan.encoding(path, tables.fill_missing, tables.scale)?;
+        let name = match column.role {
+            ColumnRole::Split(mask) => MASKS[mask].to_owned(),
+            _ => column.name.clone(),
+        };
+        if !is_empty {
+            columns.push(StoredColumn { at, element, name, encoding, is_dates, is_rounded });
+        }
+    }
+    Ok(columns)
+}
+
+/// Refuses columns with too many different strings for one-hot features.
+fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
+    let wide: Vec<(&str, String)> =
+        scans.iter().filter_map(|scan| Some((&*scan.name, scan.too_many()?))).collect();
+    if wide.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = wide
+        .iter()
+        .map(|(name, count)| format!("column {name} holds {count} different strings"))
+        .collect();
+    let problem = format!("{}; up to {MOST_STRINGS} become features", list.join(", "));
+    let flags = |flag: &str| {
+        let flags: Vec<String> = wide.iter().map(|(name, _)| format!("‹{flag}={name}›")).collect();
+        flags.join(" ")
+    };
+    let hint =
+        format!("leave out: {}, or learn a row for each string: {}", flags("drop"), flags("embed"));
+    Err(Error::input(path, "", problem).with_hint(hint))
+}

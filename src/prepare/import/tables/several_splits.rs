@@ -1,0 +1,68 @@
+//! Masks that hold several splits: a row or a column for each.
+
+use std::path::Path;
+
+use super::table::Table;
+use crate::error::{Error, Result};
+use crate::formats::dgl::array_file::ArrayFile;
+
+/// Number of nodes read at a time.
+const BLOCK: u64 = 1 << 14;
+
+/// A mask of several splits.
+pub(crate) struct SeveralSplits<'t> {
+    name: &'t str,
+    table: &'t Table,
+    splits: u64,
+    /// Whether a split is a row; otherwise it is a column.
+    in_rows: bool,
+}
+
+impl<'t> SeveralSplits<'t> {
+    /// The splits of a mask; `None` if it has one value for each node. `nodes` is the number of nodes, if it is known; otherwise there
+    /// are more nodes than splits.
+    pub(crate) fn of(name: &'t str, table: &'t Table, nodes: Option<u64>) -> Result<Option<Self>> {
+        let &[columns @ (2..)] = table.row_shape() else { return Ok(None) };
+        let rows = table.num_rows();
+        if rows == columns {
+            let problem = format!("has shape ({rows}, {rows}), so rows and columns may be splits");
+            return Err(table.fail(problem).with_hint("save one split as an array of its own"));
+        }
+        let in_rows = match nodes {
+            Some(nodes) if [rows, columns].contains(&nodes) => nodes == columns,
+            _ => rows < columns,
+        };
+        let splits = if in_rows { rows } else { columns };
+        Ok(Some(SeveralSplits { name, table, splits, in_rows }))
+    }
+
+    /// The mask of one split.
+    pub(crate) fn choose(&self, index: Option<u64>, folder: &Path) -> Result<Table> {
+        let SeveralSplits { name, table, splits, in_rows } = *self;
+        let choice = format!("choose one, from ‹split_index=0› to ‹split_index={}›", splits - 1);
+        let Some(index) = index else {
+            return Err(table.fail(format!("{name} holds {splits} splits")).with_hint(choice));
+        };
+        if index >= splits {
+            let problem = format!("is {index}, but {name} holds {splits} splits");
+            return Err(Error::config("split_index", problem).with_hint(choice));
+        }
+        if in_rows {
+            return table.row(index);
+        }
+        let (row, size) = (table.row_bytes(), table.row_bytes() / splits as usize);
+        let place = index as usize * size;
+        let mut out = ArrayFile::create(folder)?;
+        let mut bytes = Vec::new();
+        for first in (0..table.num_rows()).step_by(BLOCK as usize) {
+            let nodes = first..table.num_rows().min(first + BLOCK);
+            bytes.resize((nodes.end - nodes.start) as usize * row, 0);
+            table.read_rows(nodes, &mut bytes)?;
+            for of_node in bytes.chunks_exact(row) {
+                out.write(&of_node[place..place + size])?;
+            }
+        }
+        let shape = vec![table.num_rows()];
+        Table::new(vec![out.finish(table.path(), table.first().dtype(), shape)?])
+    }
+}

@@ -1,0 +1,88 @@
+//! Masks: lists of nodes that become masks, and the values of masks.
+
+use super::table::Table;
+use crate::error::{Error, Result};
+use crate::formats::dgl::array_file::ArrayFile;
+use crate::graph::Bitmap;
+use crate::io::Dtype;
+use crate::prepare::import::files::DataFile;
+use crate::prepare::import::ids::{IdSpace, LIST};
+use crate::prepare::import::readers::{Ask, FileRows, Form};
+
+/// Number of values read at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// Names of the masks of training, validation and test.
+pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+
+/// The mask of what is trained on.
+pub(crate) const TRAIN_MASK: &str = MASKS[0];
+
+/// The name of the mask that a split becomes: `train_mask` for `train`, `val_mask` for `valid`.
+pub(crate) fn mask_name(split: &str) -> String {
+    let split = if split == "valid" { "val" } else { split };
+    let bare = split.strip_suffix("_mask").unwrap_or(split);
+    format!("{bare}_mask")
+}
+
+/// Reads the nodes that files list, a row for each, and makes a mask of them, `uint8`. Runs after all edges have been read.
+pub(crate) fn read_split(
+    files: &[&DataFile<String>],
+    space: &mut IdSpace,
+    ask: &Ask<'_>,
+) -> Result<Table> {
+    let mut members = Bitmap::new(space.count());
+    for DataFile { path, array, .. } in files {
+        let (ids_are_names, array) = (space.is_named(), array.as_deref());
+        let mut rows = FileRows::open_list(path, &Ask { ids_are_names, array, ..*ask })?;
+        if rows.columns().iter().any(|column| column.form == Form::Number(Dtype::Bool)) {
+            return Err(
+                Error::input(path, "", "holds truth values, not a list of nodes").with_hint(LIST)
+            );
+        }
+        while rows.advance()? {
+            let id = space.id_of(rows.value(0))?;
+            let id = id.map_err(|refusal| refusal.error(|problem| rows.fail(problem)))?;
+            if members.contains(id) {
+                let problem = format!("node {} is listed twice", rows.value(0).shown());
+                return Err(rows.fail(problem).with_hint(LIST));
+            }
+            members.insert(id);
+        }
+    }
+    let mut out = ArrayFile::create(ask.folder)?;
+    for node in 0..space.count() {
+        out.write(&[u8::from(members.contains(node))])?;
+    }
+    let path = files.first().map_or(ask.folder, |file| &file.path);
+    Table::new(vec![out.finish(path, Dtype::U8, vec![space.count()])?])
+}
+
+/// Refuses a mask with negative values; returns a note on one that holds numbers above 1, which count as 1.
+pub(crate) fn check_mask(name: &str, table: &Table) -> Result<Option<String>> {
+    if !name.ends_with("_mask") || !matches!(table.row_shape(), [] | [1]) {
+        return Ok(None);
+    }
+    let mut values = Vec::new();
+    let mut large = None;
+    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
+        let rows = first..table.num_rows().min(first + BLOCK);
+        values.resize((rows.end - rows.start) as usize, 0);
+        table.read_i64(rows, &mut values)?;
+        for (row, value) in (first..).zip(&values) {
+            if *value < 0 {
+                let problem = format!("row {row} holds {value}, which is neither 0 nor 1");
+                return Err(table.fail(problem).with_hint(LIST));
+            }
+            if *value > 1 && large.is_none() {
+                large = Some((row, *value));
+            }
+        }
+    }
+    Ok(large.map(|(row, value)| {
+        format!(
+            "{name} holds other numbers than 0 and 1, such as {value} in row {row}: all but 0 are in the mask; a list of nodes \
+             is given as ‹split=NAME=FILE›"
+        )
+    }))
+}

@@ -1,0 +1,148 @@
+//! Tables with a row per node or edge.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::ArrayRef;
+use crate::io::Dtype;
+
+/// A table of one array, or of several that continue each other. Rows are read when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The arrays, each with its first row.
+    pieces: Vec<(u64, ArrayRef)>,
+    rows: u64,
+}
+
+impl Table {
+    /// Concatenates arrays.
+    ///
+    /// # Errors
+    /// If they differ in element type or row shape, or the list is empty.
+    pub fn new(arrays: Vec<ArrayRef>) -> Result<Self> {
+        let mut table = Table { pieces: Vec::new(), rows: 0 };
+        for array in arrays {
+            if let Some((_, first)) = table.pieces.first()
+                && (first.dtype(), first.row_shape()) != (array.dtype(), array.row_shape())
+            {
+                let problem = format!(
+                    "has rows of {} {:?}, but the arrays before it have {} {:?}",
+                    array.dtype(),
+                    array.row_shape(),
+                    first.dtype(),
+                    first.row_shape()
+                );
+                return Err(array.fail(problem));
+            }
+            let first = table.rows;
+            // Rows without values take no bytes, so a file can claim any number of them.
+            table.rows = match table.rows.checked_add(array.num_rows()) {
+                Some(rows) => rows,
+                None => return Err(array.fail("brings the number of rows above 2^64")),
+            };
+            table.pieces.push((first, array));
+        }
+        if table.pieces.is_empty() {
+            return Err(Error::internal("a table of no arrays".to_owned()));
+        }
+        Ok(table)
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Element type, as stored in partitions, where truth values become `uint8`.
+    pub fn dtype(&self) -> Dtype {
+        match self.first().dtype() {
+            Dtype::Bool => Dtype::U8,
+            other => other,
+        }
+    }
+
+    /// Sizes of the dimensions of a row.
+    pub fn row_shape(&self) -> &[u64] {
+        self.first().row_shape()
+    }
+
+    /// Size of a row in bytes.
+    pub fn row_bytes(&self) -> usize {
+        // Without rows, the file does not bound the length of one.
+        (self.first().row_len() as usize).saturating_mul(self.first().dtype().size())
+    }
+
+    /// Fills `out` with rows as they are stored.
+    ///
+    /// # Errors
+    /// If rows lie beyond the end, `out` has another size, or a file cannot be read.
+    pub fn read_rows(&self, rows: Range<u64>, mut out: &mut [u8]) -> Result<()> {
+        let row_bytes = self.row_bytes();
+        for (first, array) in &self.pieces {
+            let start = rows.start.max(*first);
+            let end = rows.end.min(first + array.num_rows());
+            if start < end {
+                let (here, rest) = out.split_at_mut((end - start) as usize * row_bytes);
+                array.read_rows(start - first..end - first, here)?;
+                out = rest;
+            }
+        }
+        if out.is_empty() {
+            return Ok(());
+        }
+        Err(self.fail(format!("rows {}..{} of {} were requested", rows.start, rows.end, self.rows)))
+    }
+
+    /// Fills `out` with one whole number per row.
+    ///
+    /// # Errors
+    /// As for [`read_rows`](Self::read_rows), or if a value is not whole, or rows have several values.
+    pub fn read_i64(&self, rows: Range<u64>, out: &mut [i64]) -> Result<()> {
+        let mut bytes = vec![0; out.len() * self.row_bytes()];
+        self.read_rows(rows.clone(), &mut bytes)?;
+        let dtype = self.first().dtype();
+        if bytes.len() != out.len() * dtype.size() {
+            return Err(self.fail(format!("has rows of {:?}, not of one value", self.row_shape())));
+        }
+        dtype.to_i64(&bytes, out).map_err(|at| {
+            self.fail(format!("row {} holds a value that is not whole", rows.start + at as u64))
+        })
+    }
+
+    /// Fills `out` with rows as numbers.
+    pub(crate) fn read_f64(&self, rows: Range<u64>, out: &mut [f64]) -> Result<()> {
+        let mut bytes = vec![0; (rows.end - rows.start) as usize * self.row_bytes()];
+        self.read_rows(rows, &mut bytes)?;
+        self.first().dtype().to_f64(&bytes, out);
+        Ok(())
+    }
+
+    /// One row as a table of its own, with a row for each of its values.
+    pub(crate) fn row(&self, row: u64) -> Result<Self> {
+        let mut pieces = self.pieces.iter().rev();
+        let piece = pieces.find(|(first, _)| *first <= row);
+        let array = piece.and_then(|(first, array)| {
+            let (at, width) = (row - first, array.row_len());
+            array.flat().rows(at * width..(at + 1) * width)
+        });
+        match array {
+            Some(array) => Table::new(vec![array]),
+            None => Err(self.fail(format!("row {row} of {} was requested", self.rows))),
+        }
+    }
+
+    /// Path of the file, or of the first of several.
+    pub(super) fn path(&self) -> &Path {
+        self.first().path()
+    }
+
+    /// An error about this table.
+    pub fn fail(&self, problem: impl Into<String>) -> Error {
+        self.first().fail(problem)
+    }
+
+    pub(super) fn first(&self) -> &ArrayRef {
+        &self.pieces[0].1
+    }
+}

@@ -1,0 +1,18 @@
+//! The graph of a run that has begun earlier.
+
+use super::run_config::RunConfig;
+use crate::error::Result;
+use crate::formats::dgl::config::PartitionConfig;
+
+/// Opens the graph of a run. It may have moved since the run began.
+///
+/// # Errors
+/// If its JSON file cannot be read.
+pub(in crate::run) fn open_graph(run: &RunConfig) -> Result<PartitionConfig> {
+    PartitionConfig::open(&run.part_json).map_err(|error| {
+        if run.part_json.exists() {
+            return error;
+        }
+        error.with_hint("if the graph has moved, name its JSON file with ‹part_json=FILE›")
+    })
+}

@@ -1,0 +1,112 @@
+//! How a run has ended, as its folder records it.
+
+use std::fs;
+use std::io::ErrorKind as IoErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::launch::results_folder::{CONFIG, END, METRICS};
+use super::turns_file::write_json;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::read_input;
+use crate::run::config::RunConfig;
+use crate::run::rank::CHECKPOINT;
+use crate::train::Checkpoint;
+
+/// The kind of a run's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// The work is done.
+    Done,
+    /// A signal ended it.
+    Interrupted,
+    /// An error ended it.
+    Failed,
+    /// Nothing is recorded of its end: it was killed, or the machine lost power.
+    Killed,
+}
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedRun {
+    /// How it ended.
+    pub ending: Ending,
+    /// Number of complete epochs.
+    pub epoch: u32,
+    /// Number of epochs that it was to have.
+    pub epochs: u32,
+    /// The epoch of the last checkpoint.
+    pub saved: Option<u32>,
+    /// The message of the error, in which fields of configurations are marked.
+    pub error: Option<String>,
+    /// The remedy of the error.
+    pub hint: Option<String>,
+}
+
+impl EndedRun {
+    /// A run of `epochs` epochs, with its result.
+    pub(super) fn new(
+        result: &Result<()>,
+        config: &RunConfig,
+        epoch: u32,
+        saved: Option<u32>,
+    ) -> Self {
+        let error = result.as_ref().err();
+        let ending = match error {
+            None => Ending::Done,
+            Some(error) if error.kind() == ErrorKind::Interrupted => Ending::Interrupted,
+            Some(_) => Ending::Failed,
+        };
+        let failed = error.filter(|_| ending == Ending::Failed);
+        EndedRun {
+            ending,
+            epoch,
+            epochs: config.epochs,
+            saved,
+            error: failed.map(Error::marked),
+            hint: failed.and_then(Error::marked_hint).map(str::to_owned),
+        }
+    }
+
+    /// Writes the record into the folder of the run.
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        write_json(&folder.join(END), self)
+    }
+
+    /// Reads how the run of a folder has ended; `None` if it is not the folder of a run.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is damaged.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let [end, config, metrics] = [END, CONFIG, METRICS].map(|name| folder.join(name));
+        match read_input(&end) {
+            Ok(text) => {
+                let damaged = |e| Error::input(&end, "", format!("is damaged: {e}"));
+                return serde_json::from_str(&text).map(Some).map_err(damaged);
+            }
+            Err(e) if e.kind() == IoErrorKind::NotFound => {}
+            Err(e) => return Err(Error::unreadable(&end, &e)),
+        }
+        let Ok(text) = fs::read_to_string(&config) else { return Ok(None) };
+        let epochs = RunConfig::from_toml(&config, &text)?.epochs;
+        let lines = read_input(&metrics).unwrap_or_default();
+        let epoch_of = |line: &str| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            line["epoch"].as_u64().and_then(|epoch| u32::try_from(epoch).ok())
+        };
+        let epoch = lines.lines().filter_map(epoch_of).max().unwrap_or(0);
+        let saved = Checkpoint::open(&folder.join(CHECKPOINT)).ok();
+        let saved = saved.map(|checkpoint| checkpoint.progress.epoch);
+        let (ending, error, hint) = (Ending::Killed, None, None);
+        Ok(Some(EndedRun { ending, epoch, epochs, saved, error, hint }))
+    }
+}
+
+/// The command that goes on with the run of a folder.
+pub fn resume_command(folder: &Path) -> String {
+    let folder = folder.display().to_string().replace('\'', r"'\''");
+    format!("sar-single ‹resume='{folder}'›")
+}

@@ -1,0 +1,32 @@
+//! The number of outputs that the labels of a partition ask of a model.
+
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::Partition;
+use crate::load::{label_columns, load_labels};
+use crate::nn::Task;
+use crate::run::config::RunConfig;
+use crate::run::rank::USUAL_CLASSES;
+
+/// Number of classes up to the highest one of a partition, or of columns of its labels.
+///
+/// # Errors
+/// If the labels that the run names do not exist or do not suit the task.
+pub(in crate::run) fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
+    let key = run.keys.labels.as_deref();
+    if run.task != Task::Classification {
+        return label_columns(partition, key);
+    }
+    // The launcher may have no threads when it forks, and libtorch starts some for large copies.
+    tch::set_num_threads(1);
+    let labels = load_labels(partition, key)?;
+    let highest = tensor::slice::<i64>(&labels).iter().copied().max().unwrap_or(-1);
+    let most = USUAL_CLASSES.max(partition.book().num_nodes() as i64);
+    if highest >= most {
+        let path = partition.node_features().path();
+        let problem = format!("holds {highest}, which is too large for a class");
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint(format!("classes are numbered from 0; a number must be below {most}")));
+    }
+    Ok((highest + 1).max(0) as u64)
+}

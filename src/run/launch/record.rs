@@ -1,0 +1,183 @@
+//! The record that a run writes of itself, by a thread of its own: a disk that stands still holds up nothing else.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Sender, unbounded};
+
+use super::listeners::{LoopInput, spawn};
+use crate::error::Result;
+use crate::event::Event;
+
+/// Time that a run which has failed waits for its records.
+const SHORT: Duration = Duration::from_secs(1);
+/// Time that an interrupted run waits for its records, which may be a checkpoint: at most, and without progress.
+const LONG: Duration = Duration::from_secs(10);
+const STUCK: Duration = Duration::from_millis(1500);
+/// Number of events that may wait to be recorded; then workers wait, too.
+const MOST: usize = 4096;
+
+/// Files that tell what a run has done: metrics, checkpoints, a trace.
+pub trait EventRecord: Send {
+    /// Writes what an event reports. `peak` is the largest memory of the process tree so far, in bytes.
+    ///
+    /// # Errors
+    /// If a file cannot be written. No event is recorded after that.
+    fn event(&mut self, event: &Event, peak: u64) -> Result<()>;
+
+    /// Completes the files, once all workers have ended; returns a remark for the user.
+    fn end(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// The outcome of a run so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunOutcome {
+    Good,
+    Interrupted,
+    Failed,
+}
+
+/// The recording thread, as the launcher's loop sees it.
+pub(super) struct RecordThread {
+    thread: Option<JoinHandle<()>>,
+    /// Dropped when all workers have ended.
+    events: Option<Sender<(Box<Event>, u64)>>,
+    /// Number of events that are not recorded yet.
+    waiting: usize,
+    /// The moment at which the workers had ended.
+    closed: Instant,
+    /// The last moment at which an event was recorded, or the workers had not ended.
+    progress: Instant,
+}
+
+impl RecordThread {
+    /// Starts the thread, if there is something to record in.
+    pub(super) fn start(
+        record: Option<Box<dyn EventRecord>>,
+        inputs: Sender<LoopInput>,
+    ) -> Result<Self> {
+        let (events, receiver) = unbounded::<(Box<Event>, u64)>();
+        let thread = record.map(|mut record| {
+            spawn("recorder", move || {
+                let mut failed = false;
+                for (event, peak) in receiver {
+                    // A checkpoint after an event that was not recorded would be ahead of the metrics.
+                    if !failed {
+                        let recorded = record.event(&event, peak);
+                        failed = recorded.is_err();
+                        // The loop may have ended.
+                        let _ = inputs.send(LoopInput::Recorded(event, recorded));
+                    }
+                }
+                let _ = inputs.send(LoopInput::EndOfRecords(record.end()));
+            })
+        });
+        let thread = thread.transpose()?;
+        let events = thread.is_some().then_some(events);
+        let now = Instant::now();
+        Ok(RecordThread { thread, events, waiting: 0, closed: now, progress: now })
+    }
+
+    /// Passes an event to the thread; returns it where nothing is recorded.
+    pub(super) fn take(&mut self, event: Box<Event>, peak: u64) -> Option<Box<Event>> {
+        let Some(events) = &self.events else { return Some(event) };
+        self.waiting += 1;
+        events.send((event, peak)).err().map(|lost| lost.0.0)
+    }
+
+    /// Notes that an event has been recorded.
+    pub(super) fn recorded(&mut self) {
+        self.waiting -= 1;
+        self.progress = Instant::now();
+    }
+
+    /// Whether all events have been recorded.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Whether no more events should come for now.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting >= MOST
+    }
+
+    /// Lets the thread complete the files: all workers have ended.
+    pub(super) fn close(&mut self) {
+        if self.events.take().is_some() {
+            self.closed = Instant::now();
+            self.progress = self.closed;
+        }
+    }
+
+    /// Whether a run waits for the thread, after its workers have ended.
+    pub(super) fn is_waited_for(&self, outcome: RunOutcome) -> bool {
+        let since = self.closed.elapsed();
+        let waits = match outcome {
+            RunOutcome::Good => true,
+            RunOutcome::Interrupted => since < LONG && self.progress.elapsed() < STUCK,
+            RunOutcome::Failed => since < SHORT,
+        };
+        self.thread.is_some() && waits
+    }
+
+    /// Notes that the thread has done its work.
+    pub(super) fn ended(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            // It does not panic; there would be nothing to do about it.
+            let _ = thread.join();
+        }
+    }
+
+    /// Whether the thread still waits for a disk.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.thread.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    /// A record on a disk that does not answer until the sender is gone.
+    struct Stuck(crossbeam::channel::Receiver<()>);
+
+    impl EventRecord for Stuck {
+        fn event(&mut self, _: &Event, _: u64) -> Result<()> {
+            let _ = self.0.recv();
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_does_not_answer_is_not_waited_for_after_a_failure() {
+        let (answer, disk) = unbounded();
+        let (inputs, outputs) = unbounded();
+        let mut recorder = RecordThread::start(Some(Box::new(Stuck(disk))), inputs).unwrap();
+        for _ in 0..2 {
+            assert!(recorder.take(Box::new(Event::Step), 0).is_none());
+        }
+        recorder.close();
+        assert!(!recorder.is_idle() && recorder.is_waited_for(RunOutcome::Good));
+        while recorder.is_waited_for(RunOutcome::Failed)
+            || recorder.is_waited_for(RunOutcome::Interrupted)
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(recorder.is_waited_for(RunOutcome::Good) && recorder.is_stuck());
+        drop(answer);
+        while recorder.is_stuck() {
+            match outputs.recv().unwrap() {
+                LoopInput::Recorded(_, recorded) => {
+                    recorded.unwrap();
+                    recorder.recorded();
+                }
+                LoopInput::EndOfRecords(_) => recorder.ended(),
+                LoopInput::Signal(_) => unreachable!(),
+            }
+        }
+        assert!(recorder.is_idle());
+    }
+}

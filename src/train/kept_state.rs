@@ -1,0 +1,35 @@
+//! A state of training that outlives its epoch.
+
+use std::path::Path;
+
+use super::checkpoint::{Checkpoint, Progress};
+use crate::engine::comm::Ranks;
+use crate::error::Result;
+use crate::load::GraphFingerprint;
+use crate::nn::SharedArray;
+
+/// The state after an epoch. Its arrays are handles on values that later epochs replace, and do not change.
+pub struct KeptState<'a> {
+    pub(super) progress: Progress,
+    pub(super) arrays: Vec<SharedArray<'a>>,
+    pub(super) ranks: Ranks<'a>,
+    /// The graph, which checkpoints name.
+    pub(super) graph: Option<GraphFingerprint>,
+}
+
+impl KeptState<'_> {
+    /// The epoch.
+    pub fn epoch(&self) -> u32 {
+        self.progress.epoch
+    }
+
+    /// Writes everything that is needed to continue from there; `config` is stored with it. All ranks call this if they have learned
+    /// rows: one collective. Otherwise only rank 0 has something to write.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
+    pub fn write(&self, path: &Path, config: String) -> Result<()> {
+        let graph = self.graph.as_ref();
+        Checkpoint::write(path, config, graph, self.progress, &self.arrays, self.ranks)
+    }
+}

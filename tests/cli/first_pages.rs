@@ -1,0 +1,64 @@
+//! The program alone, and the first pages of help.
+
+use std::process::Command;
+
+use super::program::Program;
+
+/// The text that a command line prints.
+fn printed(words: &[&str]) -> String {
+    let output = Program::new().args(words).output().unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+fn width(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or_default()
+}
+
+#[test]
+fn the_program_alone_shows_examples_that_run() {
+    let text = printed(&[]);
+    assert!((12..=16).contains(&text.lines().count()), "{text}");
+    assert!(width(&text) <= 80, "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    let examples: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("  sar-single ")).collect();
+    assert_eq!(examples.len(), 3, "{text}");
+    for example in examples {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        command.args(example.split(' ')).current_dir(&folder).env("TMPDIR", folder.path());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// The flags of a page of help.
+fn flags(page: &str) -> Vec<&str> {
+    let lines = page.lines().filter(|line| line.starts_with("  "));
+    let words =
+        lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")));
+    words.collect()
+}
+
+#[test]
+fn first_pages_of_help_fit_a_screen() {
+    let training: &[&str] = &[];
+    let mut commands = vec![&["partition"][..]];
+    if cfg!(feature = "torch") {
+        commands.extend([training, &["plan"]]);
+    }
+    for command in commands {
+        let page = printed(&[command, &["--help"]].concat());
+        assert!(page.lines().count() <= 45, "{} lines:\n{page}", page.lines().count());
+        assert!(width(&page) <= 80, "{page}");
+        assert!(page.contains("--help-all") && page.contains("\nExamples:\n"), "{page}");
+        assert_eq!(page, printed(&[command, &["-h"]].concat()));
+        let shown = flags(&page).len();
+        assert!((20..=32).contains(&shown), "{shown} flags:\n{page}");
+        let all = printed(&[command, &["--help-all"]].concat());
+        let all = flags(&all);
+        assert!(all.len() > shown + 10, "{command:?}: {} flags", all.len());
+        for flag in flags(page.split("\nExamples:").next().unwrap()) {
+            assert!(all.contains(&flag), "{command:?}: {flag}");
+        }
+    }
+}

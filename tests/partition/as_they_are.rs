@@ -1,0 +1,281 @@
+//! Guards against: values and columns of other programs' files that are taken for others.
+
+use std::path::Path;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use super::columns::{refused, sar};
+use super::formats::content;
+use super::support::{lines, write};
+
+/// Cuts a graph into one partition; returns its edges.
+pub(crate) fn edges(folder: &Path, words: &str) -> Vec<(u64, u64)> {
+    let _ = std::fs::remove_dir_all(folder.join("o"));
+    sar(folder, &format!("{words} --num-parts 1 --out o")).success();
+    content(&folder.join("o/g.json"), 0).0.into_iter().map(|(src, dst, _)| (src, dst)).collect()
+}
+
+/// The tables that a command makes.
+pub(crate) fn tables(folder: &Path, words: &str) -> Vec<(String, Vec<f64>)> {
+    edges(folder, words);
+    content(&folder.join("o/g.json"), 0).1
+}
+
+#[test]
+fn names_decide_which_columns_are_source_target_and_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for text in [
+        "target,source\n1,0\n2,0\n",
+        ",Dst,time,SRC\n7,1,5,0\n8,2,6,0\n",
+        "# ToNodeId\tFromNodeId\n1\t0\n2\t0\n",
+    ] {
+        write(here, "e.csv", text);
+        assert_eq!(edges(here, "--edges e.csv"), [(0, 1), (0, 2)], "{text}");
+    }
+    write(here, "a.csv", "source,target,time,weight\n0,1,1082040961,0.5\n");
+    write(here, "b.csv", "weight,target,source,time\n2,2,1,1082040999\n");
+    let found = tables(here, "--edges a.csv --edges b.csv --edge-columns weight,time");
+    assert_eq!(
+        found[0],
+        ("_N:_E:_N/time int64 []".to_owned(), vec![1_082_040_961.0, 1_082_040_999.0])
+    );
+    assert_eq!(found[1], ("_N:_E:_N/weight float32 []".to_owned(), vec![0.5, 2.0]));
+    sar(here, "--edges a.csv --num-parts 1 --out noted")
+        .success()
+        .stderr(contains("source is source, target is target; left out: time, weight"));
+    refused(here, "--edges a.csv --edge-columns wieght", "a.csv: has no column \"wieght\"")
+        .stderr(contains("did you mean weight?"));
+    write(here, "e.csv", "from,to,source,target\n0,1,2,3\n");
+    refused(here, "--edges e.csv", "has the columns from, to, source, target");
+}
+
+#[test]
+fn a_header_is_a_line_without_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    for first in ["0.0 1.0", "0x1 0x2", "nan nan", "1,5 2"] {
+        write(here, "w.txt", &format!("{first}\n1 2\n2 0\n"));
+        refused(here, "--edges w.txt", "w.txt: line 1: ");
+    }
+    write(here, "m.txt", "True\nFalse\nTRUE\n");
+    let found = tables(here, "--edges e.csv --node-data train_mask=m.txt");
+    assert_eq!(found, [("_N/train_mask int64 []".to_owned(), vec![1.0, 0.0, 1.0])]);
+    // pandas' names of columns without names.
+    write(here, "x.csv", "0,1,2\n1,2,3\n4,5,6\n");
+    assert_eq!(tables(here, "--edges e.csv --node-data x=x.csv")[0].1.len(), 9);
+    sar(here, "--edges e.csv --node-data x=x.csv --num-parts 1 --out noted")
+        .success()
+        .stderr(contains("note: x.csv: text, separated by commas, no line names the columns"));
+    write(here, "n.csv", "ann,bob\nbob,ann\n");
+    assert_eq!(edges(here, "--edges n.csv --node-ids string --header"), [(0, 1)]);
+    write(here, "h.csv", "source,target\nbob,ann\n");
+    assert_eq!(edges(here, "--edges h.csv --node-ids string --no-header").len(), 2);
+}
+
+#[test]
+fn separators_are_those_that_divide_all_lines_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let names = |text: &str, flags: &str| {
+        write(here, "e.csv", text);
+        edges(here, &format!("--edges e.csv --node-ids string{flags}"));
+        std::fs::read_to_string(here.join("o/node_names/_N.txt")).unwrap()
+    };
+    assert_eq!(names("Smith, Ann\tbob\nJones, Eve\tbob\n", ""), "Smith, Ann\nbob\nJones, Eve\n");
+    assert_eq!(names("\"a;b\"\t\"two words\"\n\"c\"\td\n", ""), "a;b\ntwo words\nc\nd\n");
+    assert_eq!(names("a,b8;a|b9\nc;d\n", ""), "a,b8\na|b9\nc\nd\n");
+    // Numbers show which of two that divide all lines alike.
+    let text = "O'Hara,a\tb,1\nx,a\ty,2\n";
+    assert_eq!(names(text, " --edge-columns w"), "O'Hara\na\tb\nx\na\ty\n");
+    assert_eq!(names("\"From\"|\"To\"\n\"a\"|\"a;b\"\n\"a;b\"|\"c\"\n", ""), "a\na;b\nc\n");
+    assert_eq!(names("sep=;\na,1;b\nc,2;d\n", ""), "a,1\nb\nc,2\nd\n");
+    assert_eq!(names("a b:c\nd:e\n", " --separator :"), "a b\nc\nd\ne\n");
+}
+
+#[test]
+fn comments_end_with_the_first_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "bob,ann\n#a,bob\n% b,#c\n# a comment\n");
+    assert_eq!(edges(here, "--edges e.csv --node-ids string").len(), 3);
+    write(here, "e.csv", "#a,bob\nbob,#c\n");
+    refused(
+        here,
+        "--edges e.csv --node-ids string",
+        "line 1: \"#a,bob\" may be a comment or the first row",
+    )
+    .stderr(contains("--comment none"));
+    assert_eq!(edges(here, "--edges e.csv --node-ids string --comment none").len(), 2);
+    write(here, "n.txt", "#a\nbob\n#c\n");
+    refused(here, "--edges e.csv --node-names n.txt", "n.txt: line 1: \"#a\" may be a comment");
+    write(here, "n.txt", "a1\n3955d4b\n2a83da1\n86bf7c3\n");
+    write(here, "e.csv", "a1,2a83da1\n");
+    assert_eq!(edges(here, "--edges e.csv --node-names n.txt"), [(0, 2)]);
+    assert_eq!(edges(here, "--edges e.csv --node-ids string --comment #").len(), 1);
+}
+
+#[test]
+fn lists_and_masks_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", &lines((0..6).map(|i| format!("{i},{}", (i + 1) % 6))));
+    write(here, "m.txt", "1\n0\n1\n0\n1\n0\n");
+    refused(here, "--edges e.csv --split train=m.txt", "m.txt: line 3: node \"1\" is listed twice")
+        .stderr(contains("--node-data train_mask=FILE"));
+    write(here, "w.txt", "1\n-1\n1\n1\n1\n1\n");
+    refused(
+        here,
+        "--edges e.csv --node-data train_mask=w.txt",
+        "row 1 holds -1, which is neither 0 nor 1",
+    );
+    write(here, "l.csv", "node,split\n3,a\n5,b\n");
+    let found = tables(here, "--edges e.csv --split train=l.csv");
+    assert_eq!(found[0].1, [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
+    write(here, "n.csv", "id,label,split\n0,1,train\n1,0,test\n");
+    refused(
+        here,
+        "--edges e.csv --node-table n.csv --id id --drop label",
+        "column split would become a feature",
+    );
+}
+
+#[test]
+fn values_that_are_not_what_their_column_holds_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    let table = |values: [&str; 3]| {
+        let rows = values.iter().enumerate().map(|(id, value)| format!("{id};{value}"));
+        write(here, "n.csv", &format!("id;x\n{}", lines(rows)));
+    };
+    let words = "--edges e.csv --node-table n.csv --id id";
+    for (values, due) in [
+        (["1.5", "inf", "3.5"], "line 3: column x: \"inf\" is not a finite number"),
+        (["1.5", "1e39", "3.5"], "line 3: column x: \"1e39\" is not a finite number"),
+        (["1,5", "2,5", "3,5"], "line 2: column x: \"1,5\" is not a number"),
+        (["1", "2 years", "3"], "line 3: column x: \"2 years\" is not a number"),
+        (["1", "?", "3"], "line 3: column x: the value is missing"),
+    ] {
+        table(values);
+        refused(here, words, due).stderr(contains("--drop x"));
+    }
+    table(["cat", "NA", "dog"]);
+    sar(here, &format!("{words} --label x --num-parts 1 --out named"))
+        .success()
+        .stderr(contains("label is x, 2 classes"));
+    table(["2024-05-01", "2024-05-03 12:00:00", "2024-05-02"]);
+    let found = tables(here, &format!("{words} --scale none"));
+    assert_eq!(found[0], ("_N/feat float32 [1]".to_owned(), vec![0.0, 2.5, 1.0]));
+    // Letters of several bytes where a date has its marks.
+    table(["日本語日本語", "Ærø 日本 xyz", "été"]);
+    sar(here, &format!("{words} --num-parts 1 --out letters")).success();
+    write(here, "e.csv", "ann,bob\n,bob\n");
+    refused(here, "--edges e.csv --node-ids string", "line 2: the node is missing");
+    write(here, "e.csv", "ann,bob\nNA,bob\n");
+    refused(here, "--edges e.csv --node-ids string", "line 2: the node is missing: \"NA\"");
+}
+
+#[test]
+fn columns_of_numbers_are_standardised_in_double_precision() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    write(here, "n.csv", "id,t\n0,1700000001\n1,1700000002\n2,1700000003\n");
+    let words = "--edges e.csv --node-table n.csv --id id";
+    let found = tables(here, words);
+    let one = 1.5f32.sqrt();
+    assert_eq!(found[0].1, [f64::from(-one), 0.0, f64::from(one)]);
+    let kept = std::fs::read_to_string(here.join("o/feature_scale.csv")).unwrap();
+    assert!(
+        kept.starts_with("type,column,mean,deviation\n\"_N\",\"t\",1700000002.0,0.816"),
+        "{kept}"
+    );
+    sar(here, "--part-json o/g.json --num-parts 2 --out again").success();
+    assert_eq!(std::fs::read_to_string(here.join("again/feature_scale.csv")).unwrap(), kept);
+    sar(here, &format!("{words} --scale none --num-parts 1 --out rounded"))
+        .success()
+        .stderr(contains("t rounded to single precision"));
+    assert!(!here.join("rounded/feature_scale.csv").exists());
+}
+
+#[test]
+fn tables_that_hide_features_or_repeat_masks_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    write(here, "x.csv", "1,100000\n2,900000\n3,500000\n");
+    write(here, "m.txt", "1\n0\n0\n");
+    let words = "--edges e.csv --node-data feat=x.csv --node-data train_mask=m.txt --node-data val_mask=m.txt";
+    sar(here, &format!("{words} --num-parts 1 --out o"))
+        .success()
+        .stderr(contains("feat: column 1 spreads 400000 times as far as column 0"))
+        .stderr(contains("train_mask and val_mask have the same nodes"));
+}
+
+#[test]
+fn what_files_say_of_themselves_is_heeded() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "b.txt", "% bip unweighted\n% 4 3 2\n1 1\n1 2\n");
+    refused(here, "--edges b.txt", "has two kinds of nodes")
+        .stderr(contains("--edges SRC:REL:DST=FILE"));
+    write(here, "s.txt", "% sym unweighted\n1 2\n2 3\n");
+    write(here, "g.csv", "Source,Target,Type\n0,1,Undirected\n1,2,Undirected\n");
+    write(here, "u.txt", "# Undirected graph: x\n0 1\n");
+    for name in ["s.txt", "g.csv", "u.txt"] {
+        sar(here, &format!("--edges {name} --num-parts 1 --out of_{name}"))
+            .success()
+            .stderr(contains("each edge stands for both directions: pass --undirected"));
+    }
+    write(here, "n.csv", ":START_ID(A),:END_ID(B)\n0,1\n");
+    refused(here, "--edges n.csv", "joins nodes of two types, A and B");
+    write(here, "m.graph", "3 2\n2\n1 3\n2\n");
+    refused(here, "--edges m.graph --undirected", "holds every edge in both directions already");
+}
+
+#[test]
+fn flags_without_a_type_mean_the_only_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    write(here, "x.csv", "1\n2\n3\n");
+    let found = tables(here, "--edges a:r:a=e.csv --node-data x=x.csv");
+    assert_eq!(found[0].0, "a/x int64 []");
+    refused(
+        here,
+        "--edges a:r:b=e.csv --node-data x=x.csv",
+        "--node-data: the graph has the node types a, b",
+    );
+    refused(
+        here,
+        "--edges a:r:b=e.csv --edges e.csv",
+        "some files have a type, and others have none",
+    );
+    refused(here, "--edges author:r:b=e.csv --num-nodes autor=5", "nodes of type \"autor\"")
+        .stderr(contains("did you mean author?"));
+}
+
+#[test]
+fn formats_that_are_not_read_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (start, name) in [
+        (&b"BZh91AY&SY"[..], "bzip2"),
+        (b"\xfd7zXZ\0\0", "xz"),
+        (b"\xff\xfea\0,\0b\0", "UTF-16"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+        (b"\x80\x04\x95", "pickle"),
+        (b"<?xml version='1.0'?>\n<graphml>", "GraphML"),
+        (b"0 1 {'weight': 4}\n", "networkx"),
+        (b"\0\x01\x02\x03", "a binary file of an unknown format"),
+    ] {
+        std::fs::write(here.join("f"), start).unwrap();
+        refused(here, "--edges f", name).stderr(contains("hint: ").and(contains("node-ids").not()));
+    }
+    write(here, "l.csv", "");
+    std::fs::write(here.join("l.csv"), b"0,1\nJos\xe9,2\n").unwrap();
+    refused(here, "--edges l.csv", "l.csv: line 2: is not UTF-8").stderr(contains("iconv"));
+}
