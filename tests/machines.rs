@@ -257,18 +257,9 @@ fn a_machine_works_on_the_partitions_that_it_is_told() {
     let out = |name: &str| folder.path().join(name);
     let train = |name: &str, each: &[Vec<&str>]| {
         let (out, json) = (out(name), text(&json));
-        let all = [
-            "--part-json",
-            json,
-            "--epochs",
-            "3",
-            "--hidden",
-            "8",
-            "--verbose",
-            "--out",
-            text(&out),
-        ];
-        Machines::start(folder.path(), each, &all).end()
+        let files = ["--part-json", json, "--out", text(&out)];
+        let small = ["--epochs", "3", "--hidden", "8", "--verbose"];
+        Machines::start(folder.path(), each, &[&files[..], &small].concat()).end()
     };
     let told = |list: &'static str| vec!["--partitions", list];
     let sent = |name: &str| -> Vec<Option<u64>> {
