@@ -23,15 +23,15 @@ WIDTH, OUT = 6, 4
 
 HEAD = """# Modules of DGL
 
-How each convolution of `dgl.nn` {version} runs on `rank.graph`. A test runs all of them in float64 on the whole graph in memory and in workers, on one partition
+This page lists how each convolution of `dgl.nn` {version} runs on `rank.graph`. A test runs all of them in float64 on the whole graph in memory and in workers, on one partition
 and on four, one of which has no edges; outputs and all gradients agree to 1e-9. The same test makes this page.
 
-* **fused**: the engine adds messages up; nothing has a row per edge but the factors that the module computes itself.
+* **fused**: the engine adds messages up; only factors that the module computes itself have a row per edge.
 * **blocks**: messages and reducers run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
-* **edge values**: values of all edges of a rank are in memory, as the module asks for them by `apply_edges`.
-* **refused**: an error, whose text is given.
+* **edge values**: values of all edges of a rank are in memory, because the module computes them with `apply_edges`.
+* **refused**: the module raises an error with the given text.
 
-`GatedGraphConv` is not here: it takes the smallest type of the edges, so it fails on a rank without any. `EGATConv` refuses nodes without in-edges.
+`GatedGraphConv` is missing: it computes the smallest edge type, and therefore fails on a rank without edges. `EGATConv` refuses nodes without in-edges.
 
 | module | how it runs |
 |---|---|
@@ -120,7 +120,7 @@ CASES = {
     "EdgeConv(batch_norm)": (lambda g: g.EdgeConv(WIDTH, OUT, batch_norm=True, allow_zero_in_degree=True), plain),
     "APPNPConv": (lambda g: g.APPNPConv(3, 0.1), plain),
     "SGConv": (lambda g: g.SGConv(WIDTH, OUT, k=2, allow_zero_in_degree=True), plain),
-    "a reducer of the user's": (lambda g: Spread(), plain),
+    "a Python reducer": (lambda g: Spread(), plain),
     "a message with batch normalisation": (lambda g: Normalised(), plain),
 }
 

@@ -24,13 +24,13 @@ TOLERANCE = 1e-9
 
 HEAD = """# Modules of PyTorch Geometric
 
-How each module of `torch_geometric.nn` {version} runs on `rank.edge_index`. A test runs all of them in float64 on the whole graph in memory and in
+This page lists how each module of `torch_geometric.nn` {version} runs on `rank.edge_index`. A test runs all of them in float64 on the whole graph in memory and in
 workers, on one partition and on four, one of which has no edges; outputs and all gradients agree to 1e-9. The same test makes this page.
 
-* **fused**: the engine adds messages up; nothing has a row per edge but the factors that the module computes itself.
+* **fused**: the engine adds messages up; only factors that the module computes itself have a row per edge.
 * **blocks**: `message` and `aggregate` run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
 * **all edges**: the messages of all edges of a rank are in memory at once, for the reason given.
-* **refused**: an error, whose text is given.
+* **refused**: the module raises an error with the given text.
 """
 
 

@@ -13,10 +13,10 @@ from .errors import refused
 from .pooling import MESSAGES
 from .stand_in import StandIn
 
-_COARSER = ("it chooses or joins nodes over all of the graph, but a rank has some of them", "use layers that keep the nodes")
-_ATTENTION = ("every node attends to every other one, but a rank has some of them", "use attention along edges, as in TransformerConv")
+_COARSER = ("it chooses or joins nodes over all of the graph, but a rank has only some of them", "use layers that keep the nodes")
+_ATTENTION = ("every node attends to every other one, but a rank has only some of them", "use attention along edges, as in TransformerConv")
 _SAMPLES = (
-    "pairs without an edge are drawn from all nodes, but a rank has some of them",
+    "pairs without an edge are drawn from all nodes, but a rank has only some of them",
     "draw pairs of ids of the data with the same seed on every rank, and give them to rank.pairs, or train with sar-single --task link",
 )
 _SUMMARY = ("it computes a summary of the rank's own nodes", "add it up over the ranks with rank.all_reduce, in a loss of your own")
@@ -30,7 +30,7 @@ _REFUSED: Dict[str, Tuple[str, Tuple[str, str]]] = {
     "nn.models.polynormer": ("Polynormer", _ATTENTION),
     "nn.models.lpformer": ("LPFormer", _ATTENTION),
     "nn.conv.hypergraph_conv": ("HypergraphConv", _HYPER),
-    "nn.models.attentive_fp": ("AttentiveFP", ("it attends from a graph to all of its nodes, but a rank has some of them", "use global_add_pool")),
+    "nn.models.attentive_fp": ("AttentiveFP", ("it attends from a graph to all of its nodes, but a rank has only some of them", "use global_add_pool")),
     "nn.pool.topk_pool": ("TopKPooling", _COARSER),
     "nn.pool.sag_pool": ("SAGPooling", _COARSER),
     "nn.pool.edge_pool": ("EdgePooling", _COARSER),
@@ -49,7 +49,7 @@ _REFUSED: Dict[str, Tuple[str, Tuple[str, str]]] = {
     "utils._negative_sampling": ("negative_sampling batched_negative_sampling structured_negative_sampling", _SAMPLES),
 }
 
-_NOT_ALONE = "its result for a node depends on how many nodes there are, but a rank has some of them"
+_NOT_ALONE = "its result for a node depends on how many nodes there are, but a rank has only some of them"
 
 
 def _equilibrium(module: ModuleType) -> None:
