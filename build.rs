@@ -1,4 +1,4 @@
-//! Finds libtorch, says in one line what is wrong with it, and lets the binaries find it at run time (rpath).
+//! Finds libtorch, reports a mistake in one line, and lets the binaries find it at run time (rpath).
 //! Without the feature `torch` there is nothing to find; with the feature `mpi`, MPI is found in the same way. Nothing is fetched here: `make libtorch` does that.
 
 use std::env;

@@ -33,7 +33,7 @@ def library(name):
 
 
 def check_folder(folder, remedy):
-    """Says what is wrong with a libtorch folder, or returns."""
+    """Checks a libtorch folder, and ends with a message if it is unusable."""
     for part in ("include/torch/csrc/api/include/torch/torch.h", f"lib/{library('libtorch_cpu')}", f"lib/{library('libc10')}"):
         if not (folder / part).exists():
             fail(f"{folder} holds no libtorch: {part} is missing", remedy)
@@ -68,7 +68,7 @@ def pip_download(folder):
 
 
 def wanted(member):
-    """Where a file of a wheel goes below the libtorch folder; None if it is not needed."""
+    """The path of a wheel's file below the libtorch folder; None if it is not needed."""
     path = pathlib.PurePosixPath(member)
     if member.endswith("/"):
         return None

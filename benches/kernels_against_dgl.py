@@ -24,7 +24,7 @@ arguments = arguments.parse_args()
 
 
 def dgls(path):
-    """One round of DGL's, in a process of its own: medians in seconds."""
+    """One round of DGL's, in its own process: medians in seconds."""
     import dgl
     import numpy as np
     import torch

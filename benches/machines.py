@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs on 1, 2 and 4 machines, which are processes of this one: each in a memory control group with a budget of its own.
+"""Runs on 1, 2 and 4 machines, which are processes of this one: each in a memory control group with its own budget.
 
 Shows, for each number of machines, the median seconds of an epoch, the bytes that machines send each other in an epoch, the fewest that they could
 send, and the peak memory of each machine's processes with their page cache. All run in turns, so that other work on the machine slows all of them

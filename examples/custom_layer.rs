@@ -39,7 +39,7 @@ impl Conv for GatedConv {
     }
 }
 
-/// One rank: the loss of a step on the karate club, whose labels are to be told from its features.
+/// One rank: the loss of a step on the karate club, whose labels are learned from its features.
 fn step(rank: &Rank<'_>) -> Result<f64> {
     let graph = rank.graph(EdgeData::default())?;
     let (features, labels, mask) =

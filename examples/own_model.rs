@@ -1,5 +1,5 @@
-//! A layer and a training loop of your own, out of core: attention over edges that takes their features, validation, early stopping,
-//! and states to go on from after a crash.
+//! Your own layer and training loop, out of core: attention over edges that takes their features, validation, early stopping,
+//! and states to resume from after a crash.
 //!
 //!     cargo run --release --example own_model -- [--part-json FILE] [--out FOLDER] [--memory-budget SIZE] [--resume]
 //!

@@ -1,6 +1,6 @@
 //! Options with a few named values.
 
-/// A type whose values users choose by name.
+/// Types whose values users choose by name.
 pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
     /// The values that can be chosen, in the order in which they are shown.
     const VALUES: &'static [Named<Self>];

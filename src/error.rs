@@ -24,7 +24,7 @@ struct Parts {
     problem: String,
     hint: Option<String>,
     source: Option<io::Error>,
-    /// Bytes of memory that are missing, if memory is what the error is about and they are known.
+    /// Missing bytes of memory, if known; only in errors about memory.
     missing_memory: Option<u64>,
     /// Whether another process shows it.
     reported_elsewhere: bool,
@@ -38,9 +38,9 @@ pub enum ErrorKind {
     Input,
     /// A field of a configuration, or an argument of a function, has a wrong value.
     Config,
-    /// The system reported an error on a file of the program's own (spill, exchange, output files).
+    /// The system reported an error on one of the program's own files (spill, exchange, output files).
     Io,
-    /// A file of the program's own does not hold what was written to it.
+    /// One of the program's own files has changed since it was written.
     Corrupt,
     /// A memory budget cannot be kept, or memory ran out.
     OutOfMemory,
@@ -99,7 +99,7 @@ impl Error {
         error
     }
 
-    /// An error that the system reported for a file of the program's own.
+    /// An error that the system reported for one of the program's own files.
     pub fn io(action: &str, path: &Path, source: io::Error) -> Self {
         let problem = format!("cannot {action} {}: {source}", path.display());
         let error = Error::shortage(&problem, &source);
@@ -108,7 +108,7 @@ impl Error {
         error
     }
 
-    /// An error for a file of the program's own that does not hold what was written to it.
+    /// An error for one of the program's own files whose content differs from what was written.
     pub fn corrupt(path: &Path, problem: impl Into<String>) -> Self {
         let mut error = Error::new(ErrorKind::Corrupt, problem);
         error.0.path = Some(path.to_owned());
@@ -122,7 +122,7 @@ impl Error {
             .unwrap_or_else(|| Error::input(path, "", format!("cannot be read: {source}")))
     }
 
-    /// An error for what cannot be created where `field` says.
+    /// An error for a file or folder that cannot be created at the path in `field`.
     pub fn uncreatable(path: &Path, field: &str, source: &io::Error) -> Self {
         let problem = format!("{}: cannot be created: {source}", path.display());
         Error::shortage(&problem, source).unwrap_or_else(|| {
@@ -255,7 +255,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// The exit code that tells a caller what kind of failure this is.
+    /// The exit code for this kind of failure.
     pub fn exit_code(&self) -> u8 {
         match self.kind() {
             ErrorKind::Input | ErrorKind::Config => exit::BAD_INPUT,
@@ -317,7 +317,7 @@ const NO_PROCESS: &str =
 
 /// The exit codes of `sar-single`.
 pub mod exit {
-    /// The command did what was asked.
+    /// The command succeeded.
     pub const DONE: u8 = 0;
     /// A file, a key or a value that the user gave is wrong.
     pub const BAD_INPUT: u8 = 1;

@@ -11,7 +11,7 @@ pub fn mark(field: &str) -> String {
     format!("{OPEN}{field}{CLOSE}")
 }
 
-/// A message with each marked field replaced by what `show` makes of its name and of the value behind it.
+/// A message in which `show` replaces each marked field and the value after it.
 pub fn render(message: &str, mut show: impl FnMut(&str, Option<&str>) -> String) -> String {
     let mut text = String::new();
     let mut rest = message;

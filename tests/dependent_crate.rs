@@ -1,4 +1,4 @@
-//! A crate of the user's that depends on this one, by the lines of the guide "A model of your own": it builds, and it runs.
+//! A user's crate that depends on this one, with the code of the guide "Your own model in Rust": it builds and runs.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -210,7 +210,7 @@ fn distinct(files: &[PathBuf], kind: Kind) -> Vec<PathBuf> {
     fresh.cloned().collect()
 }
 
-/// Cuts and flips one file, opened by itself. Returns the number of cases.
+/// Cuts and flips one file, opened alone. Returns the number of cases.
 fn damage_file(path: &Path, kind: Kind) -> usize {
     let content = fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -264,7 +264,7 @@ fn damage_directory(json: &Path) -> usize {
     let mut tried = damage_copies(&json, &files, &copies);
     let archive = |path: &PathBuf| Kind::of(path) == Some(Kind::GraphBolt);
     if copies.iter().any(archive) {
-        // From here on the archives are read.
+        // From now on the archives are read.
         for copy in copies.iter().filter(|copy| copy.ends_with("graph.dgl")) {
             fs::remove_file(copy).unwrap();
         }

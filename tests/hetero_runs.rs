@@ -227,7 +227,7 @@ fn predictions_are_those_of_the_weights_for_the_labelled_type() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     train(&uneven(), path, "--epochs 5").assert().success().stderr(contains(
-        "note: each edge type has a layer of its own; nodes of type paper are predicted; without \
+        "note: each edge type has its own layer; nodes of type paper are predicted; without \
          features, and given learned rows: author",
     ));
     let logits = tensors(&predict(path, "logits.safetensors", &[])).remove("logits").unwrap();

@@ -86,7 +86,7 @@ fn files_take_page_cache_in_the_order_they_are_written() {
 #[test]
 fn pages_of_a_file_are_read_into_pages_of_memory() {
     const PAGE: usize = 4096;
-    // Several requests, and less than a page behind them.
+    // Several requests, and less than a page after them.
     let content = content((9 << 20) + 1000);
     for mode in MODES {
         let folder = tempfile::tempdir().unwrap();

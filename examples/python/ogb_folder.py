@@ -1,4 +1,4 @@
-"""A folder as the Open Graph Benchmark lays it out -> partitions -> a model of your own -> predictions in the original ids, and plots.
+"""A folder as the Open Graph Benchmark lays it out -> partitions -> your own model -> predictions in the original ids, and plots.
 
     python examples/python/ogb_folder.py [FOLDER]
 

@@ -1,6 +1,6 @@
 """Out-of-core training of graph neural networks on one machine.
 
-``run`` trains a PyTorch model of your own, a process per partition; ``partition`` and ``train`` call the ``sar-single`` program.
+``run`` trains your own PyTorch model, with a process per partition; ``partition`` and ``train`` call the ``sar-single`` program.
 """
 
 from . import _absent, fn

@@ -19,7 +19,7 @@ REASONS = {
     "DistributedBN1D": "torch.nn.BatchNorm1d takes the statistics of all ranks in a worker",
     "DistributedBlock": "rank.graph is a graph of one block",
     "PartitionDataManager": "a worker's tensors are saved while it waits; its features, labels and masks are rank.ndata[...]",
-    "PointerTensor": "every tensor of a worker is saved while it waits and is back when it goes on: leave the line out",
+    "PointerTensor": "every tensor of a worker is saved while it waits and is restored when it continues: leave the line out",
     "comm_device": "tensors of workers are on the CPU",
     "initialize_comms": _CONNECTED,
     "logging_setup": "rank.log reports values, and sar_single.run(out=...) keeps them",

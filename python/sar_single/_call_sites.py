@@ -1,4 +1,4 @@
-"""Where in the user's program code of this package was called."""
+"""Places in the user's program from which this package was called."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _OVER_EDGES = {
 
 
 class Call(NamedTuple):
-    """A collective of a rank: its number, what it is, where it was called, and whether the rank waits in it."""
+    """A collective of a rank: its number, its kind, the place of its call, and whether the rank waits in it."""
 
     number: int
     what: str
@@ -77,7 +77,7 @@ class Collectives:
         return self._explained(self._number - 1, reading, *args)
 
     def last(self, other: int) -> str:
-        """Where this rank and another one called the last collective that this one has made."""
+        """The places at which this rank and another one called this rank's last collective."""
         return self._places(other, self._number - 1)
 
     def _explained(self, number: int, function: Callable[..., Result], *args: Any) -> Result:

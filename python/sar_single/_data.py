@@ -63,7 +63,7 @@ class RankData:
         return [as_edge_type(name) for name, _ in self._engine.etypes]
 
     def node_range(self, ntype: str) -> Tuple[int, int]:
-        """Where the own nodes of a type begin and end among the own nodes."""
+        """The range of a type's own nodes among the own nodes."""
         begin = 0
         for name, count in self._engine.ntypes:
             if name == ntype:

@@ -94,7 +94,7 @@ def part_edges(graph: "StoredGraph", part: int) -> Tuple[Tensor, Tensor, Tensor,
 def _columns(
     graph: "StoredGraph", part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[str], outwards: bool
 ) -> Dict[str, Tensor]:
-    """Where the edges of each node of a range begin, their other ends (the engine draws ``sources``), their ids and their probabilities."""
+    """For each node of a range, the place of its first edge; the edges' other ends (the engine draws ``sources``), their ids and their probabilities."""
     begin, end = nodes
     others = range(graph.files.num_parts) if outwards else [part]
     parts = [_edges_at(part_edges(graph, other), nodes, etype, outwards) for other in others]

@@ -142,7 +142,7 @@ def numbered(known: Tensor, drawn: Tensor) -> Tuple[Tensor, Tensor]:
 
 
 def places(among: Tensor, ids: Tensor) -> Tensor:
-    """Where each id is among distinct others."""
+    """The place of each id among distinct others."""
     order = torch.argsort(among)
     if not len(ids):
         return ids

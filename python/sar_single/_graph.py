@@ -143,7 +143,7 @@ class Graph:
                 frame.update(values)
 
     def local_var(self) -> "Graph":
-        """The same graph with values of its own."""
+        """The same graph with its own values."""
         graph = copy.copy(self)
         graph.srcdata = copied(self.srcdata)
         graph.dstdata = graph.srcdata if self.dstdata is self.srcdata else copied(self.dstdata)

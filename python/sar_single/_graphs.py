@@ -14,7 +14,7 @@ from . import _arrays
 # PyG's names for what the command line looks for under these.
 _NAMES = {"x": "feat", "y": "label", "edge_attr": "feat", "edge_weight": "weight"}
 
-# PyG's names for arrays of nodes and of edges that the command line finds by itself.
+# PyG's names for arrays of nodes and of edges that the command line finds on its own.
 _DATA_NAMES = {
     "node": {"feat": "x", "features": "x", "label": "y", "labels": "y"},
     "edge": {"feat": "edge_attr", "features": "edge_attr", "weight": "edge_weight"},
@@ -127,7 +127,7 @@ def _dataset(dataset: Any) -> Described:
 
 
 def _by_type(values: Any) -> Dict[str, Any]:
-    """Arrays by node type, with a slash behind; of the only type without a name."""
+    """Arrays by node type with a slash after its name; the only type has no name."""
     if values is None:
         return {}
     return {f"{name}/": part for name, part in values.items()} if isinstance(values, Mapping) else {"": values}

@@ -62,7 +62,7 @@ class NodeBatch:
 
 
 def operate(name: str, left: Tensor, right: Tensor) -> Tensor:
-    """``add``, ``sub``, ``mul``, ``div`` or ``dot`` of two values of edges. Dimensions that one lacks come behind the first, as in DGL."""
+    """``add``, ``sub``, ``mul``, ``div`` or ``dot`` of two values of edges. Dimensions that one lacks come after the first, as in DGL."""
     most = max(left.dim(), right.dim())
     left, right = (value.reshape(len(value), *[1] * (most - value.dim()), *value.shape[1:]) for value in (left, right))
     return _OPERATIONS[name](left, right)
@@ -195,7 +195,7 @@ class _Extreme(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gy: Tensor) -> Tuple[Tensor, None, None, None]:
         (first,) = ctx.saved_tensors
-        # Nodes without messages give theirs to a row behind the last one.
+        # Nodes without messages give theirs to a row after the last one.
         return gy.new_zeros((ctx.rows + 1, *gy.shape[1:])).scatter_add(0, first, gy)[:-1], None, None, None
 
 

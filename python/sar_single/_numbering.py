@@ -27,7 +27,7 @@ class Numbering:
 
     @classmethod
     def of(cls, files: Files, table: str) -> "Numbering":
-        """That of the nodes or edges of partitions."""
+        """The numbering of the nodes or edges of partitions."""
         ranges, end = files.ranges(table)
         firsts = torch.tensor([*(first for first, _, _ in ranges), end], dtype=torch.int64)
         types = torch.tensor([ty for _, _, ty in ranges], dtype=torch.int64)

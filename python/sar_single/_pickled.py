@@ -65,7 +65,7 @@ def _has_code(module: ModuleType) -> bool:
 
 
 def _origin(name: str) -> Optional[str]:
-    """Where a module of the top level is found; an empty text for one without a file, None if it is not found."""
+    """The place of a top-level module; an empty text for one without a file, None if it is not found."""
     if name in sys.builtin_module_names:
         return ""
     for finder in sys.meta_path:

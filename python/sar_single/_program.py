@@ -71,7 +71,7 @@ def libraries() -> Optional[List[Path]]:
 
 
 def torch_folder() -> Optional[Path]:
-    """Where the environment's torch is, without importing it; None if there is none."""
+    """The folder of the environment's torch, found without importing it; None if there is none."""
     try:
         spec = importlib.util.find_spec("torch")
     except ValueError:  # Another object stands in sys.modules under that name.

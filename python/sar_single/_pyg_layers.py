@@ -141,7 +141,7 @@ def _gatv2_to_pyg(weights: Weights, layer: Layer) -> Weights:
 
 
 def _gatv2_from_pyg(weights: Weights, layer: Layer) -> Weights:
-    """DGL's layer has no bias behind the sum. As the attention of a node sums to one, that of the sources can take its place, if that of the
+    """DGL's layer has no bias after the sum. As the attention of a node sums to one, that of the sources can take its place, if that of the
     destinations makes up for it in the scores."""
     _, heads, width = weights["att"].shape
     found = {ours: weights[theirs] for ours, theirs in _GATV2.items() if theirs in weights}

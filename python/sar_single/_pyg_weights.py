@@ -25,7 +25,7 @@ class Model(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a layer stands: its number, and its edge type if there is a layer for each."""
+    """The place of a layer: its number, and its edge type if there is a layer for each."""
 
     number: int
     etype: Optional[Tuple[str, str, str]] = None
@@ -175,7 +175,7 @@ def _linear(state: State) -> Dict[str, Weights]:
 
 
 def _maps(linear: Dict[str, Weights], kind: str, ntypes: Set[str]) -> State:
-    """Linear maps around the layers: of the features of each node type, before and behind the layers of GCNII, or of jumping knowledge."""
+    """Linear maps around the layers: of the features of each node type, before and after the layers of GCNII, or of jumping knowledge."""
     result: State = {}
     typed = {scope: scope.rpartition(".")[2] for scope in linear if scope.rpartition(".")[2] in ntypes}
     for scope, ntype in typed.items():
@@ -187,7 +187,7 @@ def _maps(linear: Dict[str, Weights], kind: str, ntypes: Set[str]) -> State:
         (*_, last) = linear.values()
         result.update({f"lin.{name}": value for name, value in _with_bias(last).items()})
         if len(linear) > 1:
-            raise ValueError(f"init_params: --model {kind} has one linear map behind its layers, but here are {_some(linear)}")
+            raise ValueError(f"init_params: --model {kind} has one linear map after its layers, but here are {_some(linear)}")
     return result
 
 

@@ -36,7 +36,7 @@ def run(
     threads: int = 1,
     out: Union[str, "os.PathLike[str]", None] = None,
 ) -> Results:
-    """Calls ``worker(rank, *args)`` once per partition, each in a process of its own; gives a list of what they return, by rank.
+    """Calls ``worker(rank, *args)`` once per partition, each in its own process; gives a list of what they return, by rank.
 
     While a rank waits for the others, what its process has allocated is on disk as far as ``memory_budget`` demands: bytes, a text
     such as ``"3GiB"``, or ``"min"`` for as little as possible. The budget counts what workers take beyond the server process that

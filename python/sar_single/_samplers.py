@@ -1,4 +1,4 @@
-"""Samplers of blocks: SAR's, and those of the program's own."""
+"""Samplers of blocks: SAR's, and the program's own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Batch(_Nodes):
 
 
 class BlockSampler:
-    """A sampler of the program's own: a subclass has ``sample_frontier``, which draws the edges of a layer.
+    """A program's own sampler: a subclass has ``sample_frontier``, which draws the edges of a layer.
 
     ``num_layers`` blocks are made, the output layer's first, as DGL's class of this name did.
     """

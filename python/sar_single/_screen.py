@@ -1,4 +1,4 @@
-"""Where a run shows its progress: lines on standard error, or one bar in a notebook."""
+"""The progress of a run: lines on standard error, or one bar in a notebook."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
 
 
 def _end_children() -> None:
-    """Ends what ``multiprocessing`` has started, as an interpreter does at its end, but waits for no process that goes on."""
+    """Ends what ``multiprocessing`` has started, as an interpreter does at its end, but waits for no process that keeps running."""
     util: Any = sys.modules.get("multiprocessing.util")
     if util is None:
         return

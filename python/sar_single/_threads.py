@@ -73,7 +73,7 @@ def watch() -> Watch:
 def _others() -> List[str]:
     try:
         threads = os.listdir("/proc/self/task")
-    except OSError:  # The system does not say.
+    except OSError:  # The system does not report it.
         return []
     return [thread for thread in threads if thread != str(os.getpid())]
 

@@ -13,7 +13,7 @@ create_exception!(
     "Another worker failed, or the user interrupted the run: this worker has nothing to add."
 );
 
-/// The exception for an error, with its hint on a line of its own.
+/// The exception for an error, with its hint on its own line.
 pub(crate) fn exception(error: Error) -> PyErr {
     let text = match error.hint() {
         Some(hint) => format!("{error}\nhint: {hint}"),

@@ -94,7 +94,7 @@ impl Files {
         self.partitions.book().etypes().iter().map(ToString::to_string).collect()
     }
 
-    /// Where the nodes (edges) of each partition begin, and behind the last one where they end.
+    /// The first node (edge) of each partition, and the end of the last one.
     fn firsts(&self, table: &str) -> Vec<u64> {
         let book = self.partitions.book();
         let (range, end): (&dyn Fn(usize) -> _, _) = match table {
@@ -105,7 +105,7 @@ impl Files {
     }
 
     /// The ids of the nodes (edges) that a partition has of a type: the first one, the partition and the type, for all of them by
-    /// their ids, and the end behind the last one.
+    /// their ids, and the end after the last one.
     fn ranges(&self, table: &str) -> (Vec<(u64, usize, usize)>, u64) {
         let book = self.partitions.book();
         let (types, end) = match table {

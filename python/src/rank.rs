@@ -50,7 +50,7 @@ pub(crate) struct Rank {
 struct Turns {
     lock: TurnLock,
     sleeper: RefCell<Sleeper>,
-    /// Where messages go.
+    /// The destination of messages.
     storage: Arc<DiskStorage>,
 }
 

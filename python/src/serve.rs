@@ -43,7 +43,7 @@ pub(crate) fn spill_dir() -> PathBuf {
     default_spill_dir()
 }
 
-/// Bytes of memory that programs can still take; 0 where the system does not say.
+/// Bytes of memory that programs can still take; 0 if the system does not report it.
 #[pyfunction]
 #[pyo3(name = "free_memory")]
 pub(crate) fn memory_left() -> u64 {

@@ -141,9 +141,9 @@ RIGHT = {
 
 # Programs, and what is said about them.
 WRONG = {
-    "mean": (between(lambda rank, h: h - h.mean(0)), r"result of sub at test_check.py.* behind the module norm; .* result of mean at .*\nhint: rank.mean\(x\)"),
+    "mean": (between(lambda rank, h: h - h.mean(0)), r"result of sub at test_check.py.* after the module norm; .* result of mean at .*\nhint: rank.mean\(x\)"),
     "sum": (between(lambda rank, h: h / h.sum(0, keepdim=True).clamp(min=1)), r"result of sum at .*\nhint: rank.mean\(x\) \* rank.num_total_nodes"),
-    "softmax": (between(lambda rank, h: F.softmax(h, dim=0)), r"result of softmax at .*behind the module norm\nhint: over all nodes it is e / "),
+    "softmax": (between(lambda rank, h: F.softmax(h, dim=0)), r"result of softmax at .*after the module norm\nhint: over all nodes it is e / "),
     "variance": (between(lambda rank, h: h / (h.std(0) + 1)), r"result of std at .*\nhint: torch.nn.BatchNorm1d"),
     "batch norm of torch's core": (between(lambda rank, h: torch.batch_norm(h, None, None, None, None, True, 0.1, 1e-5, False)), "result of batch_norm at "),
     "maximum": (between(lambda rank, h: h / h.max(0).values.clamp(min=1)), r"result of max at .*\nhint: rank.all_reduce\(x.amax"),

@@ -1,4 +1,4 @@
-"""Every Python block of the README and of the book runs, as it stands there but for sizes."""
+"""Every Python block of the README and of the book runs, unchanged except for sizes."""
 
 from __future__ import annotations
 

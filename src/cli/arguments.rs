@@ -179,7 +179,7 @@ pub fn configuration(
             Ok(of_flags(plan.train, plan.run))
         }
         Ok(_) => {
-            let message = "the command line is not that of a training run";
+            let message = "this is not the command line of a training run";
             Err(definition.error(ErrorKind::InvalidSubcommand, message))
         }
         Err(Refused::Usage(message)) => Err(message),

@@ -14,7 +14,7 @@ use crate::event::size;
 
 /// Remove the spill folders of runs that were killed
 ///
-/// Every start of a run does the same for its own spill folder. Folders of living runs are left alone, and so are folders that
+/// Every run does the same for its --spill-dir when it starts. Folders of running runs are left alone, and so are folders that
 /// sar-single has not created, whatever their names.
 #[derive(Debug, Args)]
 pub(super) struct CleanArgs {
@@ -23,7 +23,7 @@ pub(super) struct CleanArgs {
     spill_dir: Option<PathBuf>,
 }
 
-/// Prints each folder that it removes, and those that it leaves although they have the name of one.
+/// Removes folders of killed runs, and prints each; also prints folders with such names that it leaves alone.
 pub(super) fn clean(args: CleanArgs) -> Result<()> {
     let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let Swept { removed, foreign, failed } = sweep(&folder);

@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete commands and flags.
+//! `completions`: scripts with which shells complete commands and flags.
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 use super::output::print;
 use crate::error::Result;
 
-/// Print a script that lets a shell complete commands and flags
+/// Print a script with which a shell completes commands and flags
 ///
 /// `make install` installs these scripts. For one user: add `source <(sar-single completions bash)` to ~/.bashrc; with zsh, write the
 /// script to a file `_sar-single` in a folder of $fpath; with fish, to ~/.config/fish/completions/sar-single.fish.

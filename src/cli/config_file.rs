@@ -19,7 +19,7 @@ const PLAN: &str = "plan";
 /// Flags of a run that its successors do not share.
 const OF_ONE_RUN: [&str; 2] = ["out", "dump-step"];
 
-/// A parser, and the words that it shall parse.
+/// A parser, and the words for it to parse.
 pub(super) struct CommandLine {
     pub(super) definition: Command,
     pub(super) words: Vec<OsString>,
@@ -42,7 +42,7 @@ pub(super) fn with_defaults(
         definition = definition.mut_subcommand(PLAN, with_values_of_switches);
     }
     let lenient = definition.clone().ignore_errors(true);
-    // Parsing the command line for good will report what is wrong with it.
+    // Parsing the command line for good will report the mistake.
     let Ok(matches) = lenient.try_get_matches_from(words) else { return Ok(None) };
     let (name, given) = match matches.subcommand() {
         Some((name, given)) => (Some(name), given),
@@ -71,7 +71,7 @@ pub(super) fn with_defaults(
     Ok(Some(CommandLine { definition, words }))
 }
 
-/// The command, whose switches take values next to a file: `--mfg=false` switches off what the file has on.
+/// The command, whose switches take values next to a file: `--mfg=false` switches off a setting of the file.
 fn with_values_of_switches(command: Command) -> Command {
     command.mut_args(|arg| match arg.get_action() {
         ArgAction::SetTrue => arg

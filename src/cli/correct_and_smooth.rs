@@ -8,14 +8,14 @@ use crate::nn::{CorrectAndSmooth, LabelPropagation};
 
 /// Predict all nodes, and improve the predictions by propagating labels of training nodes
 ///
-/// Errors on training nodes are spread to their neighbours and corrected there, then the predictions are smoothed along edges
-/// (Huang et al. 2021). The defaults are those of DGL's example. With --output logits, scores from 0 to 1 are written.
+/// Propagates the errors on training nodes to their neighbours, corrects them there, and smooths the predictions along edges
+/// (Huang et al. 2021). The defaults come from DGL's example. --output logits writes scores from 0 to 1.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct CorrectAndSmoothArgs {
     #[command(flatten)]
     predict: PredictArgs,
-    /// Steps of propagation of errors
+    /// Steps in which errors are propagated
     #[arg(long, value_name = "N", default_value_t = usual().correction.steps)]
     correction_steps: usize,
     /// Share of the neighbours in each step of the correction
@@ -24,7 +24,7 @@ pub(super) struct CorrectAndSmoothArgs {
     /// Factor of propagated errors [default: scale them to the mean size of training nodes' errors]
     #[arg(long, value_name = "FACTOR")]
     scale: Option<f64>,
-    /// Steps of propagation of corrected predictions
+    /// Steps in which corrected predictions are propagated
     #[arg(long, value_name = "N", default_value_t = usual().smoothing.steps)]
     smoothing_steps: usize,
     /// Share of the neighbours in each step of the smoothing

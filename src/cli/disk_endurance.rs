@@ -1,4 +1,4 @@
-//! The bytes that a drive is rated to have written to it.
+//! The bytes for which a drive is rated.
 
 use clap::Args;
 
@@ -7,7 +7,7 @@ use crate::event::parse_size;
 /// The rated endurance of the drive, if it was given.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct DiskEndurance {
-    /// Show written bytes as a share of what the drive is rated for, such as 300TB (TBW in its data sheet)
+    /// Show written bytes as a share of the drive's rated endurance, such as 300TB (TBW in its data sheet)
     #[arg(long = "disk-endurance", value_name = "SIZE", value_parser = endurance)]
     bytes: Option<u64>,
 }

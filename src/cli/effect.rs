@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// When some flags have an effect.
+/// A condition for the effect of some flags.
 struct Rule {
     /// The flags, by their ids.
     flags: &'static [&'static str],
@@ -115,7 +115,7 @@ pub(super) const RESULTS: [&str; 7] =
 /// Refuses flags that are given and have no effect.
 ///
 /// # Errors
-/// If there is one: its name, and what it would take for it to have an effect.
+/// If there is one: its name, and the condition for its effect.
 pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     let stands = |id: &&&str| is_given(given, id);
     if command.get_name() == "plan"
@@ -139,7 +139,7 @@ pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
-/// Why a flag has no effect, and what would change that.
+/// The reason why a flag has no effect, and a remedy.
 struct Obstacle {
     what: String,
     remedy: String,
@@ -202,7 +202,7 @@ pub(super) fn is_given(given: &ArgMatches, id: &str) -> bool {
         && given.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// Whether a flag has a value, be it the default one.
+/// Whether a flag has a value, including its default.
 fn has_value(given: &ArgMatches, id: &str) -> bool {
     given.try_contains_id(id).is_ok_and(|has_value| has_value)
 }

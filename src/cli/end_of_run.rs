@@ -1,4 +1,4 @@
-//! The last lines of a run: what it took, its best score, and the commands that come next.
+//! The last lines of a run: its time and memory, its best score, and the next commands.
 
 use std::fmt::Write;
 use std::fs;

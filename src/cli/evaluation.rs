@@ -10,8 +10,8 @@ const MOST_CLASSES: usize = 20;
 /// Largest number of characters of a class's name in a table.
 const LONGEST_NAME: usize = 20;
 
-/// Tables of all metrics and of the confusion matrix; empty if one metric is all there is. Classes have these names, or numbers
-/// if there are not as many names.
+/// Tables of all metrics and of the confusion matrix; empty if there is only one metric. Classes have these names, or numbers
+/// if the number of names differs.
 pub(super) fn tables(report: &Evaluation, class_names: &[String]) -> String {
     if report.scores.len() < 2 {
         return String::new();
@@ -64,7 +64,7 @@ fn short(name: &str) -> String {
 }
 
 /// The scores of predictions: a row per set of nodes, and a column per metric. With scores from `before` the predictions were
-/// corrected and smoothed, both and what that has done.
+/// corrected and smoothed, the table has both, and a line with the change.
 pub(super) fn prediction_table(
     before: Option<&PredictionScores>,
     after: &PredictionScores,

@@ -49,7 +49,7 @@ const TRAINING: Page = Page {
         (
             "Graph and model",
             &[
-                shown("part-json", "FILE", "The graph: JSON file that `partition` has written"),
+                shown("part-json", "FILE", "The graph: JSON file from `partition`"),
                 shown("task", "TASK", "{}"),
                 shown("model", "NAME", "{}"),
                 shown("layers", "N", "Number of layers"),
@@ -74,11 +74,11 @@ const TRAINING: Page = Page {
         (
             "Memory and results",
             &[
-                shown("memory-budget", "SIZE", "All processes"),
-                shown("spill-dir", "DIR", "For spilled data"),
+                shown("memory-budget", "SIZE", "Memory of all processes"),
+                shown("spill-dir", "DIR", "Folder of spilled data"),
                 shown("out", "DIR", "Folder of results"),
                 shown("checkpoint-every", "N", "Save every N epochs"),
-                shown("resume", "RUN", "Continue a run that was interrupted"),
+                shown("resume", "RUN", "Continue an interrupted run"),
             ],
         ),
     ],
@@ -118,8 +118,8 @@ const PARTITION: Page = Page {
         (
             "Partitions",
             &[
-                shown("num-parts", "N|auto", "How many; auto: what --memory-budget needs"),
-                shown("memory-budget", "SIZE", "auto: training"),
+                shown("num-parts", "N|auto", "Number; auto: enough for --memory-budget"),
+                shown("memory-budget", "SIZE", "auto: of training"),
                 shown("method", "METHOD", "{}"),
                 shown("out", "DIR", "Folder to write to, new or empty"),
                 shown("memory", "SIZE", "Memory to use"),
@@ -133,7 +133,7 @@ const PARTITION: Page = Page {
 
 /// The definition of the command line, in which commands with many flags have a first page as their help.
 pub(super) fn of(definition: Command) -> Command {
-    // It goes without saying on its own page.
+    // It is obvious on its own page.
     let definition = definition.mut_arg("help", |help| help.hide(true));
     #[cfg(feature = "torch")]
     let definition = of_training(definition);

@@ -26,7 +26,7 @@ sar-single prepares graphs that do not fit in memory for training.
 
 Make a graph to try it on:
   sar-single generate --nodes 4000 --edges 60000 --num-parts 4 --out graph
-Show what is in it:
+Show its content:
   sar-single inspect graph/g.json
 Cut it into 8 partitions:
   sar-single partition --part-json graph/g.json --num-parts 8 --out parts
@@ -36,12 +36,12 @@ Training:        needs a program with libtorch: `make build` in the sources
 The book:        docs/src/introduction.md in the sources, or `make book`
 ";
 
-/// Whether the parser's message says that there was nothing on the command line.
+/// Whether the parser's message is about an empty command line.
 pub(super) fn is_asked_for(message: &clap::Error) -> bool {
     message.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
-/// Shows what the program is, examples, and where to read on.
+/// Shows the purpose of the program, examples, and the place of the book.
 pub(super) fn show() {
     show_always(TEXT);
 }

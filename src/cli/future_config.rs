@@ -35,7 +35,7 @@ struct FutureRun {
     run: RunArgs,
 }
 
-/// The flags of a run to come.
+/// The flags of a future run.
 pub(super) fn flags() -> Vec<Arg> {
     let command = RunArgs::augment_args(TrainArgs::augment_args(Command::new("")));
     let is_of_future = |arg: &&Arg| arg.get_long().is_some_and(|name| !LEFT_OUT.contains(&name));

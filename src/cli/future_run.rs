@@ -1,4 +1,4 @@
-//! Flags of a training run that is still to come, next to `--num-parts auto`.
+//! Flags of a future training run, next to `--num-parts auto`.
 
 use std::ffi::OsString;
 
@@ -18,13 +18,13 @@ const SHOWN: [(&str, &str, &str); 3] = [
     (
         "memory-budget",
         "SIZE",
-        "With --num-parts auto: memory of all processes of the training run [default: half of what is free]",
+        "With --num-parts auto: memory of all processes of the training run [default: half of the free memory]",
     ),
     ("model", "MODEL", "With --num-parts auto: the model that will be trained"),
     ("config", "FILE", "With --num-parts auto: the config.toml of a run like the one to come"),
 ];
 
-/// Flags of a training run, as the user wrote them. Flags that the command has itself are not among them.
+/// Flags of a training run, as the user wrote them, except flags of the command itself.
 #[derive(Debug, Default)]
 pub(super) struct FutureRunArgs {
     words: Vec<OsString>,
@@ -107,7 +107,7 @@ fn id(name: &str) -> String {
     format!("run-{name}")
 }
 
-/// The flags of a training run that is to come.
+/// The flags of a future training run.
 fn flags() -> Vec<RunFlag> {
     #[cfg(feature = "torch")]
     let args = super::future_config::flags();

@@ -20,9 +20,9 @@ use crate::prepare::generate::{GenerateStep, GeneratorConfig, GraphKind};
 /// Generate a random graph with classes and features, as a partition directory
 ///
 /// Graphs may have any size; memory stays small. Neighbours mostly share a class, so a graph neural network learns the classes
-/// far better (to about 90 %) than each node's own features allow.
+/// far better (to about 90 %) than from features alone.
 ///
-/// The same seed gives the same graph, whatever the number of partitions. The path of the JSON file is printed: pass it to
+/// The same seed gives the same graph for any number of partitions. Prints the path of the JSON file: pass it to
 /// --part-json to train, or to dgl.distributed.load_partition.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
@@ -45,8 +45,8 @@ pub(super) struct GenerateArgs {
     /// Number of classes
     #[arg(long, value_name = "N", default_value_t = 5)]
     classes: u64,
-    /// Number of partitions; auto: the smallest with which a training run fits into its --memory-budget. All flags of the
-    /// run that change what it takes are accepted next to it, such as --hidden 64 --mfg
+    /// Number of partitions; auto: the smallest number with which a training run fits into its --memory-budget. All flags of the
+    /// run that change its memory are accepted, too, such as --hidden 64 --mfg
     #[arg(long, value_name = "N|auto", default_value = "4")]
     num_parts: NumParts,
     /// Seed of all random choices

@@ -15,22 +15,22 @@ use crate::prepare::statistics::graph_statistics;
 
 /// Show the content of a partition directory
 ///
-/// Lists node and edge types, the sizes of each partition, and features. Only headers are read, so this is quick for graphs of
-/// any size.
+/// Lists node and edge types, the sizes of each partition, and features. Reads only headers, so it is fast for graphs of any
+/// size.
 #[derive(Debug, Args)]
 pub(super) struct InspectArgs {
     /// Partition directory's JSON file
     #[arg(value_name = "FILE")]
     part_json: PathBuf,
-    /// Also read all nodes, edges and features, and check that they contradict neither each other nor the JSON file, and that
-    /// features are finite. Features that were changed later are not found: the files have no checksums
+    /// Also read all nodes, edges and features, and check that they agree with each other and with the JSON file, and that
+    /// features are finite. Later changes of features are not detected: the files have no checksums
     #[arg(long)]
     verify: bool,
-    /// Also read everything once and show degrees, classes, masks, values that are not finite, the edge cut, and about how much
-    /// memory training takes
+    /// Also read everything once and show degrees, classes, masks, values that are not finite, the edge cut, and the approximate
+    /// memory of training
     #[arg(long)]
     statistics: bool,
-    /// Print what --statistics finds as a JSON object, and nothing else
+    /// Print only the statistics, as a JSON object
     #[arg(long, requires = "statistics", conflicts_with = "verify")]
     json: bool,
 }

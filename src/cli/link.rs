@@ -32,7 +32,7 @@ pub(super) struct LinkArgs {
     /// all edge types]
     #[arg(long, value_name = "TYPE", help_heading = "Training")]
     target_etype: Option<String>,
-    /// Edge type with the reverses of the predicted edges, which are kept back with them [default: the one called rev_NAME]
+    /// Edge type with the reverses of the predicted edges, which are kept back with them [default: rev_NAME]
     #[arg(long, value_name = "TYPE", help_heading = "Training")]
     reverse_etype: Option<String>,
     /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
@@ -55,7 +55,7 @@ impl LinkArgs {
     /// The configuration of training on nodes, or on edges. With --task link the masks are edge features.
     ///
     /// # Errors
-    /// If masks are passed without that of training edges.
+    /// If masks are passed without a mask of training edges.
     pub(super) fn config(
         self,
         task: TaskArg,

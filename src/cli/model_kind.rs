@@ -99,7 +99,7 @@ impl OptionFlag {
     }
 }
 
-/// A default as a help text shows it; a switch is off, which goes without saying.
+/// A default for a help text; switches, which are off, have none.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Boolean(_) => None,

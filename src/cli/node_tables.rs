@@ -10,8 +10,8 @@ use crate::prepare::import::{
 
 #[derive(Debug, Args)]
 pub(super) struct NodeTableArgs {
-    /// Table of nodes with a column of ids: text whose first line names the columns, or Parquet. Numbers become features, and
-    /// so do strings, one-hot, if a column has at most 32 different ones. Columns train_mask, val_mask and test_mask are masks
+    /// Table of nodes with a column of ids: text with a header, or Parquet. Numbers become features; columns of at most 32
+    /// different strings become one-hot features. Columns train_mask, val_mask and test_mask are masks
     #[arg(
         long,
         value_name = "[TYPE=]FILE",
@@ -20,17 +20,17 @@ pub(super) struct NodeTableArgs {
         help_heading = "Node tables"
     )]
     node_table: Vec<String>,
-    /// Column of the ids, numbers or strings, by which files of edges call nodes
+    /// Column with the ids of nodes in files of edges, numbers or strings
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     id: Vec<String>,
     /// Column of the labels: numbers, or names of classes, which are saved in class_names.txt. Nodes without a label stay
     /// unlabelled
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     label: Vec<String>,
-    /// Column that is left out
+    /// Column to leave out
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     drop: Vec<String>,
-    /// Column whose values get learned rows: they become nodes of a type of this name, with edges to the nodes that have them
+    /// Column whose values get learned rows: each value becomes a node of a type of this name, with edges to the nodes that have it
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     embed: Vec<String>,
     /// Replacement for missing values of features and masks [default: an error]

@@ -10,7 +10,7 @@ use crate::prepare::import::RawGraph;
 /// The number of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumParts {
-    /// The smallest with which a training run fits into its memory budget.
+    /// The smallest number with which a training run fits into its memory budget.
     Auto,
     /// This number.
     Exactly(usize),
@@ -66,7 +66,7 @@ pub(super) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choos
 
 #[cfg(not(feature = "torch"))]
 fn chosen(_: FutureRunArgs) -> Result<Choose> {
-    let problem = "auto needs libtorch, as it measures how much memory training takes, but this program was built without it";
+    let problem = "auto needs libtorch to measure the memory of training, but this program was built without it";
     Err(Error::config("--num-parts", problem).with_hint("pass a number, such as --num-parts 8"))
 }
 

@@ -76,7 +76,7 @@ fn styled(message: &clap::Error, stream: &impl IsTerminal) -> String {
     if has_colours(stream) { text.ansi().to_string() } else { text.to_string() }
 }
 
-/// Whether the stream is a terminal that shows colours and the user has not refused them.
+/// Whether the stream is a terminal with colours, and the user has not turned them off.
 fn has_colours(stream: &impl IsTerminal) -> bool {
     let is =
         |name: &str, value: fn(&OsStr) -> bool| std::env::var_os(name).is_some_and(|v| value(&v));
@@ -84,7 +84,7 @@ fn has_colours(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !plain
 }
 
-/// The words before an error and its remedy, in the colours of the parser's.
+/// The words before an error and its remedy, in the parser's colours.
 fn headings() -> [String; 2] {
     let styles = Styles::styled();
     if has_colours(&io::stderr()) {

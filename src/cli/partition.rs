@@ -28,18 +28,18 @@ use crate::prepare::partition::{
     partition_graph_into, peak_memory,
 };
 
-/// Disk space in bytes from which on `partition` says what it takes.
+/// Least disk space in bytes that `partition` reports.
 const MUCH_SPACE: u64 = 1 << 30;
 
 /// Cut a graph from your own files into a partition directory
 ///
-/// Reads edges, and data of nodes and edges, in bounded memory. Writes what dgl.distributed.partition_graph writes, and the
-/// original ids of nodes and edges. The path of the JSON file is printed: pass it to --part-json to train, or to
+/// Reads edges, and data of nodes and edges, in bounded memory. Writes the files of dgl.distributed.partition_graph, and the
+/// original ids of nodes and edges. Prints the path of the JSON file: pass it to --part-json to train, or to
 /// dgl.distributed.load_partition.
 ///
-/// Files are text (a row on each line, its fields separated by white space, comma, semicolon, tab or |; maybe compressed by gzip),
+/// Files are text (a row per line; fields separated by white space, comma, semicolon, tab or |; optionally compressed by gzip),
 /// Parquet, .npy or .npz; edges may also be in METIS's .graph. Columns are found by their names, or by their order in files
-/// without names. A note for each file says what it was taken for. A file called - is standard input.
+/// without names. A note for each file shows how it was read. A file called - is standard input.
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
@@ -93,11 +93,11 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     split: Vec<String>,
-    /// The split that is taken, counted from 0, where masks hold several
+    /// The split to use, counted from 0, if masks hold several
     #[arg(long, value_name = "K", conflicts_with = "part_json", help_heading = "Input")]
     split_index: Option<u64>,
-    /// Column of numbers or dates that orders nodes or edges: the first are trained on, the last are the test. Shares of training,
-    /// validation and test are 0.8,0.1,0.1 unless they are given
+    /// Column of numbers or dates that orders nodes or edges: the first are for training, the last for the test. The default
+    /// shares of training, validation and test are 0.8,0.1,0.1
     #[arg(
         long,
         value_name = "[TYPE=]COLUMN[:SHARES]",
@@ -125,14 +125,13 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     edge_columns: Vec<String>,
-    /// Column with the sources of edges, in files that name their columns [default: that with a usual name, such as source or
-    /// from]
+    /// Column with the sources of edges, in files with column names [default: a usual name, such as source or from]
     #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
     source_column: Vec<String>,
-    /// Column with the destinations of edges [default: that with a usual name, such as target or to]
+    /// Column with the destinations of edges [default: a usual name, such as target or to]
     #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
     target_column: Vec<String>,
-    /// Column that names the type of each edge, in files of triples: its name, or its number from 1 if columns have no names
+    /// Column with the type of each edge, in files of triples: its name, or its number from 1 if columns have no names
     #[arg(
         long,
         value_name = "NAME|N",
@@ -146,7 +145,7 @@ pub(super) struct PartitionArgs {
     /// How files identify nodes
     #[arg(long, value_parser = choice::<NodeIds>(), default_value = NodeIds::default().name(), conflicts_with = "part_json", help_heading = "Input")]
     node_ids: NodeIds,
-    /// Names of all nodes of a type, one a line, in the order of the rows of node data
+    /// Names of all nodes of a type, one per line, in the order of the rows of node data
     #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
     node_names: Vec<String>,
     #[command(flatten)]
@@ -165,8 +164,8 @@ pub(super) struct PartitionArgs {
     #[arg(long, help_heading = "Edges")]
     dedup: bool,
 
-    /// Number of partitions; auto: the smallest with which a training run fits into its --memory-budget. All flags of the
-    /// run that change what it takes are accepted next to it, such as --layers 3 --mfg
+    /// Number of partitions; auto: the smallest number with which a training run fits into its --memory-budget. All flags of the
+    /// run that change its memory are accepted, too, such as --layers 3 --mfg
     #[arg(long, value_name = "N|auto", help_heading = "Partitions")]
     num_parts: NumParts,
     /// How nodes are assigned to partitions
@@ -182,11 +181,11 @@ pub(super) struct PartitionArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Partitions")]
     seed: u64,
-    /// Report how much memory training takes with hidden layers of these widths [default: 64,256]
+    /// Report the memory of training with hidden layers of these widths [default: 64,256]
     #[arg(long, value_name = "WIDTHS", value_delimiter = ',', help_heading = "Partitions")]
     hidden: Vec<u64>,
 
-    /// Memory to use, such as 2GiB [default: half of what is free]
+    /// Memory to use, such as 2GiB [default: half of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
     memory: Option<u64>,
     /// Name of the graph and of its JSON file
@@ -205,8 +204,11 @@ pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
     let num_parts = args.num_parts;
     let is_auto = num_parts == NumParts::Auto;
     if is_auto && args.method == Method::File {
-        return Err(Error::config("--num-parts", "is auto, but --assignment says where nodes are")
-            .with_hint("pass the number of partitions in the file"));
+        return Err(Error::config(
+            "--num-parts",
+            "is auto, but --assignment sets the partition of each node",
+        )
+        .with_hint("pass the number of partitions in the file"));
     }
     // The width is a flag of the command, too.
     let hidden = args.hidden.iter().max().filter(|_| is_auto);

@@ -1,4 +1,4 @@
-//! `pause` and `continue`: a run gives its memory back, and goes on later.
+//! `pause` and `continue`: a run frees its memory, and continues later.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::platform::{proportional_bytes, signals};
 /// Interval at which a pausing run is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Pause a running run: its workers write what they hold to the disk and give all memory back
+/// Pause a run: its workers write their data to disk and free their memory
 ///
-/// The workers stop at the same place, after at most two turns of each. The command waits for that. What the run computes does not
-/// change: continue it with `continue`, or end it with Ctrl-C where it was started.
+/// The command waits until all workers have stopped, after at most two turns of each. The results of the run do not change.
+/// Continue it with `continue`, or end it with Ctrl-C in its terminal.
 #[derive(Debug, Args)]
 pub(super) struct PauseArgs {
     /// Folder of results of a run, or the folder that it spills into
@@ -27,7 +27,7 @@ pub(super) struct PauseArgs {
     run: PathBuf,
 }
 
-/// Let a paused run go on
+/// Continue a paused run
 #[derive(Debug, Args)]
 pub(super) struct ContinueArgs {
     /// Folder of results of a run, or the folder that it spills into
@@ -67,7 +67,7 @@ pub(super) fn pause(args: PauseArgs) -> Result<()> {
     }
 }
 
-/// Lets a run go on.
+/// Continues a paused run.
 pub(super) fn go_on(args: ContinueArgs) -> Result<()> {
     let run = LivingRun::find(&args.run)?;
     if !run.control.run().is_asked(Request::Pause) {

@@ -1,4 +1,4 @@
-//! `plan`: what a run will take.
+//! `plan`: predicts memory, disk, bytes and time of a run.
 
 use crate::run;
 use clap::Args;
@@ -14,10 +14,10 @@ use crate::event::size;
 use crate::run::config::RunConfig;
 use crate::run::plan::Plan;
 
-/// Predict what a training run will take: memory, disk, bytes and time per epoch
+/// Predict the memory, disk space, bytes and time of a training run
 ///
-/// Takes the flags of a training run. The model runs for a moment on small graphs with the proportions of the real one, in the
-/// folder for spilled data.
+/// Takes the flags of a training run. Trains for a moment on small graphs with the proportions of the real one, in the folder for
+/// spilled data.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PlanArgs {
@@ -47,7 +47,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
     print(&show(&plan, args.disk_endurance))
 }
 
-/// The configuration of the run that flags describe. Without flags of a new run there is --resume: the parser sees to it.
+/// The configuration of the run that flags describe. The parser requires flags of a new run, or --resume.
 pub(super) fn of_flags(train: Option<TrainArgs>, run: RunArgs) -> Result<RunConfig> {
     match train {
         Some(train) if run.resume.is_some() => resumed(run, Some(train.part_json)),
@@ -61,7 +61,7 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     let mut table = TextTable::new(&["", ">", ""]);
     let about = if *sampled { ", by a sample" } else { "" };
     let graph = format!(
-        "nodes, {} edges, {partitions} partitions, {} rows of others{about}",
+        "nodes, {} edges, {partitions} partitions, {} halo nodes{about}",
         number(*edges),
         number(*halo_rows)
     );
@@ -79,8 +79,8 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     };
     table.row(["memory", &size(memory.least), &budget]);
     let free = disk.free.map_or_else(String::new, |free| {
-        let room = if free < disk.peak { "more than" } else { "of" };
-        format!(", {room} {} that are free", size(free))
+        let only = if free < disk.peak { "only " } else { "" };
+        format!("; {only}{} free", size(free))
     });
     table.row(["disk", &size(disk.peak), &format!("at the peak, in the first epoch{free}")]);
     let moved = epoch.written + epoch.read;
@@ -92,11 +92,7 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     }
     let past = epoch.past_the_cache();
     if epoch.cached > 0 {
-        table.row([
-            "",
-            &size(past),
-            "around the page cache, where the budget has room for the rest",
-        ]);
+        table.row(["", &size(past), "around the page cache; the rest fits in the budget"]);
     }
     if let Some(bound) = epoch.bound {
         let ratio = match bound {

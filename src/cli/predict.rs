@@ -24,7 +24,7 @@ use crate::run::rank::{
 
 /// Predict nodes of a graph with trained weights
 ///
-/// Shows how good the predictions are wherever the graph has labels.
+/// Shows scores of the predictions if the graph has labels.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PredictArgs {
@@ -37,63 +37,63 @@ pub(super) struct PredictArgs {
     /// Replace existing files
     #[arg(long)]
     overwrite: bool,
-    /// Format of the file [default: the one that its name calls for]
+    /// Format of the file [default: from its name]
     #[arg(long, value_parser = choice::<PredictionFormat>())]
     format: Option<PredictionFormat>,
     /// Form of the predictions [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_parser = choice::<Prediction>())]
     output: Option<Prediction>,
-    /// Node type that is predicted, where the model was trained for several
+    /// Node type to predict, if the model was trained for several
     #[arg(long, value_name = "TYPE")]
     target_type: Option<String>,
     /// Hidden layer whose output --output embeddings writes, from 1 [default: the last one]
     #[arg(long, value_name = "L")]
     layer: Option<usize>,
-    /// Predict only the nodes that this file lists, an id or a name on each line; rows are in the order of the file
+    /// Predict only the nodes in this file, an id or a name on each line; rows are in the order of the file
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     nodes: Option<PathBuf>,
     /// Predict only the nodes of this mask
     #[arg(long, value_parser = choice::<SplitName>())]
     split: Option<SplitName>,
-    /// Score the pairs of nodes that this file lists, two ids or names on each line (after --task link)
+    /// Score the pairs of nodes in this file, two ids or names on each line (after --task link)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "split", "output", "target_type", "layer", "top_k"])]
     pairs: Option<PathBuf>,
     /// Find the K best partners of each node to which it has no edge yet (after --task link)
     #[arg(long, value_name = "K", conflicts_with_all = ["nodes", "split", "output", "target_type", "layer"])]
     top_k: Option<usize>,
-    /// Find partners only of the nodes that this file lists, or of the node with this id or name [default: of all nodes]
+    /// Find partners only of the nodes in this file, or of the node with this id or name [default: of all nodes]
     #[arg(long, value_name = "FILE|NODE")]
     of: Option<PathBuf>,
-    /// Order of the rows, and ids of nodes in files; node types follow one another [default: original, where original ids are
-    /// known; else partition]
+    /// Order of the rows, and ids of nodes in files; node types follow one another [default: original, if original ids are known;
+    /// else partition]
     #[arg(long, value_parser = choice::<NodeOrder>())]
     order: Option<NodeOrder>,
-    /// File of the original id of every node of the partitions, by torch.save or numpy: the first mapping that DGL's
-    /// partition_graph(return_mapping=True) returns; TYPE=FILE for one of several node types [default: what the partitions hold]
+    /// File with the original id of every node of the partitions, from torch.save or numpy: the first mapping that DGL's
+    /// partition_graph(return_mapping=True) returns; TYPE=FILE for one of several node types [default: ids in the partitions]
     #[arg(long, value_name = "FILE")]
     orig_ids: Vec<PathBuf>,
-    /// Weights to use [default: those of the run]
+    /// Weights to use [default: the run's]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Graph to predict [default: the one of the run]
+    /// Graph to predict [default: the run's]
     #[arg(long, value_name = "FILE")]
     part_json: Option<PathBuf>,
-    /// Folder for spilled data, on a disk with room [default: the one of the run]
+    /// Folder for spilled data, on a disk with room [default: the run's]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: that of the run]
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: the run's]
     #[arg(long, value_name = "SIZE")]
     memory_budget: Option<MemoryBudget>,
     /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
     #[arg(long, value_name = "K")]
     resident: Option<usize>,
-    /// Threads of a worker [default: those of the run]
+    /// Threads of a worker [default: the run's]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
+    /// Write a timeline of every worker to this file, for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Partitions of this machine, of several, such as 0-7 [default: those that it has; an even part, if it has all]
+    /// With several machines: partitions of this one, such as 0-7 [default: those that it has; an even part, if it has all]
     #[arg(long, value_name = "LIST")]
     partitions: Option<OwnPartitions>,
 }
@@ -180,7 +180,7 @@ fn original_ids(value: PathBuf) -> OriginalIdsFile {
 fn read_config(run: &Path) -> Result<RunConfig> {
     let path = run.join(CONFIG);
     let text = read_input(&path).map_err(|e| {
-        Error::unreadable(&path, &e).with_hint("--run takes the folder a training run wrote")
+        Error::unreadable(&path, &e).with_hint("--run takes the folder of a training run")
     })?;
     RunConfig::from_toml(&path, &text)
 }

@@ -1,4 +1,4 @@
-//! `report`: runs as a page.
+//! `report`: an HTML page on runs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::io::Destination;
 use crate::report::{Page, RunData, RunFiles, page};
 use crate::run::{CONFIG, METRICS, PLAN, TURNS};
 
-/// Show one or several runs as a page: one HTML file that needs nothing else
+/// Show one or several runs on an HTML page, a single file
 ///
 /// The page has charts of loss, metrics, learning rate, time, memory and bytes, the turns of an epoch, confusion matrices and
-/// the configuration. Several runs are laid over each other.
+/// the configuration. Charts show several runs together.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct ReportArgs {

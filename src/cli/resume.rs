@@ -13,7 +13,7 @@ use crate::io::{IoMode, is_standard_output};
 
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
-/// Flags that do not change what an epoch computes.
+/// Flags that do not change the results of an epoch.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
     /// Continue a run from its last checkpoint, with its settings; --part-json names the new place of a graph that has moved
@@ -25,10 +25,10 @@ pub(super) struct RunArgs {
     /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(super) spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of the free memory]
     #[arg(long, value_name = "SIZE", help_heading = "Run")]
     pub(super) memory_budget: Option<MemoryBudget>,
-    /// How to spill what the budget has no room for: around the page cache, or through it [default: auto]
+    /// How to read and write spilled data: around the page cache, or through it [default: auto]
     #[arg(long, value_parser = choice::<IoMode>(), help_heading = "Run")]
     pub(super) io: Option<IoMode>,
     /// Workers that may be in memory at a time [default: 2 or 3 where the memory budget allows it, else 1]
@@ -37,10 +37,10 @@ pub(super) struct RunArgs {
     /// Threads of a worker [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(super) threads: Option<usize>,
-    /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
+    /// Write a timeline of every worker to this file, for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     pub(super) trace: Option<PathBuf>,
-    /// Partitions of this machine, of several, such as 0-7 [default: those that it has; an even part, if it has all]
+    /// With several machines: partitions of this one, such as 0-7 [default: those that it has; an even part, if it has all]
     #[arg(long, value_name = "LIST", help_heading = "Run")]
     pub(super) partitions: Option<OwnPartitions>,
 }

@@ -9,7 +9,7 @@ use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 /// The part of the graph that a training step uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// All of it
+    /// The whole graph
     Full,
     /// Sampled neighbourhoods of some training nodes; the evaluation at the end uses the full graph
     Sample,
@@ -34,15 +34,15 @@ pub(super) struct SamplingArgs {
     /// Training nodes of each worker per step in --mode sample [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Training")]
     batch_size: Option<usize>,
-    /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; with 0, workers take
-    /// turns at drawing a batch and computing with it [default: 0]
+    /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; 0 makes workers take
+    /// turns [default: 0]
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
     /// How the workers' gradients are combined in --mode sample [default: mean]
     #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
     reduce: Option<GradientReduce>,
-    /// Put training nodes with many neighbours in common into one batch, in --mode sample: METIS cuts each partition into
-    /// batches before the first epoch, which stay the same in all epochs. Batches read fewer rows
+    /// Put training nodes with many common neighbours into one batch, in --mode sample: METIS makes the batches before the first
+    /// epoch, and all epochs use them. Batches read fewer rows
     #[arg(long, help_heading = "Training")]
     optimized_batches: bool,
     /// Print the loss of every Nth step of an epoch, in --mode sample [default: epochs only]

@@ -11,14 +11,13 @@ use crate::error::{Error, Result};
 use crate::event::flush;
 use crate::platform::signals;
 
-/// Time that a command has to end by itself after a signal.
+/// Time in which a command may end on its own after a signal.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Interval at which its end is checked.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Does the work of a command that starts no processes. After a signal the work has a moment to end by itself. If it does not
-/// check for signals there (one large read or sort cannot be interrupted), its unfinished output is removed and the process
-/// ends.
+/// Does the work of a command that starts no processes. After a signal, the work has a moment to end. If it does not check for
+/// signals in that time (a large read or sort cannot be interrupted), its unfinished output is removed and the process ends.
 pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
     static DONE: AtomicBool = AtomicBool::new(false);
     let failed = |e| Error::io("watch", Path::new("signals"), e);

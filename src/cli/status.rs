@@ -1,4 +1,4 @@
-//! `status`: what running runs do.
+//! `status`: the workers of running runs.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::event::{Voice, printable, size, time, voice};
 use crate::platform::{free_space, proportional_bytes};
 use crate::run::{EndedRun, Ending, resume_command};
 
-/// Show what the workers of a running run do: their memory, the disk, and the time that is left; or how a run has ended
+/// Show the phases and memory of a run's workers, the disk, and the time that is left; or how a run has ended
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Folder of results of a run, or the folder that it spills into
@@ -67,7 +67,7 @@ fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
         Ending::Done => "done",
         Ending::Interrupted => "interrupted",
         Ending::Failed => "failed",
-        Ending::Killed => "killed, without a word about its end",
+        Ending::Killed => "killed, without a record of its end",
     };
     let mut text = format!("{}: {how}, {epoch} of {epochs} epochs complete\n", folder.display());
     for (what, said) in [("error", &run.error), ("  hint", &run.hint)] {

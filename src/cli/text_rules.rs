@@ -17,8 +17,8 @@ pub(super) struct TextArgs {
     /// number of fields]
     #[arg(long, value_name = "CHAR", conflicts_with = "part_json", help_heading = "Input")]
     separator: Option<String>,
-    /// Character at the beginning of comments in text files, or none; by default # and %, behind the first
-    /// row only where a line has another number of fields
+    /// Character at the beginning of comments in text files, or none [default: # and %; after the first row only on lines with a
+    /// different number of fields]
     #[arg(long, value_name = "CHAR|none", conflicts_with = "part_json", help_heading = "Input")]
     comment: Option<String>,
 }

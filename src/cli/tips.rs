@@ -1,4 +1,4 @@
-//! Tips for names that a command line does not know.
+//! Tips for unknown names on a command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::guesses::{COMMANDS, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
 
-/// The error with the name that was probably meant, if another program uses the one on the command line.
+/// The error with a tip, if another program uses the name on the command line.
 pub(super) fn with_tip(
     mut error: clap::Error,
     definition: &Command,
@@ -50,7 +50,7 @@ pub(super) fn with_tip(
     error
 }
 
-/// Asks for one of the flags that a graph can come from, where the parser asks for one of them only.
+/// Names all flags of input graphs, where the parser asks for only one of them.
 fn name_all_sources(error: &mut clap::Error) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
     if error.kind() != ErrorKind::MissingRequiredArgument {
@@ -128,7 +128,7 @@ fn of_letters(letter: &str, command: &Command, words: &[OsString]) -> Option<Str
     flag.map(|(_, flag)| format!("use --{flag}"))
 }
 
-/// A tip for a value that a flag does not have, out of those that it has.
+/// A tip for an unknown value of a flag: a similar value.
 fn of_value(value: &str, valid: &[String]) -> Option<String> {
     let plain: String =
         value.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();

@@ -43,7 +43,7 @@ struct ResultsArgs {
     /// Folder of results, new or empty [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
-    /// Replace the results of an earlier run in the folder of results, whose other files stay, and files of --trace and --dump-step
+    /// Replace the results of an earlier run in the folder of results, and files of --trace and --dump-step; other files stay
     #[arg(long, help_heading = "Run")]
     overwrite: bool,
 }
@@ -54,7 +54,7 @@ struct ResultsArgs {
 #[derive(Debug, Args)]
 #[group(args = ["part_json"])]
 pub(super) struct TrainArgs {
-    /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
+    /// Partition directory's JSON file, from `sar-single partition` or dgl.distributed.partition_graph
     #[arg(
         long,
         value_name = "FILE",
@@ -84,7 +84,7 @@ pub(super) struct TrainArgs {
     /// Multiply messages by these edge weights [default: none]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     edge_weight_key: Option<String>,
-    /// Edge features that attention scores take (egat, gatv2) [default: none]
+    /// Edge features for the attention scores of egat and gatv2 [default: none]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     edge_features_key: Option<String>,
     /// Divide each feature row by its sum
@@ -93,15 +93,15 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     model: ModelArgs,
-    /// Give each edge type a layer of its own, and merge the results for a node type in this way (DGL's HeteroGraphConv)
+    /// Give each edge type its own layer, and merge the results for a node type in this way (DGL's HeteroGraphConv)
     /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
     #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
     hetero: Option<RelationMerge>,
-    /// Node type that is predicted, with a layer for each edge type, or several: author,paper; implies --hetero sum [default: the
-    /// type with labels]
+    /// Node type to predict, or several: author,paper. With a layer for each edge type; implies --hetero sum [default: the type
+    /// with labels]
     #[arg(long, value_name = "TYPES", help_heading = "Model")]
     target_type: Option<TargetTypes>,
-    /// Library whose distributions start weights are drawn from
+    /// Library whose distributions of initial weights are used
     #[arg(long, value_name = "LIBRARY", value_parser = choice::<InitStyle>(), default_value = InitStyle::default().name(), help_heading = "Model")]
     init: InitStyle,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
@@ -145,7 +145,7 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     link: LinkArgs,
 
-    /// Take the values of another run's config.toml, but for its results folder, as defaults of the flags
+    /// Use the values of another run's config.toml, except its results folder, as defaults of the flags
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     #[allow(dead_code)] // Read from the parser's matches, before anything else.
     config: Option<PathBuf>,
@@ -168,10 +168,10 @@ pub(super) struct TrainArgs {
     #[arg(long, help_heading = "Run")]
     mfg: bool,
     /// Read the rows of all other partitions before adding them, instead of one partition after the other (one-shot
-    /// aggregation): more memory, fewer steps, the same numbers
+    /// aggregation): more memory, fewer steps, the same results
     #[arg(long, help_heading = "Run")]
     one_shot: bool,
-    /// Write the metrics of every epoch for TensorBoard, into a folder of the run's name in this one
+    /// Write the metrics of every epoch for TensorBoard, into a subfolder with the run's name
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     tensorboard: Option<PathBuf>,
     /// Write logits, loss and gradients of the first step to this file, and stop before the update
@@ -242,7 +242,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     described(args, run_args, out)
 }
 
-/// The configuration that flags describe; nothing is read of the graph.
+/// The configuration that flags describe, without reading the graph.
 pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Result<RunConfig> {
     let masks = [args.train_mask_key, args.val_mask_key, args.test_mask_key];
     let (task, link) = args.link.config(args.task, masks.clone())?;

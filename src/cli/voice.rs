@@ -1,4 +1,4 @@
-//! Flags for how much a command says.
+//! Flags that set the amount of output.
 
 use clap::{ArgMatches, Args};
 
@@ -23,7 +23,7 @@ pub(super) struct VoiceArgs {
 /// Commands whose own flag `--json` makes their answer one JSON object.
 const ONE_OBJECT: [&str; 2] = ["inspect", "plan"];
 
-/// Sets the voice of this process to what the flags of a command say.
+/// Sets the voice of this process from the flags of a command.
 pub(super) fn set(command: &str, given: &ArgMatches) {
     set_voice(match () {
         () if is_given(given, "quiet") => Voice::Quiet,

@@ -27,7 +27,7 @@ pub(super) fn checked(
     }
 }
 
-/// The reason why this program cannot do what is requested, if the program with libtorch can. The first argument is the
+/// The reason why this program cannot carry out a request that the program with libtorch can. The first argument is the
 /// program's name.
 fn needed_by(arguments: &[OsString]) -> Option<String> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_str());

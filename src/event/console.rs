@@ -82,7 +82,7 @@ impl Console {
         }
     }
 
-    /// The line of an epoch: loss, validation, seconds and the time that is left. With `all`, what it moved and all scores follow.
+    /// The line of an epoch: loss, validation, seconds and the time that is left. With `all`, moved bytes and all scores follow.
     fn epoch_line(&self, report: &EpochReport, all: bool) -> String {
         let EpochReport { epoch, scores: trained, evaluation, epoch_s, .. } = report;
         let seconds = epoch_s + evaluation.map_or(0.0, |evaluation| evaluation.seconds);
@@ -123,7 +123,7 @@ impl Console {
         show_event(&json!({ "event": "checkpoint", "epoch": epoch }));
     }
 
-    /// Shows the progress inside an epoch: in the bar, or in a line if there has been none for some time.
+    /// Shows the progress inside an epoch: in the bar, or in a line after some time without output.
     pub fn progress(&self, progress: &RunProgress) {
         let epoch = match (progress.epoch, self.epochs) {
             (_, 0) => String::new(),

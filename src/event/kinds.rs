@@ -17,7 +17,7 @@ pub enum Event {
     Epoch(EpochReport),
     /// A step on sampled batches is complete on all ranks (from rank 0), if steps are reported.
     Batch(StepReport),
-    /// An epoch of a program of the user's own is complete on all ranks (from rank 0).
+    /// An epoch of a user's program is complete on all ranks (from rank 0).
     Log(EpochLog),
     /// The checkpoint of an epoch is written (from rank 0, after that epoch's event).
     Checkpoint(u32),
@@ -53,7 +53,7 @@ pub struct EpochReport {
     pub lr: f64,
     /// The evaluation after the update, if the epoch has one.
     pub evaluation: Option<EpochEvaluation>,
-    /// Wall-clock seconds of the training pass, without those of evaluations.
+    /// Wall-clock seconds of the training pass, without evaluations.
     pub epoch_s: f64,
     /// Processor time of the training pass, over all ranks.
     pub processor: ProcessorSeconds,
@@ -123,7 +123,7 @@ pub struct RecordedTurns {
     pub ranks: Vec<Vec<TurnSpan>>,
 }
 
-/// An epoch of a program of the user's own, over all ranks.
+/// An epoch of a user's program, over all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EpochLog {
     /// Number of the epoch, from 1.
@@ -138,7 +138,7 @@ pub struct EpochLog {
     pub io: IoTotals,
 }
 
-/// The batches of an epoch and the rows they asked for, over all ranks.
+/// The batches of an epoch and their requested rows, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleReport {
     /// Number of batches.
@@ -176,7 +176,7 @@ impl Evaluation {
 pub struct Usage {
     /// The rank.
     pub rank: usize,
-    /// Peak of its process's own memory, in bytes, beyond what the process began with.
+    /// Peak of its process's own memory, in bytes, beyond its memory at the start.
     pub memory: u64,
     /// The most of it at a pause, with pages of the launcher that the process has changed, in bytes.
     pub waiting: u64,

@@ -1,4 +1,4 @@
-//! The log of what the engine does: lines on standard error that `SAR_LOG` asks for.
+//! The engine's log: lines on standard error, set by `SAR_LOG`.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

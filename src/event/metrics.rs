@@ -63,7 +63,7 @@ impl MetricsFile {
         self.line(Line::of_epoch(report), peak_memory_bytes)
     }
 
-    /// Writes the line of an epoch of a program of the user's own.
+    /// Writes the line of an epoch of a user's program.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).

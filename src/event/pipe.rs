@@ -81,7 +81,7 @@ impl EventSender {
         Ok(())
     }
 
-    /// Ends the receiver's events behind those that have been sent, whoever else still has the pipe open: processes that workers have
+    /// Ends the receiver's events after those that have been sent, whoever else still has the pipe open: processes that workers have
     /// started inherit it. Returns `false`, and does nothing, while the pipe is full. No one else sends any more.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct RunProgress {
     pub ranks_done: usize,
     /// Number of ranks.
     pub ranks: usize,
-    /// Share of the epoch that is done, as far as can be said.
+    /// Estimated share of the epoch that is done.
     pub share: f64,
     /// Bytes that all ranks have written and read in this epoch, up to the last pause of each.
     pub bytes: u64,

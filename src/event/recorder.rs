@@ -127,7 +127,7 @@ impl Recorder {
         }
     }
 
-    /// Writes what has been collected; returns why spans are missing, if some are.
+    /// Writes the collected spans; returns the reason if some are missing.
     pub(super) fn flush(&self) -> Option<String> {
         let mut lines = self.lines.lock();
         lines.write();

@@ -99,7 +99,7 @@ pub struct SetScores {
     pub scores: Vec<(Metric, f64)>,
 }
 
-/// Confusion tables: how often each class was taken for each other.
+/// Confusion tables: numbers of nodes by class and predicted class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {
     /// Table over training nodes, a row per class; empty where the mask has no nodes, as below. With one class per node, row c

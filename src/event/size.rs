@@ -23,7 +23,7 @@ pub fn size(bytes: u64) -> String {
 /// 1024, the others in 1000.
 ///
 /// # Errors
-/// A description of what is wrong with the text.
+/// A description of the mistake in the text.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

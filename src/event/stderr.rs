@@ -1,4 +1,4 @@
-//! Status on standard error, events and results on standard output: what a command says, and how much.
+//! Status on standard error, events and results on standard output.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};

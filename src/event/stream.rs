@@ -58,7 +58,7 @@ impl State {
 }
 
 /// Makes this process the one whose threads write, unless another one is; returns the number of its threads that do. Processes that are
-/// forked from here on write by themselves.
+/// forked from now on write by themselves.
 pub(crate) fn own_streams() -> usize {
     let writes = |stream: &Stream| usize::from(stream.lock().has_thread);
     if is_owner() { writes(&OUTPUT) + writes(&ERRORS) } else { 0 }

@@ -182,7 +182,7 @@ fn first_event() -> String {
     format!("{OPENING}{event},\n")
 }
 
-/// Whether a line is an event with a comma behind it.
+/// Whether a line is an event with a comma after it.
 fn is_event(line: &[u8]) -> bool {
     let event = line.strip_suffix(b",\n");
     event.is_some_and(|event| serde_json::from_slice::<IgnoredAny>(event).is_ok())

@@ -33,7 +33,7 @@ impl TypedNodes {
 /// The edges of one type in a [`HeteroBlock`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockRelation {
-    /// The structure: rows are indices of destinations, columns those of sources, each within its type.
+    /// The structure: rows are destinations and columns are sources, both numbered within their types.
     pub by_dst: Csr,
     /// Type-wise ids of the edges, in the order of `by_dst`.
     pub edges: Vec<u64>,

@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-/// The ranges of one id space. Out-of-range arguments give `None` or an empty range, never a panic.
+/// The ranges of one id space. Out-of-range arguments return `None` or an empty range, never a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdRanges {
     parts: usize,

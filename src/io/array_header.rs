@@ -1,4 +1,4 @@
-//! Headers of array files; other code streams the data behind them.
+//! Headers of array files; other code streams the data after them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct ArraySpec<'a> {
     pub shape: &'a [u64],
 }
 
-/// The header of a safetensors file that holds the arrays one behind the other in this order, and these texts as metadata.
+/// The header of a safetensors file that holds the arrays one after the other in this order, and these texts as metadata.
 ///
 /// # Errors
 /// If an array has a type that this program does not write (`Internal`).

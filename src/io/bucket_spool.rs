@@ -15,7 +15,7 @@ const LINK: usize = 8;
 /// Buckets of records in one unnamed file, which disappears with the process, however the process ends.
 ///
 /// The file is a sequence of blocks of one size. The blocks of a bucket form a chain: each begins with the offset of the next.
-/// Memory is taken for one block per bucket, whatever the number of records.
+/// Each bucket takes the memory of one block, for any number of records.
 #[derive(Debug)]
 pub(crate) struct BucketSpool {
     file: File,
@@ -86,7 +86,7 @@ impl BucketSpool {
         self.push(bucket, [bytemuck::cast_slice(&numbers.map(u64::to_le)), &[]])
     }
 
-    /// Writes what the buffers still hold, and frees them.
+    /// Writes the buffers' bytes, and frees them.
     pub(crate) fn finish(&mut self) -> Result<()> {
         for bucket in 0..self.buckets.len() {
             self.write(bucket, 0)?;

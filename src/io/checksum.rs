@@ -26,7 +26,7 @@ pub struct FilePart {
     pub crc: u32,
 }
 
-/// Writes the checksum of a file into its header. The parts cover everything behind the header, in any order.
+/// Writes the checksum of a file into its header. The parts cover everything after the header, in any order.
 pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
     let place = digits(header)
         .ok_or_else(|| Error::internal("a header has no place for a checksum".to_owned()))?;

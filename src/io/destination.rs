@@ -36,7 +36,7 @@ enum DestinationKind {
     Regular(PathBuf),
     /// Standard output.
     StandardOutput,
-    /// Something that takes bytes one after the other.
+    /// A sequential destination of bytes.
     Stream,
 }
 

@@ -77,7 +77,7 @@ impl DirectWriter {
         })
     }
 
-    /// Writes what is left and waits for all requests.
+    /// Writes the remaining bytes and waits for all requests.
     pub(super) fn finish(mut self, cached: &File) -> io::Result<()> {
         // Less than a page goes through the cache, and so does a file that never filled a buffer.
         let left = self.buffer.bytes();
@@ -107,7 +107,7 @@ pub(super) fn read_direct(
     read_buffered(file, queue, rest, offset + whole as u64)
 }
 
-/// Fills whole pages of memory from whole pages of the file, with threads of its own: those of the queue cannot borrow memory.
+/// Fills whole pages of memory from whole pages of the file, with its own threads: those of the queue cannot borrow memory.
 /// A request is a huge page, which two threads would clear twice.
 fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
     let places = (offset..).step_by(HUGE);
@@ -179,7 +179,7 @@ impl Pages {
             let missing = &mut bytes[read as usize..];
             let got = uninterrupted(|| file.read_at(missing, start + read))?;
             read += got as u64;
-            // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.
+            // The end of the file may lie in the middle of a page; bytes after it cannot be requested.
             if got == 0 || !(got as u64).is_multiple_of(PAGE) {
                 break;
             }

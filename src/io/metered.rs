@@ -72,7 +72,7 @@ impl Meter {
         entry[0] += bytes;
         if bytes > 0 {
             let mut ledger = vec![0; self.world_size * ENTRY];
-            // The entries of ranks that have written nothing yet may lie behind the end of the file.
+            // The entries of ranks that have written nothing yet may lie after the end of the file.
             let known = uninterrupted(|| self.ledger.read_at(&mut ledger, 0))?;
             let others = entries(&ledger[..known]).enumerate();
             let others = others.filter(|(rank, _)| *rank != self.rank);

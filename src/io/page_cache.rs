@@ -1,4 +1,4 @@
-//! The system's page cache, as far as files of this process fill it.
+//! This process's files in the system's page cache.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Disk space that is reserved for files to come.
+//! Disk space that is reserved for future files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -63,7 +63,7 @@ impl Reserve {
         Ok(Reserve { file, piece: piece.max(PAGE), credit: Mutex::default() })
     }
 
-    /// Makes room for bytes that are about to be written. Bytes beyond what the reserve still has must be free on the disk.
+    /// Makes room for bytes that are about to be written. Bytes beyond the reserve's rest must be free on the disk.
     ///
     /// # Errors
     /// If the reserve's file cannot be changed.

@@ -33,7 +33,7 @@ enum Sink {
     Stream(Stream),
 }
 
-/// Something that takes bytes one after the other: a pipe, a device, or an open file.
+/// A sequential destination of bytes: a pipe, a device, or an open file.
 #[derive(Debug)]
 struct Stream {
     file: File,
@@ -89,7 +89,7 @@ impl ResultFile {
         failed(&self.name, error)
     }
 
-    /// Writes what is left, and makes a regular file durable and gives it its name.
+    /// Writes the remaining bytes; makes a regular file durable and gives it its name.
     ///
     /// # Errors
     /// If the file cannot be written or renamed (`Io`, `OutOfDisk`), or the command is interrupted.

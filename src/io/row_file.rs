@@ -21,7 +21,7 @@ pub struct RowFile {
     file: File,
     header: Vec<u8>,
     row_bytes: usize,
-    /// The bytes behind the header that were written here, in the order of the writes; `None` if they are not recorded.
+    /// The bytes after the header that were written here, in the order of the writes; `None` if they are not recorded.
     written: Option<Mutex<Vec<Range<u64>>>>,
 }
 
@@ -44,24 +44,24 @@ impl RowFile {
         Ok(RowFile { path: path.to_owned(), file, header, row_bytes, written: None })
     }
 
-    /// The same file; from now on it keeps in mind which rows are written.
+    /// The same file; from now on it records which rows are written.
     #[must_use]
     pub fn noting(self) -> Self {
         RowFile { written: Some(Mutex::default()), ..self }
     }
 
-    /// The bytes behind the header that were written by this handle since it [takes note](RowFile::noting).
+    /// The bytes after the header that were written by this handle since it [takes note](RowFile::noting).
     pub(crate) fn written(&self) -> Vec<Range<u64>> {
         self.written.as_ref().map(|written| written.lock().clone()).unwrap_or_default()
     }
 
-    /// Reads bytes behind the header.
+    /// Reads bytes after the header.
     pub(crate) fn read_back(&self, begin: u64, bytes: &mut [u8]) -> Result<()> {
         let read = self.file.read_exact_at(bytes, self.header.len() as u64 + begin);
         read.map_err(|e| Error::io("read", &partial_path(&self.path), e))
     }
 
-    /// Writes bytes behind the header.
+    /// Writes bytes after the header.
     pub(crate) fn write_bytes(&self, begin: u64, bytes: &[u8]) -> Result<()> {
         self.write_at(self.header.len() as u64 + begin, bytes)
     }
@@ -114,7 +114,7 @@ impl RowFile {
         RowFile::keep(&self.path)
     }
 
-    /// Completes the file under its temporary name: writes the header, and `trailer` behind `num_rows` rows.
+    /// Completes the file under its temporary name: writes the header, and `trailer` after `num_rows` rows.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).

@@ -22,10 +22,10 @@ pub trait Score<T: Real>: Sync {
     /// Number of columns of the gradient of destination rows.
     fn dst_width(&self) -> usize;
 
-    /// Prefetches what a score needs of a source beyond its message.
+    /// Prefetches a source's values for a score beyond its message.
     fn prefetch_src(&self, src: usize);
 
-    /// Prefetches what a score needs of a destination.
+    /// Prefetches a destination's values for a score.
     fn prefetch_dst(&self, dst: usize);
 
     /// The score of an edge for one head.

@@ -15,7 +15,7 @@ const AHEAD: usize = 12;
 pub struct EdgeSum<'a> {
     /// The structure.
     pub graph: &'a Csr,
-    /// The row of factors of each entry; that of its own number if not given.
+    /// The row of factors of each entry; by default the row of its own number.
     pub places: Option<&'a [u32]>,
     /// Factors of an edge.
     pub heads: usize,

@@ -116,7 +116,7 @@ pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T>
     total
 }
 
-/// The product of a single row, for which the routine has a way of its own, which sums up in another order. A row must have the
+/// The product of a single row, for which the routine has its own way, which sums up in another order. A row must have the
 /// same bits whatever rows are computed with it.
 fn product_of_a_row<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
     let k = a.columns;

@@ -7,7 +7,7 @@ use crate::graph::Csr;
 /// Argument of a row that has not seen a neighbour.
 pub const NO_SOURCE: u32 = u32::MAX;
 
-/// Which neighbour's value a column takes.
+/// The choice of the neighbour whose value a column takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// The largest value.

@@ -140,7 +140,7 @@ impl EdgeFeatures {
         (0..found.num_types()).map(of_type).collect()
     }
 
-    /// The features of an edge type of which no edge is here: rows have a width, and there are none.
+    /// The features of an edge type without edges here: no rows, but a width.
     pub fn none_of_type(
         book: &Arc<PartitionBook>,
         etype: usize,

@@ -1,4 +1,4 @@
-//! The split of edges into those that are trained on and those that are predicted.
+//! The split of edges into training edges and predicted edges.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The fingerprint of a partitioned graph and its data, by which a run knows its graph again.
+//! The fingerprint of a partitioned graph and its data, with which a resumed run recognises its graph.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -9,7 +9,7 @@ use crate::engine::tape::GraphShardManager;
 use crate::error::Result;
 use crate::formats::dgl::Partition;
 
-/// Builds the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` says what each edge carries.
+/// Builds the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of each edge.
 /// One collective.
 ///
 /// ```

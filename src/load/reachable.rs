@@ -13,7 +13,7 @@ pub struct Reachable<'c> {
 }
 
 impl<'c> Reachable<'c> {
-    /// A directory of which only one partition's files are here.
+    /// A directory with the files of only one partition.
     pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
         Reachable { config, parts: part..part + 1 }
     }

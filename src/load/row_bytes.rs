@@ -13,7 +13,7 @@ pub(super) struct RowCounters {
 /// A reading of a column's counts, in bytes since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowBytes {
-    /// Bytes of rows that were asked for, where repetitions count.
+    /// Bytes of requested rows, including repetitions.
     pub needed: u64,
     /// Bytes read from files: fewer than needed if rows are kept in memory, more if other rows lie between them.
     pub read: u64,

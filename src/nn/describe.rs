@@ -111,7 +111,7 @@ pub(in crate::nn) struct Place {
 /// The layers between features and outputs.
 #[derive(Debug, Clone, Copy)]
 pub struct HiddenLayers {
-    /// Number of layers, including that of the outputs.
+    /// Number of layers, including the output layer.
     pub layers: usize,
     /// Width of the rows between two layers.
     pub width: i64,
@@ -151,7 +151,7 @@ macro_rules! model_kinds {
         layers { $($(#[$layer_doc:meta])* $layer:ident($layer_options:ty) => $conv:ty,)* }
         models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty,)* }
     ) => {
-        /// The layer of which a model is made, with the options that all its layers share.
+        /// The kind of a model's layers, with the options that all of them share.
         #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "lowercase", tag = "layer")]
         pub enum ModelKind {
@@ -176,7 +176,7 @@ macro_rules! model_kinds {
                 }
             }
 
-            /// Whether the model is a stack of graph layers; the others have models of their own.
+            /// Whether the model is a stack of graph layers; the others have their own models.
             pub fn is_stack(self) -> bool {
                 match self {
                     $(ModelKind::$layer(_))|* => true,

@@ -76,7 +76,7 @@ impl Network for Linear {
 pub struct Mlp(Vec<Linear>);
 
 impl Mlp {
-    /// Creates the network; `widths` are those of the input, the hidden layers, and the output.
+    /// Creates the network; `widths` lists the widths of the input, the hidden layers and the output.
     pub fn new(parameters: &mut ParameterBuilder, widths: &[i64]) -> Self {
         let layers = widths.windows(2).enumerate().map(|(i, width)| {
             let name = (2 * i).to_string();

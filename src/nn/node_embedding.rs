@@ -92,7 +92,7 @@ impl NodeEmbedding {
         )
     }
 
-    /// Replaces the rows by those of a safetensors file; only this rank's rows are read.
+    /// Loads the rows from a safetensors file; reads only this rank's rows.
     ///
     /// # Errors
     /// If the file cannot be read or does not have the rows in this number and width.

@@ -13,7 +13,7 @@ const ENTRY: u64 = size_of::<u64>() as u64;
 pub struct FilePages(Vec<u64>);
 
 impl FilePages {
-    /// The pages of this process; none where the system does not say.
+    /// The pages of this process; none if the system does not report it.
     pub fn of_this_process() -> Self {
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let Ok(pagemap) = File::open("/proc/self/pagemap") else { return FilePages::default() };

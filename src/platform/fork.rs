@@ -10,7 +10,7 @@ use crate::platform::signals;
 ///
 /// A forked child has only the calling thread, and locks that other threads hold stay locked in it for ever. So either this
 /// process has one thread, or `work` takes no locks but those of the allocator, which the C library keeps usable. The child
-/// dies when this process dies, and has a process group of its own, so that Ctrl-C reaches this process only.
+/// dies when this process dies, and has its own process group, so that Ctrl-C reaches this process only.
 ///
 /// # Errors
 /// If the system starts no more processes (`OutOfProcesses`).
@@ -29,7 +29,7 @@ pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
     }
 }
 
-/// Number of threads of this process; 1 where the system does not say.
+/// Number of threads of this process; 1 if the system does not report it.
 pub fn num_threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that programs can still allocate: what the machine has available, or what is left of the control group's limit if that
-/// is less. `None` where the system does not say.
+/// Bytes that programs can still allocate: the machine's available memory, or the rest of the control group's limit if that
+/// is less. `None` if the system does not report it.
 pub fn free_memory() -> Option<u64> {
     let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     let left = MemoryGroups::of_this_process().left();
     Some(left.map_or(machine, |group| group.min(machine)))
 }
 
-/// Total memory of the machine, in bytes. `None` where the system does not say.
+/// Total memory of the machine, in bytes. `None` if the system does not report it.
 pub fn machine_memory() -> Option<u64> {
     meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::fs::statvfs;
 
-/// Bytes that can still be written below a folder, which need not exist. `None` where the system does not say.
+/// Bytes that can still be written below a folder, which need not exist. `None` if the system does not report it.
 pub fn free_space(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let disk = statvfs(existing).ok()?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks;
 
-/// Makes all threads share one heap from here on: glibc never returns the free end of the heaps that it makes for other
+/// Makes all threads share one heap from now on: glibc never returns the free end of the heaps that it makes for other
 /// threads.
 ///
 /// The launcher calls this before any process of a run has a second thread: when the first one starts, glibc's choice is made.
@@ -36,7 +36,7 @@ pub fn prepare_allocator(scale: f64) {
     }
 }
 
-/// Like [`prepare_allocator`], for a worker that soon needs again what it frees: blocks of any size come from the heap, which
+/// Like [`prepare_allocator`], for a worker that soon reuses freed memory: blocks of any size come from the heap, which
 /// keeps them until [`give_memory_back`] is called.
 ///
 /// Called once, instead of `prepare_allocator`.
@@ -46,13 +46,13 @@ pub fn prepare_allocator_to_keep() {
     map_blocks(false);
 }
 
-/// Whether this process has been prepared to keep what it frees.
+/// Whether this process has been prepared to keep freed memory.
 static KEEPS: AtomicBool = AtomicBool::new(false);
 
 /// Largest number of blocks that glibc maps one by one by default.
 const MOST_MAPPED: i32 = 65536;
 
-/// Whether large blocks are mapped one by one from here on, and those of libtorch are used again ([`keep_blocks`](blocks::keep_blocks)), or
+/// Whether large blocks are mapped one by one from now on, and those of libtorch are used again ([`keep_blocks`](blocks::keep_blocks)), or
 /// come from the heap. Has an effect after [`prepare_allocator_to_keep`] only. Blocks in use stay where they are.
 pub(crate) fn map_blocks(mapped: bool) {
     if !KEEPS.load(Ordering::Relaxed) {

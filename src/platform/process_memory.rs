@@ -3,7 +3,7 @@
 use std::fs;
 
 /// Bytes of anonymous memory of a process (its id, or `self`), including pages it still shares with the process it was forked
-/// from. `None` where the system does not say, or the process has ended.
+/// from. `None` if the system does not report it, or the process has ended.
 ///
 /// The kernel counts these pages anyway, so this costs microseconds.
 pub fn anonymous_bytes(process: &str) -> Option<u64> {
@@ -13,7 +13,7 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
     Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
 }
 
-/// Bytes of this process in memory, with those of files and those it shares. `None` where the system does not say.
+/// Bytes of this process in memory, including files and shared pages. `None` if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let resident: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
@@ -21,7 +21,7 @@ pub fn resident_bytes() -> Option<u64> {
 }
 
 /// Bytes of memory that a process (its id, or `self`) takes: of a page that n processes share, each counts the n-th part. 0 where
-/// the system does not say, or the process is gone.
+/// the system does not report it, or the process has ended.
 ///
 /// This walks page tables, which costs milliseconds.
 pub fn proportional_bytes(process: &str) -> u64 {
@@ -44,9 +44,9 @@ impl Rollup {
     }
 }
 
-/// Peak anonymous memory of a process (its id, or `self`), in bytes. `None` where the system does not say, or the process has ended.
+/// Peak anonymous memory of a process (its id, or `self`), in bytes. `None` if the system does not report it, or the process has ended.
 ///
-/// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so what they take now is what they took at
+/// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so their size now is their size at
 /// the peak.
 pub fn peak_anonymous_bytes(process: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;

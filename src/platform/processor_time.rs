@@ -18,7 +18,7 @@ pub struct ProcessorSeconds {
 }
 
 impl ProcessorSeconds {
-    /// Processor time of this process so far; 0 if the system does not say.
+    /// Processor time of this process so far; 0 if the system does not report it.
     pub fn of_this_process() -> Self {
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         Self::of_stat(&stat).unwrap_or_default()

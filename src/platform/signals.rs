@@ -22,7 +22,7 @@ static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// The output that [`remove_unfinished`] removes.
 static UNFINISHED: Mutex<Vec<Output>> = Mutex::new(Vec::new());
 
-/// How often a folder is emptied again while another thread goes on writing to it.
+/// How often a folder is emptied again while another thread keeps writing to it.
 const ATTEMPTS: usize = 1000;
 
 /// Signals that end the program: those that were not ignored at the first call of this function.
@@ -47,7 +47,7 @@ pub extern "C" fn hold_back() {
     mask(libc::SIG_BLOCK);
 }
 
-/// Notes signals from here on, including those that were held back. A file that would become larger than this process may make it
+/// Notes signals from now on, including those that were held back. A file that would become larger than this process may make it
 /// (`ulimit -f`) is an error of the call that writes, and ends no process.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ pub(super) const COLOURS: usize = 7;
 
 /// Most points of a line that are drawn: about one per pixel and direction.
 const MOST_POINTS: usize = 700;
-/// Most points that have a mark of their own.
+/// Most points that have their own mark.
 const MOST_MARKS: usize = 40;
 
 /// A line of a chart.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::escape::escaped;
 use super::run_data::RunData;
 
-/// Settings that say where files are, not what is computed.
+/// Settings of places of files, without effect on results.
 const PLACES: [&str; 2] = ["out", "spill_dir"];
 
 /// A table of the settings that differ; a sentence if none do, and nothing for one run.

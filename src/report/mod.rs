@@ -1,4 +1,4 @@
-//! A page that shows runs: one HTML file, of which nothing lies elsewhere and nothing needs a script.
+//! A page that shows runs: one HTML file, without other files and scripts.
 
 mod axis;
 mod chart;

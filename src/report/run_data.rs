@@ -36,7 +36,7 @@ pub struct RunData {
     pub(super) epochs: Vec<Value>,
     /// The line of the last evaluation.
     pub(super) evaluation: Option<Value>,
-    /// Settings by their dotted names; empty for a program of the user's own.
+    /// Settings by their dotted names; empty for a user's program.
     pub(super) settings: BTreeMap<String, String>,
     /// The memory budget in bytes, if there is one.
     pub(super) budget: Option<f64>,

@@ -16,7 +16,7 @@ const METRICS: [(&str, &str, Unit); 6] = [
     ("mse", "Mean squared error", Unit::Number),
 ];
 
-/// Fields that have charts of their own, or say nothing about learning.
+/// Fields that have their own charts, or say nothing about learning.
 const OTHERS: [&str; 19] = [
     "epoch",
     "loss",

@@ -105,7 +105,7 @@ impl EndedRun {
     }
 }
 
-/// The command that goes on with the run of a folder.
+/// The command that continues the run of a folder.
 pub fn resume_command(folder: &Path) -> String {
     let folder = folder.display().to_string().replace('\'', r"'\''");
     format!("sar-single ‹resume='{folder}'›")

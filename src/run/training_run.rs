@@ -193,7 +193,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     result
 }
 
-/// The configuration with what the partitions decide, once it is known that they suit each other.
+/// The configuration with settings from the partitions, after a check that both agree.
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -250,7 +250,7 @@ fn with_choices(
     Ok(config)
 }
 
-/// Removes what a failed run has begun to write: files of its results folder if it has one, and the output of a step.
+/// Removes the unfinished files of a failed run: of its results folder, if it has one, and the output of a step.
 fn remove_unfinished(config: &RunConfig, has_folder: bool) -> Result<()> {
     if has_folder {
         AtomicFile::remove_leftovers(&config.out)?;

@@ -1,4 +1,4 @@
-//! A check that a layer satisfies what training expects of it.
+//! A check of a layer's gradients and of its independence of the partitioning.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -43,7 +43,7 @@ struct Outcome {
 /// * gradients, including those of the inputs, equal finite differences.
 ///
 /// # Errors
-/// If a check fails: the message says what was found.
+/// If a check fails, with a description.
 pub fn check_layer<L: Conv>(
     make: impl Fn(&mut ParameterBuilder, i64, i64) -> Result<L> + Sync,
 ) -> Result<()> {

@@ -15,7 +15,7 @@ pub struct RankContext {
     pub rank: usize,
     /// Process group for its collectives.
     pub group: Rc<dyn ProcessGroup>,
-    /// The rank's data, all of which is spilled at every pause.
+    /// The rank's data; all of it is spilled at every pause.
     pub manager: Rc<PartitionDataManager>,
 }
 

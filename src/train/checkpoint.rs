@@ -90,7 +90,7 @@ impl Checkpoint {
         write_arrays(path, arrays, &metadata, ranks)
     }
 
-    /// Opens a file. Tensors are read when they are asked for.
+    /// Opens a file. Tensors are read on request.
     ///
     /// # Errors
     /// If it does not exist or is not a checkpoint.

@@ -1,4 +1,4 @@
-//! When epochs are evaluated and on what, and which weights a run ends with.
+//! The evaluations of epochs, and the choice of a run's final weights.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +35,11 @@ impl Choice for ExtraMetric {
     const VALUES: &'static [Named<Self>] = &[Named::new(
         ExtraMetric::RocAuc,
         "roc_auc",
-        "The area under the ROC curve of more than two classes, each against all others; that of two is always computed",
+        "The area under the ROC curve of more than two classes, each against all others; with two classes it is always computed",
     )];
 }
 
-/// When epochs are evaluated and on what, and which weights a run ends with.
+/// The evaluations of epochs, and the choice of a run's final weights.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EvaluationConfig {
@@ -49,7 +49,7 @@ pub struct EvaluationConfig {
     /// Number of in-edges drawn per node in evaluations between epochs, in training on samples; `None` evaluates on the full
     /// graph. The evaluation at the end is always on the full graph.
     pub fanouts: Option<Fanouts>,
-    /// The weights that training ends with; `None` means the best ones with early stopping, and the last ones without.
+    /// The final weights; `None` means the best with early stopping, and the last without.
     pub keep: Option<Keep>,
     /// Metrics of the evaluation at the end that take long.
     pub metrics: Vec<ExtraMetric>,

@@ -15,7 +15,7 @@ use crate::sampling::stores::Fanout;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fanouts {
-    /// The same everywhere: for the edges of each type if each type has a layer of its own (as in DGL), otherwise for the edges
+    /// The same everywhere: for the edges of each type if each type has its own layer (as in DGL), otherwise for the edges
     /// of all types together.
     Same(Vec<i64>),
     /// Lists by the name of the edge type, `rel` or `src:rel:dst`; every type must be named.
@@ -42,7 +42,7 @@ impl Fanouts {
             .with_hint(format!("name one per layer, the input layer's first: ‹{field}=15,10,5›")))
     }
 
-    /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has a layer of its own.
+    /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has its own layer.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.

@@ -9,7 +9,7 @@ use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 /// A forward pass over a rank's data.
 pub trait Forward {
     /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used. The
-    /// outputs of several node types are one below another, [each in columns of its own](Tape::stack_diagonal).
+    /// outputs of several node types are one below another, [each in its own columns](Tape::stack_diagonal).
     ///
     /// # Errors
     /// If an operation fails.

@@ -54,7 +54,7 @@ impl<'a> HeteroBatches<'a> {
         HeteroBatches { model, inputs, optimizer, out_degrees, own_columns: false }
     }
 
-    /// The same batches, with the outputs of each node type [in columns of their own](Tape::stack_diagonal).
+    /// The same batches, with the outputs of each node type [in their own columns](Tape::stack_diagonal).
     #[must_use]
     pub fn in_own_columns(self) -> Self {
         HeteroBatches { own_columns: true, ..self }

@@ -39,7 +39,7 @@ pub struct LinkTrainer<'a> {
     pub policy: Policy,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// Where steps are reported, if they are.
+    /// The receiver of reports on steps, if any.
     pub log: Option<StepLog<'a>>,
 }
 
@@ -71,7 +71,7 @@ pub struct LinkEvaluation {
 struct RankStep {
     /// The gradient of the mean loss over the batch's pairs.
     gradient: Tensor,
-    /// That loss.
+    /// The value of the loss.
     loss: f64,
     /// 1 if the batch has edges, and else 0.
     batches: f64,

@@ -17,7 +17,7 @@ pub struct Regime {
     pub patience: Option<u32>,
     /// Number of epochs from one evaluation to the next; `None` evaluates every epoch where epochs are compared, and else none.
     pub evaluate_every: Option<u32>,
-    /// The weights that training ends with; `None` means the best ones with early stopping, and the last ones without.
+    /// The final weights; `None` means the best with early stopping, and the last without.
     pub keep: Option<Keep>,
 }
 

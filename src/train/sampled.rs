@@ -44,7 +44,7 @@ pub struct SampledTrainer<'a> {
     pub reduce: GradientReduce,
     /// The batches of evaluations between epochs; `None` evaluates on the full graph.
     pub evaluation: Option<&'a EvaluationLoaders>,
-    /// Where steps are reported, if they are.
+    /// The receiver of reports on steps, if any.
     pub log: Option<StepLog<'a>>,
 }
 

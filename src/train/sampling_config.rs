@@ -23,7 +23,7 @@ pub struct SamplingConfig {
     pub sampler_threads: usize,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// Whether seeds with many neighbours in common share batches, the same ones in each epoch.
+    /// Whether seeds with many common neighbours share batches, which are the same in each epoch.
     #[serde(default)]
     pub optimized_batches: bool,
     /// Number of steps from one report of a step to the next; `None` reports epochs only.
@@ -45,7 +45,7 @@ impl SamplingConfig {
         self.fanouts.check(layers, "sampling.fanouts")
     }
 
-    /// The sampler for a model of `layers` layers. With `by_etype`, each edge type has a layer of its own.
+    /// The sampler for a model of `layers` layers. With `by_etype`, each edge type has its own layer.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.

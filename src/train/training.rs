@@ -29,7 +29,7 @@ use crate::nn::{LearningRate, Optimizer, ValidationScore, clip_factor};
 pub struct Training<'a> {
     learner: Learner<'a>,
     pub(super) regime: Regime,
-    /// One optimizer for each of [`sets`](Training::sets) that has none of its own; these sets come first.
+    /// One optimizer for each of [`sets`](Training::sets) without one; these sets come first.
     pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
@@ -58,7 +58,7 @@ impl<'a> Training<'a> {
     }
 
     /// Training that predicts edges, before the first epoch. Epochs are compared by the mean reciprocal rank. Ranks work side
-    /// by side from here on: none has a turn.
+    /// by side from now on: none has a turn.
     ///
     /// # Errors
     /// If a constant of the regime makes no sense, it needs validation edges and there are none, or there are no training

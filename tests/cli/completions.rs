@@ -12,7 +12,7 @@ fn script(shell: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The words that bash offers behind these.
+/// The words that bash offers after these.
 fn completed(words: &str) -> String {
     let program = format!(
         "{}\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n\

@@ -1,4 +1,4 @@
-//! When runs are evaluated, what they call the figures, and which weights they keep.
+//! The evaluations of runs: their times, the names of metrics, and the weights that are kept.
 
 use std::path::Path;
 

@@ -38,7 +38,7 @@ fn combinations_that_make_no_sense_are_named() {
         ("--init pyg --init-params x", "--init: no initial weights are drawn with --init-params"),
         ("--model egat", "--model: egat needs edge features"),
         ("--model egat --edge-features-key wait", "weight"),
-        ("--model tag --hetero sum", "layer of its own"),
+        ("--model tag --hetero sum", "its own layer"),
     ] {
         train(folder.path(), flags).assert().code(1).stderr(contains(problem));
     }

@@ -175,7 +175,7 @@ fn what_is_planned_is_said_at_the_start_of_a_run() {
         .assert()
         .success()
         .stderr(contains("note: planned: "))
-        .stderr(contains(" of 280 MiB memory at least"));
+        .stderr(contains(" of 280 MiB memory, at most "));
     // A resumed run can also be planned.
     let resumed = sar().arg("plan").arg("--resume").arg(folder.path().join("out")).assert();
     resumed.success().stdout(contains("2 partitions"));

@@ -55,7 +55,7 @@ fn width(path: &Path) -> usize {
     shape.split(", ").nth(1).unwrap().parse().unwrap()
 }
 
-/// Models of the parser's definition, sampled training, and node types with and without features of their own.
+/// Models of the parser's definition, sampled training, and node types with and without their own features.
 #[test]
 fn some_nodes_have_the_bits_of_all_with_every_model() {
     let folder = tempfile::tempdir().unwrap();

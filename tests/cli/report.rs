@@ -92,7 +92,7 @@ fn runs_are_laid_over_each_other_with_what_differs() {
     let differing = differing.split("</table>").next().unwrap();
     assert!(differing.contains("optimizer.lr") || differing.contains("lr"), "{differing}");
     assert!(differing.contains("0.5") && !differing.contains("hidden"), "{differing}");
-    // Folders of one name are told apart by their paths.
+    // Folders of one name are shown by their paths.
     assert!(html.contains("a/run: ") && html.contains("b/run: "));
     assert!(page(folder, "a/run a/run").contains("The runs have the same settings."));
 }

@@ -91,7 +91,7 @@ impl Program {
     }
 }
 
-/// Where the server of a process listens.
+/// The address on which the server of a process listens.
 fn address(process: u32) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("sar-single-tests-{process}"))
 }
@@ -131,7 +131,7 @@ fn serve(listener: &UnixListener) -> ! {
     }
 }
 
-/// Runs one command in a process of its own, and reports how it ended.
+/// Runs one command in its own process, and reports how it ended.
 fn keep(mut client: UnixStream) -> ! {
     // SAFETY: changes this process only.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

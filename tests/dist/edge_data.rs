@@ -1,4 +1,4 @@
-//! Guards against: edge data of the program's own that samplers do not see, mix up between ranks or edge types, or that outlives its
+//! Guards against: a program's own edge data that samplers do not see, mix up between ranks or edge types, or that outlives its
 //! use.
 
 use sar::Result;
@@ -65,7 +65,7 @@ fn assigned_tensors_are_the_graphs_edge_data() -> Result<()> {
             filled.copy_from_slice(&rows(number, first..first + count, width as i64));
         })
     };
-    // Each edge type has a width of its own: 1, 2, 3 and 4.
+    // Each edge type has its own width: 1, 2, 3 and 4.
     let types = 0..book.etypes().len();
     let all = types.clone().map(|etype| tensor(PartitionPolicy::Edges(etype), etype + 1));
     let all = all.collect::<Result<Vec<_>>>()?;

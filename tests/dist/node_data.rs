@@ -1,4 +1,4 @@
-//! Guards against: node data of the program's own that loaders do not see, mix up between ranks or types, or that outlives its use.
+//! Guards against: a program's own node data that loaders do not see, mix up between ranks or types, or that outlives its use.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Programs of the user's own on worker processes: results, failures, and a training that is killed and resumed.
+//! Users' programs on worker processes: results, failures, and a training that is killed and resumed.
 //!
 //! Workers are forked from a process with one thread, so this is not a libtest binary: it starts itself once for each case, by name.
 #![allow(clippy::unwrap_used)]

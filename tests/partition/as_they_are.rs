@@ -1,4 +1,4 @@
-//! Guards against: values and columns of other programs' files that are taken for others.
+//! Guards against: values and columns of other programs' files that are read as others.
 
 use std::path::Path;
 

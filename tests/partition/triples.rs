@@ -1,5 +1,5 @@
-//! Guards against: relations that get each other's edges, splits of edges that are taken for others or leak, and lists of nodes that
-//! are taken for edges.
+//! Guards against: relations that get each other's edges, splits of edges that are read as others or leak, and lists of nodes that
+//! are read as edges.
 
 use std::path::Path;
 

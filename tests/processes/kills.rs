@@ -14,7 +14,7 @@ use super::run::{Run, is_running, wait_for};
 enum Moment {
     /// As soon as it exists.
     Start,
-    /// When it is in this phase of an epoch.
+    /// In this phase of an epoch.
     In(Phase),
     /// After this number of microseconds.
     After(u64),

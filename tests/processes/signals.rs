@@ -35,7 +35,7 @@ fn stop(command: &mut Command, signal: Signal, after: Duration) -> (Output, bool
     let child = command.spawn().unwrap();
     std::thread::sleep(after);
     let early = !handles(&child, signal);
-    // It may have ended by itself.
+    // It may have ended on its own.
     let _ = kill_process(Pid::from_child(&child), signal);
     (child.wait_with_output().unwrap(), early)
 }

@@ -267,7 +267,7 @@ fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_fu
     }
 }
 
-/// R-GCN has one tensor for the weights of all edge types; jumping knowledge maps to the outputs by itself.
+/// R-GCN has one tensor for the weights of all edge types; jumping knowledge maps to the outputs.
 #[test]
 fn outputs_of_several_widths_need_layers_with_separate_weights() {
     let opened = open(&common::repository(GRAPH), &IndexConfig::default());

@@ -1,4 +1,4 @@
-//! Guards against: frontiers and batches of the program's own that lose seeds, depend on threads, or are used unchecked.
+//! Guards against: a program's own frontiers and batches that lose seeds, depend on threads, or are used unchecked.
 
 use std::sync::Arc;
 

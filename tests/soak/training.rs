@@ -1,4 +1,4 @@
-//! A training in processes of its own.
+//! A training in its own processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -62,7 +62,7 @@ def _described(finding: Finding) -> str:
     place = f" {event.site}" if event.kind == "gradient" else f" at {event.site}" if event.site else ""
     text = f"{_WORDS[event.kind].format(event.name)}{place} differs between one partition and {PARTS}"
     text += f" by {finding.by:.2g} of its largest value" if finding.by != float("inf") else ", or is not a number"
-    text += f", behind the module {finding.after}" if finding.after else ""
+    text += f", after the module {finding.after}" if finding.after else ""
     if cause is not None:
         text += f"; it uses the result of {cause.name} at {cause.site}, which is that of each rank's own rows"
     return text

@@ -1,4 +1,4 @@
-"""Where a program on three partitions first differs from the same program on one."""
+"""The first difference between a program on three partitions and on one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import Tensor
 
 from .watch import Event, Seen
 
-# By how much values may differ, in units of the largest: in the steps that are watched, and in what comes behind many steps.
+# By how much values may differ, in units of the largest: in the steps that are watched, and in what comes after many steps.
 _NEAR, _FAR = 1e-8, 1e-5
-# Of whole numbers behind many steps, such as classes, which share of the rows may differ.
+# Of whole numbers after many steps, such as classes, which share of the rows may differ.
 _FEW = 0.02
 
 Key = Tuple[str, str, str, int]
@@ -67,7 +67,7 @@ class Comparison:
         return None
 
     def _difference(self, number: int) -> Optional[float]:
-        """By how much an event differs; None if it does not, or if ranks may have values of their own there."""
+        """By how much an event differs; None if it does not, or if ranks may have their own values there."""
         event, parts = self._events[number], self._parts[number]
         if parts is None:
             return None

@@ -10,14 +10,14 @@ _SOFTMAX = (
     'over all nodes it is e / (rank.mean(e) * rank.num_total_nodes) with e = (x - rank.all_reduce(x.detach().amax(0), "max")).exp()'
 )
 _NORM = "torch.nn.BatchNorm1d, torch.nn.functional.batch_norm and PyG's norms take the statistics of all ranks; or use rank.mean"
-_RANDOM = "each rank draws numbers of its own: store them as node data, or compute them from rank.orig_ids"
-_ORDER = "a rank has some of the nodes, in an order of its own: do this before sar.partition, or behind rank.all_gather"
+_RANDOM = "each rank draws its own numbers: store them as node data, or compute them from rank.orig_ids"
+_ORDER = "a rank has some of the nodes, in its own order: do this before sar.partition, or after rank.all_gather"
 _OTHER = "a rank has some of the nodes: combine values of all of them with rank.mean, rank.all_reduce or rank.all_gather"
 _LOSS = (
     "a mean over a rank's own rows is not the mean over all: use rank.mean_loss(loss, mask), "
     'or divide the sum of the rows\' losses by rank.all_reduce(mask.sum())'
 )
-_PARAMETERS = "ranks begin with parameters of their own: call rank.sync_params(model), which gives all those of rank 0"
+_PARAMETERS = "ranks begin with their own parameters: call rank.sync_params(model), which gives all those of rank 0"
 _GATHER = "gradients are those of the rank's own loss until they are added up: call rank.gather_grads(model) between backward and step"
 
 _BY_NAME = {

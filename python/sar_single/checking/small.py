@@ -77,7 +77,7 @@ def _exact(values: Any, rows: Array) -> Array:
 
 
 def _chosen(graph: Described, counts: Dict[str, int], edges: Dict[str, Tuple[Array, Array]], nodes: int) -> Dict[str, Array]:
-    """Which nodes of each type are kept: some that have labels to train on, and what edges lead to these."""
+    """The kept nodes of each type: some training nodes with labels, and nodes with edges to these."""
     if sum(counts.values()) <= nodes:
         return {name: np.ones(count, dtype=bool) for name, count in counts.items()}
     share = -(-nodes // len(counts))

@@ -37,7 +37,7 @@ class Event:
     values: List[Tensor] = field(default_factory=list)
     # Numbers of the events whose values an operation was given.
     inputs: List[int] = field(default_factory=list)
-    # Whether it comes behind the steps that are watched.
+    # Whether it comes after the steps that are watched.
     late: bool = False
 
     @property
@@ -116,7 +116,7 @@ class Watch(TorchFunctionMode):
         self._stack.append(module)
 
     def module_returned(self, module: nn.Module, _: Any, output: Any) -> None:
-        """A hook behind a module's forward pass."""
+        """A hook after a module's forward pass."""
         while self._stack and self._stack.pop() is not module:
             pass
         values = _tensors(output)
@@ -133,7 +133,7 @@ class Watch(TorchFunctionMode):
     def gradients_gathered(self, module: nn.Module) -> None:
         """Notes the gradients of a module, which are those of all ranks."""
         self._remember(module)
-        self._gradients("behind gather_grads", module.named_parameters())
+        self._gradients("after gather_grads", module.named_parameters())
 
     def _gradients(self, when: str, named: Any) -> None:
         if self._steps > 0:

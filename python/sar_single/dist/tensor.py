@@ -109,7 +109,7 @@ class DistTensor:
 
     def __setitem__(self, index: Any, values: Any) -> None:
         if not isinstance(self._column, SharedColumn):
-            raise TypeError(f"{self.name!r} is a feature of the partitions' files, which are not changed: assign to a DistTensor of your own")
+            raise TypeError(f"{self.name!r} is a feature of the partitions' files, which are not changed: assign to your own DistTensor")
         self._column.write(self._numbers(index), torch.as_tensor(values))
 
     def rows(self, ids: Tensor) -> Tensor:

@@ -194,7 +194,7 @@ class _Reading(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         if name in _READING and not isinstance(args[0], StandIn) and self._watch.places(args[0]):
-            self._watch.refuse(name, f"what becomes of them cannot be followed, and {_WHY}")
+            self._watch.refuse(name, f"their further use cannot be followed, and {_WHY}")
         return func(*args, **(kwargs or {}))
 
 

@@ -18,7 +18,7 @@ from .stand_in import Deferred, StandIn, read
 from .topology import rows_of_sources
 from .unfit import Unfit
 
-# What PyG passes by itself and is known of a block.
+# Arguments that PyG passes and that are known of a block.
 _OF_BLOCK = ("index", "dim_size", "size_i", "ptr")
 # Attributes that describe all edges.
 _OF_ALL = ("edge_index", "adj_t", "edge_index_i", "edge_index_j", "size", "size_j")
@@ -140,7 +140,7 @@ def _check(module: Any, name: str, value: Any, rows: int) -> None:
 
 
 def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -> Dict[str, bool]:
-    """Which values have a row per edge. One collective when a class is first called with such arguments: on one rank, a table may have
+    """The values with a row per edge. One collective when a class is first called with such arguments: on one rank, a table may have
     as many rows as there are edges."""
     key = (type(module), function, *[(name, value.shape[1:]) for name, value in values.items()])
     found = tuple(len(value) == edges for value in values.values())

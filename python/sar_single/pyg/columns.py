@@ -123,7 +123,7 @@ class Columns:
         return Columns(self.topology, nodes, lambda name: -1 - torch.arange(nodes) if name == "origin" else torch.arange(nodes))
 
     def and_loops(self) -> "Columns":
-        """These, and behind them a self loop of every own node."""
+        """These, and after them a self loop of every own node."""
         if self._with_loops is None:
             loops = Loops(self.loops.of_graph, True) if self.loops is not None and not self.loops.added else None
             ordered = True if self.loops_at_end is False else None
@@ -148,7 +148,7 @@ class Columns:
 
     def blocks(self) -> Tuple[Optional[Tensor], List[Block]]:
         """The order by destinations (None if they are in it), and blocks of destinations with all their edges: the places of the
-        first edge and behind the last one, then those of the nodes."""
+        first edge and after the last one, then those of the nodes."""
         if self._blocks is None:
             order = self._order()
             self._blocks = order, self._cuts()
@@ -181,7 +181,7 @@ class Columns:
         cuts: List[Block] = []
         at = 0
         while at < nodes or not cuts:
-            # Nodes without edges are a block of their own, as some aggregations do not know a first node without any.
+            # Nodes without edges are a separate block, because some aggregations fail if the first node has none.
             behind = int(torch.searchsorted(begins, begins[at], right=True)) - 1
             if behind > at or nodes == 0:
                 cuts.append((int(begins[at]), int(begins[at]), at, behind))

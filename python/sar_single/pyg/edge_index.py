@@ -91,7 +91,7 @@ def _joined(func: Any, tensors: Any, dim: int = 0) -> Any:
 
 
 def joined_ends(tensors: Sequence[Any], dim: int) -> Any:
-    """Sources (or destinations) of edges, and behind them those of self loops of all own nodes."""
+    """Sources (or destinations) of edges, and after them those of self loops of all own nodes."""
     like = next(part for part in tensors if isinstance(part, Ends))
     if dim not in (0, -1) or like.columns is None:
         return NotImplemented

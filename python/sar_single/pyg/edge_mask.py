@@ -12,7 +12,7 @@ from .stand_in import Operation, StandIn
 
 
 class EdgeMask(StandIn):
-    """Which of a rank's edges are self loops, or are not, bool ``[edges]``. It chooses edges and their values, but has no sum: each rank
+    """The mask of a rank's self loops, or of its other edges, bool ``[edges]``. It selects edges and their values, but has no sum: each rank
     would have another one."""
 
     _make: Callable[[], Tensor]

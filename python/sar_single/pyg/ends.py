@@ -163,7 +163,7 @@ def _put_by_name(func: Any, input: Any, dim: int, index: Any, *args: Any, **kwar
 
 
 def _compare(func: Any, a: Any, b: Any) -> Any:
-    """Which edges are self loops, or which are not."""
+    """The mask of self loops, or of all other edges."""
     if not isinstance(a, Ends) or not isinstance(b, Ends) or a.spread or b.spread or a.of_sources == b.of_sources:
         return NotImplemented
     if a.columns is None or b.columns is None or not a.columns.topology.same_nodes or not a.columns.same_as(b.columns):

@@ -26,7 +26,7 @@ class _Part:
 
 
 class JoinedTopology(Topology):
-    """Edges of several types. Each type's sources have rows of their own; then come those of other ranks, type by type. Destinations of a node
+    """Edges of several types. Each type's sources have their own rows; then come those of other ranks, type by type. Destinations of a node
     type are one range."""
 
     same_nodes = False

@@ -127,7 +127,7 @@ def _patch_modules(cls: Any) -> None:
 
 
 def _wrap_own(module: Any) -> None:
-    """With ``decomposed_layers``, a module has functions of its own."""
+    """With ``decomposed_layers``, a module has its own functions."""
     for name, ours in _swapped().items():
         theirs = vars(module).get(name)
         if theirs is not None and not hasattr(theirs, "_of_sar_single"):

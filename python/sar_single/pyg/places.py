@@ -1,4 +1,4 @@
-"""Where the numbers of an index point: at nodes that edges begin at, or at those that they end at."""
+"""The nodes to which the numbers of an index refer: sources of edges, or destinations."""
 
 from __future__ import annotations
 

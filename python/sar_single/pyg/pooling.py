@@ -113,7 +113,7 @@ def _patch_aggregation(module: ModuleType) -> None:
     ) -> Any:
         widest = _WIDEST.value
         if widest is not None and _fills_up(self) and getattr(self, "max_num_elements", None) is None:
-            # What the class counts by itself is of a block.
+            # The class's own counts are those of a block.
             kwargs.setdefault("max_num_elements", widest + (type(self).__name__ == "PatchTransformerAggregation"))
         if isinstance(index, Ends):
             if isinstance(index.place, Destinations) and not index.spread and dim_size == index.place.count:

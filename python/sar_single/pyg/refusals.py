@@ -19,7 +19,7 @@ _SAMPLES = (
     "pairs without an edge are drawn from all nodes, but a rank has only some of them",
     "draw pairs of ids of the data with the same seed on every rank, and give them to rank.pairs, or train with sar-single --task link",
 )
-_SUMMARY = ("it computes a summary of the rank's own nodes", "add it up over the ranks with rank.all_reduce, in a loss of your own")
+_SUMMARY = ("it computes a summary of the rank's own nodes", "add it up over the ranks with rank.all_reduce, in your own loss")
 _ANSWER = ("a rank can only answer for its own edges", "ask before sar.partition")
 _HYPER = ("a column joins a node with a hyperedge, but the columns here are edges", "make a node of each hyperedge before sar.partition")
 

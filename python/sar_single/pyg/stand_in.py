@@ -1,4 +1,4 @@
-"""Tensors without values of their own, whose operations are a list of what is right across partitions."""
+"""Tensors without their own values, whose operations are a list of what is right across partitions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loops:
-    """Which self loops there are besides all other edges of the graph: those of the graph, and one of every own node behind all edges."""
+    """The self loops besides all other edges: the graph's own, and one of every own node after all edges."""
 
     of_graph: bool
     added: bool

@@ -40,7 +40,7 @@ pub(crate) fn sum<T: Real + Element<Real = T>>(
     Ok(())
 }
 
-/// Sends each other rank the gradients of the rows that edges here begin at; behind them, if `x` is given, the rows of `x` that
+/// Sends each other rank the gradients of the rows that edges here begin at; after them, if `x` is given, the rows of `x` that
 /// it has edges from. One collective.
 pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,

@@ -11,7 +11,7 @@ use rustix::mm::{Advice as MemoryAdvice, MapFlags, ProtFlags, madvise, mmap};
 use sar::{Error, Result};
 
 /// Files of blocks that the C library maps one by one are made this long, without blocks of the disk: it grows these mappings in
-/// place, and what lies behind its end has to be there. The largest length that common file systems admit.
+/// place, and what lies after its end has to be there. The largest length that common file systems admit.
 const LENGTH: u64 = 1 << 43;
 
 /// Bytes written at a time.
@@ -35,7 +35,7 @@ impl Backing {
         options.read(true).write(true).mode(0o600);
         let file =
             options.create_new(true).open(&path).map_err(|e| Error::io("create", &path, e))?;
-        // Smaller file systems admit less; then a mapping cannot grow by much. Zeros behind an end would be read ahead.
+        // Smaller file systems admit less; then a mapping cannot grow by much. Zeros after an end would be read ahead.
         let grown = if may_grow {
             file.set_len(LENGTH).or_else(|_| file.set_len(len * 2))
         } else {

@@ -10,7 +10,7 @@ use sar::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mapping {
     pub(super) range: Range<usize>,
-    /// Where in its file it begins.
+    /// Offset in its file.
     pub(super) offset: u64,
     pub(super) kind: Kind,
     /// Whether the C library's heap lies in it.

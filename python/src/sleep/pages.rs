@@ -1,4 +1,4 @@
-//! Which pages of this process are its own.
+//! The pages that belong to this process alone.
 
 use std::fs::File;
 use std::ops::Range;

@@ -17,7 +17,7 @@ use super::pages::{Held, PageMap};
 /// Memory of the process before it was forked is looked at page by page: runs of its own pages from this size on go to disk.
 const RUN: u64 = 128 << 10;
 
-/// So much stays in memory in any case: what the interpreter touches in every turn, and would have to be read again page by page.
+/// Bytes that always stay in memory: the interpreter touches them in every turn, and they would have to be read again page by page.
 const KEPT: u64 = 16 << 20;
 
 /// A large mapping goes to disk in pieces of this size, so that no more of it does than has to.

@@ -1,4 +1,4 @@
-//! Arrays as bytes with an element type and a shape: what messages and spill files carry, whatever library computes with them.
+//! Arrays as bytes with an element type and a shape, the content of messages and spill files; independent of libtorch.
 
 mod element;
 mod elements;

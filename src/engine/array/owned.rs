@@ -6,7 +6,7 @@ use super::layout::ArrayLayout;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
 
-/// An array with memory of its own, aligned for every element type.
+/// An array with its own memory, aligned for every element type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Array {
     layout: ArrayLayout,

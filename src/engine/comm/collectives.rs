@@ -1,6 +1,6 @@
 //! Collectives on arrays, over any process group.
 //!
-//! All take their arrays by value: what is sent is in the outbox before the pause and need not outlive it.
+//! All take their arrays by value: the outbox holds sent data before the pause, so the arrays need not outlive it.
 
 use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
@@ -21,7 +21,7 @@ pub enum ReduceOp {
     Min,
 }
 
-/// Sends `send[p]` to rank p and returns what each rank sent here; shapes and types may differ from rank to rank.
+/// Sends `send[p]` to rank p and returns the tensors from all ranks; shapes and types may differ from rank to rank.
 ///
 /// # Errors
 /// If `send` does not have one tensor per rank.
@@ -46,7 +46,7 @@ pub fn exchange_tensors<T: Elements>(
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
 }
 
-/// [`exchange_tensors`] for receivers that know what to expect: `expected[p]` is the shape and type of what rank p sends here.
+/// [`exchange_tensors`] for known shapes and types: `expected[p]` describes the tensor from rank p.
 ///
 /// # Errors
 /// If `send` or `expected` does not have one entry per rank, or a tensor of another shape or type arrives.
@@ -74,7 +74,7 @@ pub fn all_to_all<T: Elements>(
     Ok(received)
 }
 
-/// Sends `tensor` to rank `send_to` and returns what rank `receive_from` sent here.
+/// Sends `tensor` to rank `send_to` and returns the tensor from rank `receive_from`.
 ///
 /// # Errors
 /// If `receive_from` did not send to this rank.
@@ -137,7 +137,7 @@ pub fn post_reduce<T: Elements>(group: &dyn ProcessGroup, tensors: &[T]) -> Resu
     outbox.post()
 }
 
-/// The second half of [`all_reduce`]: combines what all ranks have posted. `layouts` are those of this rank's tensors.
+/// The second half of [`all_reduce`]: combines all ranks' posted tensors. `layouts` describes this rank's tensors.
 ///
 /// # Errors
 /// If ranks have posted different numbers, shapes or types of tensors, or a message cannot be read (`Io`, `Corrupt`).
@@ -178,7 +178,7 @@ pub fn reduced<T: Elements>(
     results.collect()
 }
 
-/// Returns `root`'s tensors to every rank, however many they are; what other ranks bring is dropped.
+/// Returns `root`'s tensors, of any number, to every rank; tensors of other ranks are dropped.
 ///
 /// # Errors
 /// If `root` is not a rank, a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,

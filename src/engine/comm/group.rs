@@ -55,7 +55,7 @@ pub enum Recipient {
 
 /// A rank's messages of one collective. Each rank gets at most one; a rank without a message receives an empty one.
 pub trait Outbox {
-    /// Begins the message for `recipient`; bytes written from here on belong to it.
+    /// Begins the message for `recipient`; bytes written from now on belong to it.
     fn begin(&mut self, recipient: Recipient);
 
     /// Appends bytes to the message begun last.
@@ -89,7 +89,7 @@ pub trait Inbox: Send {
     /// If the message cannot be read (`Io`), or is shorter (`Corrupt`).
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
 
-    /// An error for a message that does not hold what was sent.
+    /// An error for a message that differs from the sent one.
     fn damaged(&self, problem: &str) -> Error;
 }
 
@@ -101,7 +101,7 @@ pub struct Posted {
     pub(super) keep: bool,
 }
 
-/// A rank's arrival at the end of what it has posted.
+/// A rank's arrival, after it has posted its messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     pub(super) generation: u32,

@@ -14,7 +14,7 @@ use crate::io::StorageFile;
 /// The place of a message in its file: offset, length, crc32.
 pub(super) type MessageEntry = [u64; 3];
 
-/// Number of words behind the entries: tag, both fronts, checksum.
+/// Number of words after the entries: tag, both fronts, checksum.
 const TRAILER: usize = 5;
 
 /// The path of a sender's messages of a collective.
@@ -22,7 +22,7 @@ pub(super) fn outbox_path(folder: &Path, sequence: u64, sender: usize) -> PathBu
     folder.join(format!("outbox-{sequence}-{sender}"))
 }
 
-/// The end of the file: what it holds, and for whom.
+/// The end of the file: its messages and their recipients.
 pub(super) struct OutboxIndex {
     /// The message of each rank.
     pub(super) entries: Vec<MessageEntry>,

@@ -3,7 +3,7 @@
 use super::group::ProcessGroup;
 use super::hooks::Hooks;
 
-/// The ranks of a run, and what this one does when it waits for the others.
+/// The ranks of a run, and this rank's way to wait for the others.
 #[derive(Clone, Copy)]
 pub struct Ranks<'a> {
     /// The process group.

@@ -85,7 +85,7 @@ impl fmt::Display for Tag {
 }
 
 impl Tag {
-    /// The tag as it stands in a message.
+    /// The tag, as stored in a message.
     pub(super) fn words(self) -> [u64; 2] {
         [self.sequence, self.operation as u64]
     }

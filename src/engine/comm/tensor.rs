@@ -60,7 +60,7 @@ mod tests {
     };
     use crate::engine::turns::Control;
 
-    /// Runs `work` on each rank, in a thread of its own.
+    /// Runs `work` on each rank, in its own thread.
     fn on_ranks<R: Send>(world: usize, work: impl Fn(&LocalGroup) -> R + Sync) -> Vec<R> {
         let control = Arc::new(Control::in_memory(world, world).unwrap());
         let groups = LocalGroup::all(&control);
@@ -72,7 +72,7 @@ mod tests {
         })
     }
 
-    /// Values of a rank that every type tells apart from those of another, rows and columns swapped in memory.
+    /// Values of a rank that differ from those of another in every type, rows and columns swapped in memory.
     fn values(rank: usize, kind: Kind) -> Tensor {
         let values = Tensor::arange(30, (Kind::Double, Device::Cpu)) * 1.37 + rank as f64 * 0.731;
         values.view([5, 6]).transpose(0, 1).to_kind(kind)

@@ -1,4 +1,4 @@
-//! Everything that a rank keeps, and what happens to it around a pause.
+//! The values that a rank keeps, and their spilling around a pause.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -23,7 +23,7 @@ use crate::platform::{anonymous_bytes, blocks};
 /// of them, and each file has a cost.
 const SMALL: u64 = 1 << 20;
 
-/// Keeps the values of one rank within what it may keep: SAR's class of the same name. A program of the user's own has its
+/// Keeps the values of one rank within its share: SAR's class of the same name. A user's program has its
 /// `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).
 ///
 /// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors leave memory as far
@@ -164,7 +164,7 @@ impl PartitionDataManager {
 
     fn spill_idle(&self) -> Result<()> {
         let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
-        // A small value would get a file of its own, and free little memory.
+        // A small value would get its own file, and free little memory.
         slots.retain(|slot| {
             slot.holds().get() == 0
                 && !slot.is_pinned()
@@ -178,7 +178,7 @@ impl PartitionDataManager {
     }
 
     /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user wants the run to
-    /// pause, all values leave memory, and the turn comes when it goes on.
+    /// pause, all values leave memory, and the turn comes when it continues.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written before a pause (`Io`, `OutOfDisk`).
@@ -332,7 +332,7 @@ impl PartitionDataManager {
         used.map(|slot| slot.resident_bytes()).sum()
     }
 
-    /// Memory of this process in bytes, less what it took before it kept anything, if the system reports it.
+    /// Memory of this process in bytes beyond its memory before it kept anything, if the system reports it.
     fn own_memory(&self) -> Option<u64> {
         if self.stand_in.get().is_some() {
             return None;

@@ -1,6 +1,6 @@
 //! Values that are in memory or on disk, and the manager that moves them.
 //!
-//! * [`SpillStore`] writes and reads files, whatever they mean.
+//! * [`SpillStore`] writes and reads files of bytes.
 //! * [`Pointer`] is a handle on one value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array), edges, rows.
 //!   With the cargo feature `torch`, `PointerTensor` is the one for tensors.
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.

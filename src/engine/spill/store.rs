@@ -170,7 +170,7 @@ impl SpillReader<'_> {
         Ok(())
     }
 
-    /// Ends the pass: fails unless everything has been read and matches what was written.
+    /// Ends the pass: fails unless everything has been read and has the checksum of the written data.
     pub(super) fn finish(self) -> Result<()> {
         let (path, Extent { len, checksum, .. }) = (&self.file.guard.path, self.extent);
         if self.read != len {
@@ -178,7 +178,7 @@ impl SpillReader<'_> {
             return Err(Error::corrupt(path, problem));
         }
         if self.checksum.finalize() != checksum {
-            return Err(Error::corrupt(path, "the checksum does not match what was written"));
+            return Err(Error::corrupt(path, "the checksum does not match the written data"));
         }
         Ok(())
     }

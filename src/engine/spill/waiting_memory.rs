@@ -11,12 +11,12 @@ pub struct WaitingMemory {
 }
 
 impl WaitingMemory {
-    /// Notes what this process takes now.
+    /// Notes this process's present memory.
     pub fn look(&self) {
         self.anonymous.set(self.anonymous.get().max(anonymous_bytes("self").unwrap_or(0)));
     }
 
-    /// Anonymous memory, with what the allocator cannot return to the system.
+    /// Anonymous memory, including memory that the allocator cannot return to the system.
     pub fn anonymous(&self) -> u64 {
         self.anonymous.get()
     }

@@ -1,4 +1,4 @@
-//! The folder that runs put spilled data in: a folder of its own for each run, and removal of what killed runs left.
+//! The folder of spilled data: a subfolder for each run, and removal of the subfolders of killed runs.
 
 mod default_dir;
 mod living_run;

@@ -6,12 +6,12 @@ use crate::engine::comm::Collective;
 use crate::error::{Error, Result};
 use crate::event::Span;
 
-/// A computation on the tape that is complete, or has posted its rows and waits for those of other ranks.
+/// A computation on the tape that is complete, or has posted its rows and waits for other ranks' rows.
 #[must_use]
 pub enum Computation<'a, T> {
     /// The computation is complete.
     Complete(T),
-    /// The computation goes on after a pause.
+    /// The computation continues after a pause.
     Waiting(Waiting<'a, T>),
 }
 

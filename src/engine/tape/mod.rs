@@ -1,7 +1,7 @@
 //! The record of a model's forward pass, and how it is played backwards.
 //!
 //! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else (linear
-//! maps, aggregation, dropout) has an adjoint of its own, written next to its forward pass.
+//! maps, aggregation, dropout) has its own adjoint, written next to its forward pass.
 //!
 //! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so no value that a model computes outlives a pause in
 //! memory. Values that are cheap to compute again (segments, dropout) are never written to disk: they are rematerialised from

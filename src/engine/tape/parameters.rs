@@ -74,7 +74,7 @@ impl ParameterBuilder {
         ParameterBuilder { style, ..self }
     }
 
-    /// The distribution of the library that is chosen, of those that DGL and PyTorch Geometric give a parameter.
+    /// The distribution of a parameter in DGL or PyTorch Geometric, as chosen.
     pub fn either(&self, dgl: Init, pyg: Init) -> Init {
         match self.style {
             InitStyle::Dgl => dgl,

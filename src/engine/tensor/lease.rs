@@ -1,4 +1,4 @@
-//! Slices of tensors' memory, of which none is written while another slice has it.
+//! Slices of tensors' memory; no slice is written while another one exists.
 //!
 //! libtorch's handles share memory, so an exclusive borrow of a handle does not show that its memory has no other user. Every
 //! slice therefore holds a lease of its range, which is checked when it is taken: two slices of which one is written never

@@ -64,7 +64,7 @@ impl Control {
         let (ranks, slots) = checked(ranks, slots)?;
         let refused = |e| Error::io("create", path, e);
         let mut file = new_private_file().open(path).map_err(refused)?;
-        // At once: from here on this folder is known to be ours, and is removed if this process is killed.
+        // At once: from now on this folder is known to be ours, and is removed if this process is killed.
         file.write_all(bytemuck::bytes_of(&MAGIC)).map_err(refused)?;
         // The file is written, not only extended: on a full disk the first use of a page without a block would be a SIGBUS.
         let rest = size_for(ranks) - size_of_val(&MAGIC);
@@ -81,7 +81,7 @@ impl Control {
         Ok(file.metadata()?.len() >= size_of_val(&MAGIC) as u64 && Self::begins(file)?)
     }
 
-    /// Whether a file is what a process leaves that is killed while it writes the first bytes of a control file.
+    /// Whether a file is an unfinished control file, left by a process that was killed while it wrote the first bytes.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -11,7 +11,7 @@ use super::word::Word;
 /// Time after which a sleeper checks again without a wake, because a killed process may have taken the wake with it.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// A word on a cache line of its own.
+/// A word on its own cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct FutexWord(AtomicU32);

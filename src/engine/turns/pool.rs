@@ -2,7 +2,7 @@
 
 use super::word::Word;
 
-/// The sum of what all ranks have claimed, in KiB. A claim is one compare-and-swap, so two residents that pause at the same
+/// The sum of all ranks' claims, in KiB. A claim is one compare-and-swap, so two residents that pause at the same
 /// moment never claim the same bytes.
 #[derive(Debug)]
 pub struct Pool<W> {

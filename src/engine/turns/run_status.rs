@@ -59,7 +59,7 @@ impl RunStatus {
         bytes(&self.budget)
     }
 
-    /// Sets what all processes take now, and what they took at most, in bytes.
+    /// Sets the present and the peak memory of all processes, in bytes.
     pub fn set_memory(&self, used: u64, peak: u64) {
         self.used.store(kib(used), Ordering::SeqCst);
         self.peak.store(kib(peak), Ordering::SeqCst);
@@ -96,12 +96,12 @@ impl RunStatus {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Sets whether ranks have parts of what is saved, so that they save at the same place.
+    /// Sets whether each rank saves a part of the state, so that all save at the same place.
     pub fn set_saves_together(&self, together: bool) {
         self.saves_together.store(u32::from(together), Ordering::SeqCst);
     }
 
-    /// Whether ranks have parts of what is saved, so that they save at the same place.
+    /// Whether each rank saves a part of the state, so that all save at the same place.
     pub fn saves_together(&self) -> bool {
         self.saves_together.load(Ordering::SeqCst) != 0
     }
@@ -115,7 +115,7 @@ impl RunStatus {
         self.places[request as usize].store(0, Ordering::SeqCst);
     }
 
-    /// Whether something is asked for.
+    /// Whether there is a request.
     pub fn is_asked(&self, request: Request) -> bool {
         self.places[request as usize].load(Ordering::SeqCst) & ASKED != 0
     }

@@ -1,4 +1,4 @@
-//! When it is time to save what has been learned.
+//! The times at which the state of training is saved.
 
 use std::time::{Duration, Instant};
 

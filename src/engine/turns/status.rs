@@ -15,7 +15,7 @@ pub enum Activity {
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,
-    /// Between turns, with nothing in memory, until the user lets the run go on.
+    /// Between turns, with nothing in memory, until the user continues the run.
     Paused = 4,
 }
 
@@ -101,12 +101,12 @@ impl RankStatus {
         self.process.load(Ordering::SeqCst)
     }
 
-    /// Sets the number of the rank among those of all machines.
+    /// Sets the number of the rank among the ranks of all machines.
     pub fn set_number(&self, rank: u32) {
         self.number.store(rank, Ordering::SeqCst);
     }
 
-    /// Number of the rank among those of all machines.
+    /// Number of the rank among the ranks of all machines.
     pub fn number(&self) -> usize {
         self.number.load(Ordering::SeqCst) as usize
     }

@@ -112,7 +112,7 @@ impl TurnLock {
         std::mem::take(&mut self.record.borrow_mut().spans)
     }
 
-    /// Records the present turn up to now, which may go on.
+    /// Records the present turn up to now, which may continue.
     fn note_turn(&self, goes_on: bool) {
         let turns = &mut *self.record.borrow_mut();
         let Some(begin) = turns.begin else { return };
@@ -144,7 +144,7 @@ impl TurnLock {
         self.control.num_ranks() == 1 && !self.control.has_carrier()
     }
 
-    /// An equal part of what all ranks together may keep between turns, in bytes.
+    /// A rank's equal part of the bytes that all ranks together may keep between turns.
     pub fn parked_share(&self) -> u64 {
         self.control.parked_share()
     }
@@ -202,7 +202,7 @@ impl TurnLock {
         self.parked_share() * self.control.num_ranks() as u64
     }
 
-    /// The part of `left` bytes that this rank may keep: ranks behind it in this round get what they want beyond their present
+    /// The part of `left` bytes that this rank may keep: ranks after it in this round get what they want beyond their present
     /// claims.
     fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
         let upwards = !self.turns.get().is_multiple_of(2);

@@ -1,6 +1,6 @@
 //! The kinds of work that the ranks of a run do together.
 
-/// Work of all ranks, of which each kind takes memory of its own. Ranks begin it together.
+/// A kind of work of all ranks, with its own need of memory. Ranks begin it together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Work {

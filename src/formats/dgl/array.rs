@@ -1,4 +1,4 @@
-//! Arrays inside a file, of which only the header has been read.
+//! Arrays inside a file whose header has been read.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Number of bytes converted at a time: large enough for few system calls, small enough to stay in the cache.
 const CHUNK: usize = 64 << 10;
 
-/// A row-major array in a file: its type, shape and place. Rows are read when they are asked for.
+/// A row-major array in a file: its type, shape and place. Rows are read on request.
 ///
 /// The first dimension counts rows; an array without dimensions has one row of one element.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl ArrayRef {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
-    /// Some of the rows as an array of their own; `None` if the array has fewer rows.
+    /// Some of the rows as a separate array; `None` if the array has fewer rows.
     pub(crate) fn rows(&self, rows: Range<u64>) -> Option<Self> {
         if rows.start > rows.end || rows.end > self.num_rows() || self.shape.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! The mapping from the edge ids of a file to global ones.
+//! The mapping from a file's edge ids to global ids.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;

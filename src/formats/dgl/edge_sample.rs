@@ -23,7 +23,7 @@ pub struct EdgeRun {
     pub by_destination: bool,
 }
 
-/// A partition of which edges are sampled. The ids of nodes, which opening a partition checks, are read once.
+/// A partition from which edges are sampled. The ids of nodes, which opening a partition checks, are read once.
 #[derive(Debug)]
 pub struct SampledPartition {
     partition: Partition,

@@ -17,7 +17,7 @@ const VERSION: u64 = 6199;
 /// Names and arrays of one dictionary of the file.
 pub type Arrays = BTreeMap<String, ArrayRef>;
 
-/// The arrays of a GraphBolt graph, of which only places and types have been read.
+/// The arrays of a GraphBolt graph, by place and type, without their values.
 ///
 /// Row `i` of the adjacency holds the in-edges of node `i`; entries of `edge_attributes` are in the same order.
 #[derive(Clone, Debug)]

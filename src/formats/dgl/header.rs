@@ -25,7 +25,7 @@ impl<'a> HeaderReader<'a> {
         Self::within(file, 0..file.len())
     }
 
-    /// A cursor at the start of a range of the file, which it does not leave. A range that starts behind its end, as the
+    /// A cursor at the start of a range of the file, which it does not leave. A range that starts after its end, as the
     /// directory of a damaged archive may claim, is empty.
     pub(crate) fn within(file: &'a Arc<InputFile>, place: Range<u64>) -> Self {
         HeaderReader {
@@ -43,7 +43,7 @@ impl<'a> HeaderReader<'a> {
         self.file
     }
 
-    /// Names the part that is read from here on, for errors.
+    /// Names the part that is read from now on, for errors.
     pub(crate) fn enter(&mut self, field: impl Into<String>) {
         self.field = field.into();
     }
@@ -71,7 +71,7 @@ impl<'a> HeaderReader<'a> {
     /// Moves to an absolute offset.
     pub(crate) fn seek(&mut self, pos: u64) -> Result<()> {
         if pos > self.end {
-            return Err(self.fail(format!("offset {pos} lies behind the end of the file")));
+            return Err(self.fail(format!("offset {pos} lies beyond the end of the file")));
         }
         self.pos = pos;
         Ok(())

@@ -46,7 +46,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
     let offset = reader.pos();
     reader.skip(bytes)?;
     ArrayRef::new(reader.file(), reader.field(), dtype, shape, offset)
-        .ok_or_else(|| reader.fail("an array lies behind the end of the file"))
+        .ok_or_else(|| reader.fail("an array lies beyond the end of the file"))
 }
 
 /// The header that [`read`] parses, as DGL writes it.

@@ -1,4 +1,4 @@
-//! The mapping from local node ids to global ones.
+//! The mapping from local to global node ids.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;

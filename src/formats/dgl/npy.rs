@@ -81,7 +81,7 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     }
     reader.enter("");
     let array = ArrayRef::new(file, "", dtype, shape, at + len)
-        .ok_or_else(|| reader.fail("the array lies behind the end of the file"))?;
+        .ok_or_else(|| reader.fail("the array lies beyond the end of the file"))?;
     Ok(NpyArray { array, transposed, big_endian })
 }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges are read
-/// when they are asked for.
+/// on request.
 ///
 /// The inner nodes are exactly `book().node_range(part())`, in ascending order.
 #[derive(Clone, Debug)]

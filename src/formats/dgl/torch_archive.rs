@@ -102,7 +102,7 @@ impl TorchArchive {
         }
         let offset = member.offset + tensor.offset * size;
         ArrayRef::new(&self.file, name, storage.dtype, tensor.size.clone(), offset)
-            .ok_or_else(|| self.file.fail(name, "lies behind the end of the file"))
+            .ok_or_else(|| self.file.fail(name, "lies beyond the end of the file"))
     }
 
     fn check_byte_order(&self) -> Result<()> {

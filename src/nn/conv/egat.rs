@@ -98,10 +98,10 @@ impl EgatConv {
         EgatConv { config: attention, messages, src, dst, score, residual }
     }
 
-    /// The rows of nodes and edges: what DGL's layer returns.
+    /// The rows of nodes and edges, the results of DGL's layer.
     ///
     /// # Errors
-    /// If the graph has no features of edges, or what the layer computes cannot be kept.
+    /// If the graph has no features of edges, or the results cannot be kept.
     pub fn forward_edges<'a>(
         &self,
         tape: &mut Tape<'a>,

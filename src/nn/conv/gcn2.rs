@@ -35,7 +35,7 @@ pub struct Gcn2ConvConfig {
     pub edge_weights: bool,
 }
 
-/// `dgl.nn.GCN2Conv`. With h = (1 - alpha) Â x and r = alpha x_0, x_0 being what the first layer got:
+/// `dgl.nn.GCN2Conv`. With h = (1 - alpha) Â x and r = alpha x_0, where x_0 is the input of the first layer:
 /// `y = (1 - beta) (h + r) + beta (h + r) W_1 + b`, or with a weight for the initial rows
 /// `y = (1 - beta) (h + r) + beta (h W_1 + r W_2) + b`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights
 /// it is those, normalised. State-dict keys: `weight1` and, if there is one, `weight2` `[in, in]`, `bias` `[in]`.
@@ -100,7 +100,7 @@ impl Conv for Gcn2Conv {
         let ConvInput { graph, src, dst, initial, .. } = input;
         drop(dst);
         let Some(initial) = initial else {
-            return Err(Error::config("initial", "the layer needs what the first layer got"));
+            return Err(Error::config("initial", "the layer needs the input of the first layer"));
         };
         if !allow_zero_in_degree {
             check_in_edges(graph, "their share of the initial rows")?;

@@ -10,7 +10,7 @@ pub trait Conv {
     /// From the features of a graph's nodes to `[num_destinations, out]`.
     ///
     /// # Errors
-    /// If the graph does not have what the layer looks at, or what it computes cannot be kept.
+    /// If the graph lacks the layer's inputs, or the results cannot be kept.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
 
     /// [`forward`](Conv::forward) up to the first pause, for layers that [share their pauses](Tape::join): those of the
@@ -25,7 +25,7 @@ pub trait Conv {
 
 /// The input of a layer.
 pub struct ConvInput<'a> {
-    /// The edges, and the nodes at their two ends; in a layer of several steps, those of the first step.
+    /// The edges, and the nodes at their two ends; in a layer of several steps, of the first step.
     pub graph: &'a dyn Graph,
     /// The graphs of the further steps. The destinations of a step are the sources of the next one.
     pub further: Vec<&'a dyn Graph>,
@@ -114,7 +114,7 @@ pub(in crate::nn) fn check_in_edges(graph: &dyn Graph, output: &str) -> Result<(
     Err(Error::config("graph", problem).with_hint(hint))
 }
 
-/// Whether the destinations are also sources, so that what is computed for sources need not be computed for them again.
+/// Whether the destinations are also sources, so that results for sources include theirs.
 pub(in crate::nn) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
     src.is(dst) || graph.destination_rows().is_some()
 }

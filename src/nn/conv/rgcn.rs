@@ -153,7 +153,7 @@ impl RelationWeights {
                     return Err(Error::config("model.blocks", problem));
                 }
                 let (height, width) = (in_feats / blocks, out_feats / blocks);
-                // The glorot of a block, which PyTorch Geometric keeps as a matrix of its own.
+                // The glorot of a block, which PyTorch Geometric keeps as a separate matrix.
                 let glorot = Init::Uniform { bound: (6.0 / (height + width) as f64).sqrt() };
                 let init = parameters.either(init(height), glorot);
                 vec![parameters.add(weight, &[rels, blocks * height * width], init)]

@@ -214,7 +214,7 @@ impl Describe for SageConv {
             values: OptionValues::Words(&[
                 OptionWord {
                     name: "mean",
-                    help: "The mean of the neighbours, and the own row with a weight of its own",
+                    help: "The mean of the neighbours, and the node's own row with separate weights",
                 },
                 OptionWord { name: "gcn", help: "The mean of the neighbours and the own row" },
                 OptionWord { name: "pool", help: "The maximum of a learned map of the neighbours" },

@@ -18,7 +18,7 @@ use crate::nn::weights::state_dict::stored_width;
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeteroConfig {
-    /// The layer of a relation, how many there are, their width, and what lies between them.
+    /// The kind of a relation's layers, their number and width, and the operations between them.
     pub model: ModelConfig,
     /// How the results of several relations into one node type are merged.
     pub merge: RelationMerge,

@@ -11,7 +11,7 @@ use crate::nn::normalization::NormKind;
 /// Configuration of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelConfig {
-    /// The layer of which the model is made.
+    /// The kind of the model's layers.
     #[serde(flatten)]
     pub kind: ModelKind,
     /// Number of layers.

@@ -54,7 +54,7 @@ impl ModelKind {
         })
     }
 
-    /// The same kind with or without edge weights; as it is, if it takes none.
+    /// The same kind with or without edge weights; unchanged if it takes none.
     ///
     /// # Errors
     /// If the options cannot be written.

@@ -16,9 +16,9 @@ use crate::nn::normalization::{Normalization, add};
 /// joins the outputs of all layers. The activation is ReLU, with attention ELU.
 ///
 /// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
-/// those of the normalisation behind it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
+/// those of the normalisation after it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
 ///
-/// Layers that return to what the first one got lie between two linear maps, `lins.0.*` (with ReLU behind it) and `lins.1.*`, as
+/// Layers that return to what the first one got lie between two linear maps, `lins.0.*` (with ReLU after it) and `lins.1.*`, as
 /// in the examples of DGL and PyTorch Geometric for GCNII; jumping knowledge takes the place of the second.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! A safetensors file of which only the wanted tensors are read.
+//! Safetensors files whose tensors are read one by one.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -42,7 +42,7 @@ impl SafetensorsFile {
             serde_json::from_slice(&header).map_err(|e| wrong(&e.to_string()))?;
         let data = 8 + size;
         if data.checked_add(header.data_len() as u64) != Some(len) {
-            return Err(wrong("its length is not what its header says"));
+            return Err(wrong("its length differs from its header"));
         }
         Ok(SafetensorsFile { path: path.to_owned(), file, header, data })
     }

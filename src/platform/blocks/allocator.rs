@@ -22,7 +22,7 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
 /// Whether libtorch's large blocks come from here.
 static SERVES: AtomicBool = AtomicBool::new(true);
 
-/// Makes libtorch use freed blocks again from here on, in this process. Where its library is not found, it goes on as it is.
+/// Makes libtorch use freed blocks again from now on, in this process. Where its library is not found, nothing changes.
 ///
 /// # Errors
 /// If the system does not let the library be changed.
@@ -38,14 +38,14 @@ pub fn keep_blocks() -> Result<()> {
     Ok(())
 }
 
-/// Whether libtorch's large blocks are used again from here on, after [`keep_blocks`]; otherwise they come from the C library. Blocks
+/// Whether libtorch's large blocks are used again from now on, after [`keep_blocks`]; otherwise they come from the C library. Blocks
 /// that wait are freed.
 pub fn serve(serves: bool) {
     SERVES.store(serves, Ordering::Relaxed);
     release();
 }
 
-/// Sets what this process may keep, in bytes; at first it may keep anything. Blocks wait for their next use only if that is as much as
+/// Sets the number of bytes that this process may keep, at first without a limit. Blocks wait for their next use only if that is as much as
 /// was ever in use at a time.
 pub fn set_room(bytes: u64) {
     let excess = cache().set_room(usize::try_from(bytes).unwrap_or(usize::MAX));

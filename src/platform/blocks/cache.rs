@@ -1,4 +1,4 @@
-//! Which blocks can be used again.
+//! The blocks that can be used again.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ impl Cache {
         }
     }
 
-    /// Sets what the process may keep, in bytes; returns the blocks that may not wait any longer.
+    /// Sets the number of bytes that the process may keep; returns the blocks to free.
     pub(super) fn set_room(&mut self, room: usize) -> Vec<MemoryBlock> {
         self.room = room;
         self.excess()

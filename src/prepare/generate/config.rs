@@ -35,7 +35,7 @@ pub struct GeneratorConfig {
     pub kind: GraphKind,
     /// The graph's name, which also names the JSON file.
     pub name: String,
-    /// Number of nodes, at least 2, because an edge joins two different ones.
+    /// Number of nodes, at least 2, because an edge joins two different nodes.
     pub nodes: u64,
     /// Number of directed edges, at least 1.
     pub edges: u64,

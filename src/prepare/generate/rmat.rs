@@ -85,7 +85,7 @@ impl RandomGraph for Rmat {
         let mut attempt = 0;
         loop {
             let (u, v) = self.cell(index, attempt);
-            // Drawn each time: in a block of their own no two nodes are kin, and the search for kin would never end.
+            // Drawn each time: in a separate block no two nodes are kin, and the search for kin would never end.
             let kin = happens(self.kinship.words(index, attempt)[0], KIN);
             attempt += 1;
             if u >= self.nodes || v >= self.nodes {

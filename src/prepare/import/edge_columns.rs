@@ -1,4 +1,4 @@
-//! Which columns of a file of edges are what.
+//! The roles of the columns of a file of edges.
 
 use super::files::GraphFiles;
 use super::readers::{FileRows, Form, UsualEnds, is_index, listed, usual_ends};
@@ -119,7 +119,9 @@ impl EdgeFileColumns {
         let data: Vec<usize> = others.collect();
         if let Some(name) = edge_columns.get(data.len()) {
             let error = rows.fail_first(format!("has no column {name}"));
-            return Err(error.with_hint("every name of ‹edge_columns› is that of a column"));
+            return Err(
+                error.with_hint("every name in ‹edge_columns› must be the name of a column")
+            );
         }
         if data.len() > named {
             let problem = format!(

@@ -3,7 +3,7 @@
 //! An [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 //!
 //! Everything that takes a file opens it as `readers::FileRows`. A file is looked at once: `readers::formats` finds its format, whose
-//! `open` answers an `Ask` (what the rows are for, and what the user has said) with an `Opened`: the columns with their names and
+//! `open` answers an `Ask` (the purpose of the rows, and the user's flags) with an `Opened`: the columns with their names and
 //! forms, what the file says of the graph, and a `Reader`, which fills `CellBlock`s of cells. `FileRows` goes through them row by row and
 //! gives a `CellValue` for each column that was selected. What a word of text means, and which words stand for nothing, is in
 //! `readers::values`; which names are usual for sources, destinations and ids in `readers::names`.

@@ -80,7 +80,7 @@ fn wait(child: Pid) -> Result<WaitStatus> {
             return Ok(status);
         }
         if signals::received() {
-            // This fails only if the child has just ended by itself, which the next poll shows.
+            // This fails only if the child has just ended on its own, which the next poll shows.
             let _ = kill_process(child, Signal::KILL);
         }
         std::thread::sleep(pause);

@@ -1,4 +1,4 @@
-//! The edges to be partitioned, made from those that were read.
+//! The edges to be partitioned, made from the input's edges.
 
 use super::request::{EdgeRules, SelfLoops};
 use crate::error::{Error, Result};
@@ -28,9 +28,8 @@ impl<'a> RuledEdges<'a> {
         let joins_types = |etype: &&EdgeType| etype.ends[0] != etype.ends[1] && !etype.embeds;
         if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
             let problem = format!("the reverse of {} is not an edge of that type", etype.name);
-            return Err(Error::config("undirected", problem).with_hint(
-                "pass ‹reverse_edges›, which gives such relations a reverse of their own",
-            ));
+            return Err(Error::config("undirected", problem)
+                .with_hint("pass ‹reverse_edges›, which gives each relation its own reverse"));
         }
         let is_double = |etype: &EdgeType| etype.both_directions.clone();
         if let Some(path) = graph.etypes.iter().find_map(is_double).filter(|_| rules.undirected) {

@@ -39,7 +39,7 @@ pub struct Partitioned {
     pub edges: u64,
     /// Sizes and quality of the partitions.
     pub report: PartitionReport,
-    /// Remarks for the user: what has become of node tables, and what looks like a mistake.
+    /// Notes for the user: the use of node tables, and likely mistakes.
     pub notes: Vec<String>,
 }
 

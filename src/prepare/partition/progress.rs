@@ -30,7 +30,7 @@ pub struct PartitionProgress {
     pub total: u64,
 }
 
-/// A function that is told the progress; an error that it returns ends the work.
+/// A function that receives the progress; its error ends the work.
 pub type Observer<'a> = dyn FnMut(PartitionProgress) -> Result<()> + 'a;
 
 /// A reporter of one step's progress, now and then.

@@ -53,7 +53,7 @@ impl PartitionReport {
         self.sum(|size| size.cut_edges)
     }
 
-    /// Nodes that partitions hold per node of the graph, including foreign ones.
+    /// Nodes of all partitions, including halo nodes, per node of the graph.
     pub fn replication(&self) -> f64 {
         let nodes = self.sum(|size| size.nodes);
         (nodes + self.sum(|size| size.halo_nodes)) as f64 / nodes as f64

@@ -43,7 +43,7 @@ impl PartitionSpace {
     }
 }
 
-/// Refuses a graph for which the disk clearly has no room, given what has been written already.
+/// Refuses a graph for which the disk clearly has no room, after the bytes already written.
 pub(super) fn check_room(
     graph: &RawGraph,
     edges: &RuledEdges<'_>,

@@ -31,7 +31,7 @@ pub struct GraphStatistics {
     pub degrees: Degrees,
     /// Number of edges whose ends are in different partitions.
     pub cut_edges: u64,
-    /// Nodes that partitions hold per node of the graph, including foreign ones.
+    /// Nodes of all partitions, including halo nodes, per node of the graph.
     pub replication: f64,
     /// The largest partition in multiples of the mean: of nodes, and of edges.
     pub balance: [f64; 2],

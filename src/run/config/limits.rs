@@ -17,7 +17,7 @@ const MOST_SAMPLERS: usize = 1 << 10;
 /// Largest rate or factor; larger ones overflow `float32` within a few steps.
 const LARGEST_RATE: f64 = 1e6;
 
-/// Checks every number of a configuration that has a range of its own.
+/// Checks every number of a configuration that has a range.
 ///
 /// # Errors
 /// The first number that is out of its range, by the name of its field.

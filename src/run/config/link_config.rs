@@ -42,7 +42,7 @@ pub struct LinkConfig {
     /// The edge type with the reverses of the predicted edges; `None` means the one called `rev_rel`, if it exists.
     #[serde(default)]
     pub reverse_etype: Option<String>,
-    /// The split of edges into those that are trained on and those that are predicted.
+    /// The split of edges into training edges and predicted edges.
     #[serde(default)]
     pub split: EdgeSplit,
 }
@@ -102,7 +102,7 @@ impl LinkConfig {
         Ok(Some(format!("edges are split by their masks: {}", masks.join(", "))))
     }
 
-    /// A note for the user on what is predicted, if it is one edge type.
+    /// A note for the user on the predicted edge type, if there is only one.
     ///
     /// # Errors
     /// As for [`target`](LinkConfig::target).

@@ -23,7 +23,7 @@ pub enum Mode<'c> {
 pub enum Layers<'c> {
     /// A layer works on the edges of all types. Passes over the full graph go as the value says.
     Shared(Pass),
-    /// Each edge type has a layer of its own. Passes over the full graph go as the value says.
+    /// Each edge type has its own layer. Passes over the full graph go as the value says.
     PerRelation(&'c Relations, Pass),
 }
 

@@ -1,4 +1,4 @@
-//! The partitions that a machine is told to work on.
+//! The partitions that are assigned to a machine.
 
 use std::fmt;
 use std::str::FromStr;

@@ -9,7 +9,7 @@ use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
-/// Decides whether each edge type has a layer of its own, and which node types are predicted then, unless edges are. It has one if
+/// Decides whether each edge type has its own layer, and which node types are predicted then, unless edges are. It has one if
 /// the run asks for it, if features differ in width from node type to node type, or if some types have none. Several node types
 /// are in the order of the graph's.
 ///
@@ -70,7 +70,7 @@ pub(in crate::run) fn note(
     let types = partitions.book().ntypes().iter().zip(&features);
     let learned: Vec<&str> =
         types.filter(|(_, features)| features.is_none()).map(|(name, _)| name.as_str()).collect();
-    let note = "each edge type has a layer of its own";
+    let note = "each edge type has its own layer";
     let note = match &relations.target {
         Some(target) if target.are_several() => {
             format!("{note}; nodes of types {} are predicted", target.names().join(", "))

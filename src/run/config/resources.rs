@@ -25,7 +25,7 @@ pub struct Resources {
     pub compute_dtype: ComputeDtype,
     /// How spill and exchange files that the page cache has no room for are written and read.
     pub io: IoMode,
-    /// The folder of spill and exchange files. Each run has a folder of its own in it, which is removed at its end.
+    /// The folder of spill and exchange files. Each run has its own folder in it, which is removed at its end.
     pub spill_dir: PathBuf,
     /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part if it has all.
     pub partitions: Option<OwnPartitions>,

@@ -77,7 +77,7 @@ pub struct RunConfig {
     pub clip_norm: Option<f64>,
     /// Number of epochs without a better validation metric after which training stops.
     pub patience: Option<u32>,
-    /// When epochs are evaluated and on what, and which weights are kept.
+    /// The evaluations of epochs, and the choice of the final weights.
     #[serde(default)]
     pub evaluation: EvaluationConfig,
     /// The reaction to a loss that is not finite.
@@ -113,10 +113,10 @@ pub struct RunConfig {
     pub io: IoMode,
     /// File for a training step's logits, loss and gradients; the run ends after that step, without an update.
     pub dump_step: Option<PathBuf>,
-    /// The folder for TensorBoard's files; the run gets a folder of its own in it.
+    /// The folder for TensorBoard's files; the run gets its own folder in it.
     #[serde(default)]
     pub tensorboard: Option<PathBuf>,
-    /// The file for a trace of what all ranks do. It belongs to one process, so a run's folder does not record it.
+    /// The file for a trace of all ranks. It belongs to one process, so a run's folder does not record it.
     #[serde(skip)]
     pub trace: Option<PathBuf>,
     /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part of all. A run's

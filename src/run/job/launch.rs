@@ -24,7 +24,7 @@ use crate::run::launch::workers::{Launch, run_workers};
 
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
 
-/// A program of the user's own on a partitioned graph: what it runs on.
+/// The graph and the resources of a user's program.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The partition directory's JSON file; one worker process per partition.
@@ -34,7 +34,7 @@ pub struct Job {
     /// The folder of results, if the job has some: `metrics.jsonl`, and the last two states that it has saved. It must be new or
     /// empty, unless the job is resumed.
     pub out: Option<PathBuf>,
-    /// Whether the job goes on from the last state in its folder of results. Without one it starts at the beginning.
+    /// Whether the job resumes from the last state in its folder of results. Without one it starts at the beginning.
     pub resume: bool,
 }
 
@@ -143,7 +143,7 @@ struct Folder {
     path: PathBuf,
     /// The file of metrics, once there are some: a job that fails before leaves nothing behind.
     metrics: Option<MetricsFile>,
-    /// The state that the job goes on from.
+    /// The state that the job resumes from.
     restored: Option<LastState>,
     /// Whether the last state in the folder is damaged, so that the one before must stay.
     last_is_damaged: bool,
@@ -173,7 +173,7 @@ impl Folder {
         Ok(Folder { path, metrics: None, restored, last_is_damaged, lock })
     }
 
-    /// The file of metrics, which goes on after the epoch of the restored state.
+    /// The file of metrics, which continues after the epoch of the restored state.
     fn metrics(&mut self) -> Result<&mut MetricsFile> {
         let metrics = if let Some(metrics) = self.metrics.take() {
             metrics

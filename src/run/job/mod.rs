@@ -1,4 +1,4 @@
-//! Programs of the user's own on worker processes: their model, their training loop, the engine's memory budget.
+//! Users' programs on worker processes: their model, their training loop, the engine's memory budget.
 
 mod launch;
 mod mark;

@@ -23,7 +23,7 @@ use crate::load::{
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
 
-/// One rank of a [`launch`](super::launch())ed job, in a process of its own and in its turn: its partition, its data, and the
+/// One rank of a [`launch`](super::launch())ed job, in its own process and in its turn: its partition, its data, and the
 /// collectives with the other ranks.
 ///
 /// Every collective is a pause: the rank spills what it may not keep, gives its turn up and waits for all others. What lives across a
@@ -66,7 +66,7 @@ impl<'a> Rank<'a> {
         self.setup.group.world_size()
     }
 
-    /// The rank's data: what it tracks is spilled while it waits.
+    /// The rank's data: tracked values are spilled while it waits.
     pub fn manager(&self) -> &Rc<PartitionDataManager> {
         &self.setup.manager
     }
@@ -81,7 +81,7 @@ impl<'a> Rank<'a> {
         self.setup.ranks()
     }
 
-    /// The files of this rank's partition: what SAR's `load_dgl_partition_data` returns.
+    /// The files of this rank's partition, the result of SAR's `load_dgl_partition_data`.
     pub fn partition_data(&self) -> &Partition {
         &self.setup.partition
     }
@@ -290,7 +290,7 @@ impl<'a> Rank<'a> {
         self.out.is_some()
     }
 
-    /// Saves a state to go on from after a crash; all ranks call this with the same state. The last two states are kept in
+    /// Saves a state to resume from after a crash; all ranks call this with the same state. The last two states are kept in
     /// [`Job::out`](super::Job::out).
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// Writes what a rank returns.
+/// Writes a rank's result.
 pub(super) fn write_result<T: Serialize>(folder: &Path, rank: usize, result: &T) -> Result<()> {
     let path = path(folder, rank);
     let file = File::create_new(&path).map_err(|e| Error::io("create", &path, e))?;
@@ -22,7 +22,7 @@ pub(super) fn write_result<T: Serialize>(folder: &Path, rank: usize, result: &T)
     file.flush().map_err(|e| Error::io("write", &path, e))
 }
 
-/// Reads what the ranks have returned, in their order.
+/// Reads the ranks' results, in their order.
 pub(super) fn read_results<T: DeserializeOwned>(folder: &Path, ranks: usize) -> Result<Vec<T>> {
     let read = |rank| {
         let path = path(folder, rank);
@@ -37,7 +37,7 @@ pub(super) fn read_results<T: DeserializeOwned>(folder: &Path, ranks: usize) -> 
     (0..ranks).map(read).collect()
 }
 
-/// The file of what a rank returns.
+/// The file of a rank's result.
 pub(super) fn path(folder: &Path, rank: usize) -> PathBuf {
     folder.join(format!("result-{rank}"))
 }

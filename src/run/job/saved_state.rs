@@ -28,11 +28,11 @@ pub struct SavedState<'a> {
     pub parameters: &'a ParameterSet,
     /// The optimizer.
     pub optimizer: &'a Optimizer,
-    /// Everything else that the loop needs to go on: the best epoch so far, say.
+    /// Everything else that the loop needs to resume: the best epoch so far, say.
     pub text: &'a str,
 }
 
-/// The state from which a training loop goes on, besides the parameters and the optimizer.
+/// The state from which a training loop resumes, besides the parameters and the optimizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredState {
     /// The last complete epoch.

@@ -14,7 +14,7 @@ use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
 use crate::train::Fanouts;
 
-/// Bound on what a run takes, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
+/// Bound on a run's memory, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
 /// for each process and for the run. A run that fits by this bound needs no plan.
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
@@ -60,7 +60,7 @@ pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> 
     rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
 }
 
-/// An upper bound on what a run takes, in memory or on disk; `None` for a run that cannot be planned. Where it is far too much already,
+/// An upper bound on a run's memory or disk space; `None` for a run that cannot be planned. Where it is far too much already,
 /// the model's outputs are left out.
 pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_some() || run.relations.is_some() {

@@ -15,7 +15,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Starts the thread; `work` is what it does, and the receiver gets the result.
+    /// Starts the thread, which does `work`; the receiver gets the result.
     pub(super) fn open(
         work: impl FnOnce() -> Carried + Send + 'static,
     ) -> Result<(Self, Receiver<Result<()>>)> {
@@ -75,12 +75,12 @@ fn refuse(here: Launched, error: &Error) -> Result<Option<Error>> {
     }
 }
 
-/// Whether this process is one of several, each on a machine of its own.
+/// Whether this process is one of several, each on its own machine.
 pub fn is_one_of_several() -> bool {
     Launched::here().is_some()
 }
 
-/// Whether this process reports what a run on several machines does: the first does, and one that was started alone.
+/// Whether this process prints reports: the first of several machines does, and a process on its own.
 pub fn reports() -> bool {
     Launched::here().is_none_or(|here| here.machine == 0)
 }

@@ -159,7 +159,7 @@ impl Governor {
         self.turns.clear();
     }
 
-    /// Gives out what a bound on the workers leaves, until they have been measured.
+    /// Gives out the rest of the budget after a bound on the workers, until they have been measured.
     fn foresee(&self, Knowledge { least, exceeded, .. }: Knowledge) {
         let bound = self.limits.bounds.during(self.work);
         let (Some(worker), Some(least), false) = (bound, least, exceeded) else {
@@ -188,7 +188,7 @@ impl Governor {
         self.control.set_parked_share_of(self.work, share);
     }
 
-    /// Adapts the shares to what the present work has taken since it was last judged.
+    /// Adapts the shares to the memory of the present work since the last change.
     fn judge(&mut self) {
         let Some(peak) = self.known().recent.take().filter(|_| self.limits.budget > 0) else {
             return;
@@ -221,7 +221,7 @@ impl Governor {
         self.grant(resident, share.max(self.control.parked_share_of(self.work)));
     }
 
-    /// Lends half of what the budget has left beyond residents that grow.
+    /// Lends half of the budget's rest beyond growing residents.
     fn lend(&mut self, sum: u64) {
         let start = *self.start.get_or_insert(sum);
         let Limits { budget, resident, .. } = self.limits;
@@ -297,7 +297,7 @@ impl Governor {
                 "raise ‹memory_budget›, lower ‹resident›, make hidden layers narrower or batches smaller, or cut the graph into more partitions"
             }
             Work::Evaluation => {
-                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› goes on from its last checkpoint), lower ‹resident›, make hidden layers narrower, or cut the graph into more partitions"
+                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› continues from its last checkpoint), lower ‹resident›, make hidden layers narrower, or cut the graph into more partitions"
             }
         };
         Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))

@@ -15,7 +15,7 @@ impl OutOfMemory {
     }
 
     /// The place where memory has run out since then: the control group with its limit, or the machine. `None` if it has not,
-    /// or if the system does not say.
+    /// or if the system does not report it.
     pub(super) fn has_run_out(&self) -> Option<String> {
         let groups = MemoryGroups::of_this_process();
         if groups.kills()? <= self.kills? {

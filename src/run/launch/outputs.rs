@@ -1,4 +1,4 @@
-//! The number of outputs that the labels of a partition ask of a model.
+//! The number of a model's outputs, from the labels of a partition.
 
 use crate::engine::tensor;
 use crate::error::{Error, Result};

@@ -35,7 +35,7 @@ impl ProgressMeter {
         ProgressMeter { control, last: now, epoch, previous: None }
     }
 
-    /// The progress, if a report is due; call this often. `memory` is what all processes take.
+    /// The progress, if a report is due; call this often. `memory` is the memory of all processes.
     pub(super) fn look(&mut self, memory: u64) -> Option<RunProgress> {
         let now = Instant::now();
         let ranks: Vec<&RankStatus> = self.ranks().collect();

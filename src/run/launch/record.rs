@@ -1,4 +1,4 @@
-//! The record that a run writes of itself, by a thread of its own: a disk that stands still holds up nothing else.
+//! The record that a run writes of itself, in a separate thread: a disk that does not respond delays nothing else.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ const STUCK: Duration = Duration::from_millis(1500);
 /// Number of events that may wait to be recorded; then workers wait, too.
 const MOST: usize = 4096;
 
-/// Files that tell what a run has done: metrics, checkpoints, a trace.
+/// The records of a run: metrics, checkpoints, a trace.
 pub trait EventRecord: Send {
-    /// Writes what an event reports. `peak` is the largest memory of the process tree so far, in bytes.
+    /// Writes the data of an event. `peak` is the largest memory of the process tree so far, in bytes.
     ///
     /// # Errors
     /// If a file cannot be written. No event is recorded after that.

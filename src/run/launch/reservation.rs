@@ -17,7 +17,7 @@ pub(in crate::run) const REMEDY: &str =
 /// Reserves disk space; returns the file of the [`Reserve`], or `None` where the file system cannot reserve.
 ///
 /// # Errors
-/// If the disk lacks the space: the error names what is needed and what is free.
+/// If the disk lacks the space; the error names the needed and the free space.
 pub(in crate::run) fn reserve(
     folder: &Path,
     bytes: u64,

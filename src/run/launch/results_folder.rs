@@ -23,7 +23,7 @@ pub const METRICS: &str = "metrics.jsonl";
 pub const TURNS: &str = "turns.json";
 /// Name of the file with how a run has ended, in its folder.
 pub const END: &str = "end.json";
-/// Name of the file with what a run was planned to take, in its folder.
+/// Name of the file with a run's plan, in its folder.
 pub const PLAN: &str = "plan.json";
 
 /// The time for which a killed launcher's workers, which die with it, may still hold its lock.
@@ -83,7 +83,7 @@ impl ResultsFolder {
         Ok(folder)
     }
 
-    /// Removes the record of the end of a run that goes on.
+    /// Removes the record of the end of a run that continues.
     pub(in crate::run) fn forget_end(&self) -> Result<()> {
         remove_if_exists(&self.path.join(END))
     }

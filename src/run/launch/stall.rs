@@ -124,7 +124,7 @@ impl StallWatch {
     }
 }
 
-/// Observes a worker; `None` if its process has ended, or the system does not say.
+/// Observes a worker; `None` if its process has ended, or the system does not report it.
 fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
     let process = format!("/proc/{}", worker.pid());
     let (state, ticks) = state(&fs::read_to_string(format!("{process}/stat")).ok()?)?;

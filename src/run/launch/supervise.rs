@@ -46,7 +46,7 @@ pub struct Supervision<'a> {
     pub samples_memory: bool,
     /// Whether rank 0 saves something after an interrupt. It gets all the time it needs for that.
     pub saves: bool,
-    /// How a worker is forked: [`fork_plainly`], or what an interpreter does around it.
+    /// The function that forks a worker: [`fork_plainly`], or an interpreter's.
     pub fork: Fork<'a>,
     /// Called once when workers have been forked: from then on this process may have other threads.
     pub forked: &'a dyn Fn() -> Result<()>,
@@ -369,7 +369,7 @@ impl Supervisor {
         }
     }
 
-    /// Reports of workers that do nothing, which is what paused ones are asked to do, and those that wait for other machines.
+    /// Reports of idle workers: paused ones, and those that wait for other machines.
     fn stalled(&mut self) -> Vec<String> {
         if self.control.run().is_asked(Request::Pause) || self.control.ranks_have_arrived() {
             self.stalls = StallWatch::new();
@@ -406,11 +406,11 @@ impl Supervisor {
         };
         // On several machines, the first one speaks.
         if self.workers.first().is_none_or(|worker| worker.rank() == 0) {
-            show_status(&format!("stopping {place} (once more to stop at once)"));
+            show_status(&format!("stopping {place} (again to stop at once)"));
         }
     }
 
-    /// Whether an epoch is complete that is not saved, and another one goes on.
+    /// Whether an epoch is complete that is not saved, and another one has begun.
     fn loses_an_epoch(&self) -> bool {
         self.complete > self.saved && self.complete < self.control.run().epochs()
     }
@@ -434,7 +434,7 @@ impl Supervisor {
     fn kill_from(&mut self, first: usize) {
         self.control.stop(Stop::Aborted);
         for worker in self.workers.iter().skip(first).filter(|worker| worker.is_alive()) {
-            // This fails only if the worker has just died by itself; it is reaped below.
+            // This fails only if the worker has just died on its own; it is reaped below.
             let _ = kill_process(worker.pid(), Signal::KILL);
         }
     }
@@ -454,7 +454,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Waits for the processes that workers have left behind, which have got SIGTERM, and kills those that go on.
+    /// Waits for the processes that workers have left behind, which have got SIGTERM, and kills those that keep running.
     fn end_descendants(&self) {
         let end = Instant::now() + LAST_GRACE;
         while self.workers.iter().any(Worker::has_descendants) {

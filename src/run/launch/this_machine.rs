@@ -1,4 +1,4 @@
-//! This machine among those of a run.
+//! This machine's part in a run on several machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(in crate::run) struct Undertaking {
 }
 
 impl Undertaking {
-    /// A training run, which goes on from a checkpoint with this checksum.
+    /// A training run, which resumes from a checkpoint with this checksum.
     ///
     /// # Errors
     /// If the configuration cannot be written as text.
@@ -88,7 +88,7 @@ impl ThisMachine {
         }
     }
 
-    /// The path of this machine's part of a file that each machine writes by itself.
+    /// The path of this machine's part of a file that each machine writes on its own.
     pub(in crate::run) fn own_path(&self, path: &Path) -> PathBuf {
         if !self.is_another() {
             return path.to_owned();

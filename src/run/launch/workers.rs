@@ -62,7 +62,7 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
     pub(in crate::run) results: Option<&'a Path>,
-    /// The file for a trace of what all ranks do.
+    /// The file for a trace of all ranks.
     pub(in crate::run) trace: Option<&'a Path>,
     /// Number of epochs, if the run has some.
     pub(in crate::run) epochs: u32,
@@ -73,7 +73,7 @@ pub(in crate::run) struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// Workers that begin with nothing in memory but what they work with.
+    /// Workers that begin with only their inputs in memory.
     pub(in crate::run) fn new(resources: &'a Resources, partitions: &'a PartitionConfig) -> Self {
         Launch {
             resources,
@@ -148,7 +148,7 @@ fn number_slots(control: &Control, placement: &Placement) {
     }
 }
 
-/// The records of a run: its trace, and what the command keeps.
+/// The records of a run: its trace, and the command's own records.
 struct Records {
     trace: Arc<TraceFile>,
     of_command: Option<Box<dyn EventRecord>>,

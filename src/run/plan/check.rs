@@ -44,7 +44,7 @@ impl PlannedRun {
     }
 }
 
-/// Reports what a run on the full graph will take, unless that is negligible.
+/// Reports the needs of a run on the full graph, unless they are negligible.
 ///
 /// # Errors
 /// If it will not fit into its memory budget or onto the disk; the hint names what would.
@@ -100,15 +100,15 @@ pub(in crate::run) fn check(
         return Err(Error::new(ErrorKind::OutOfDisk, problem).with_hint(hint));
     }
     let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
-    let free = free.map_or_else(String::new, |free| format!(" of {} that are free", size(free)));
+    let free = free.map_or_else(String::new, |free| format!(" ({} free)", size(free)));
     let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|b| size(b as u64));
     observe(&Event::Note(format!(
-        "planned: {}{may} memory at least, {}{free} disk at most",
+        "planned: at least {}{may} memory, at most {} of disk{free}",
         size(least),
         size(disk)
     )));
     observe(&Event::Note(format!(
-        "planned: an epoch computes for about {:.2} s, and writes {written} and reads {read} at most",
+        "planned per epoch: about {:.2} s of computing, at most {written} written and {read} read",
         forecast.epoch.seconds
     )));
     give_memory_back();

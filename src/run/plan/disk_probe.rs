@@ -8,7 +8,7 @@ use crate::io::{DiskRate, decode, encode};
 use crate::run::config::RunConfig;
 use crate::run::launch::bounds::rate;
 
-/// A process that measures how fast the disk of a run is. Waiting for a disk takes no processor, so the plan goes on meanwhile.
+/// A process that measures how fast the disk of a run is. Waiting for a disk takes no processor, so the plan continues meanwhile.
 pub(super) struct DiskProbe(Aside);
 
 impl DiskProbe {

@@ -72,7 +72,7 @@ pub(super) struct EpochForecast {
     pub(super) seconds: f64,
 }
 
-/// Forecasts what the run takes if waiting ranks keep nothing.
+/// Forecasts memory, disk and bytes of the run if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
     let trends = Trends::measure(run, sizes)?;
     let mut weights: Vec<f64> =
@@ -123,7 +123,7 @@ struct Trends {
     few: Trend,
     /// Missing if the few are all ranks.
     more: Option<Trend>,
-    /// The real graph's ranks, and what they work on.
+    /// The real graph's ranks, and their parts of the graph.
     ranks: f64,
     rows: f64,
     destinations: f64,
@@ -154,7 +154,7 @@ impl Trends {
         }
     }
 
-    /// Where memory is measured, blocks of a stand-in take longer than those of a graph of the real size. On a busy machine the
+    /// If memory is measured, blocks of a stand-in take longer than those of a graph of the real size. On a busy machine the
     /// smaller stand-in may take longer than the larger one.
     fn seconds(&self) -> f64 {
         let trend = self.more.as_ref().unwrap_or(&self.few);

@@ -1,4 +1,4 @@
-//! A short run of the real model on a stand-in, and what it took.
+//! A short run of the real model on a stand-in, with its memory, bytes and time.
 
 use crate::run::rank;
 use rustix::fs::Mode;
@@ -111,7 +111,7 @@ pub(super) fn measure(
         dump_step: None,
         epochs: EPOCHS,
         memory_budget: MemoryBudget::Min,
-        // Two work side by side in most runs; each rank's memory is measured by itself.
+        // Two work side by side in most runs; each rank's memory is measured separately.
         resident: run.resident.or(Some(if frugal { 1 } else { 2 })),
         out,
         ..run.clone()

@@ -1,4 +1,4 @@
-//! The plan of a run: what it will take, computed before it starts.
+//! The plan of a run: its memory, disk, bytes and time, predicted before it starts.
 //!
 //! The plan has no cost model of layers. All that a run takes (bytes exchanged, spilled and read, memory, files) is linear in
 //! each rank's nodes, halo rows and edges, for a given model and its widths. So the model is run, by the same code and in as

@@ -10,10 +10,10 @@ use crate::run::config::{MemoryBudget, RunConfig, check};
 
 /// The largest number that is tried. With more partitions, the processes' own memory is all that counts.
 const MOST: u64 = 1024;
-/// Memory that a run shall leave free, relative to the forecast: partitions differ in size, and forecasts err.
+/// Memory that a run must leave free, relative to the forecast: partitions differ in size, and forecasts err.
 const SPARE: f64 = 0.125;
 
-/// A number of partitions, and what a run takes with it.
+/// A number of partitions, and the memory of a run with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedParts {
     /// The number of partitions.

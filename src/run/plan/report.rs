@@ -81,7 +81,7 @@ pub struct EpochPlan {
     pub bound: Option<u64>,
     /// Seconds of computing, and of copying from and to the page cache.
     pub compute_s: f64,
-    /// Seconds of waiting for the disk, at its rate, for what is not cached.
+    /// Seconds of waiting for the disk, at its rate, for bytes that are not cached.
     pub disk_s: f64,
     /// Number of workers that are resident at a time.
     pub resident: usize,
@@ -108,7 +108,7 @@ impl Plan {
     }
 }
 
-/// Predicts what a full-batch training run will take. Runs the model on small stand-ins for the graph, in `config.spill_dir`,
+/// Predicts the memory, disk, bytes and time of a full-batch training run. Runs the model on small stand-ins for the graph, in `config.spill_dir`,
 /// which takes a few seconds.
 ///
 /// # Errors
@@ -157,7 +157,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Seconds in which the disk moves what an epoch does not cache; 0 if the disk cannot be measured.
+/// Seconds in which the disk moves an epoch's uncached bytes; 0 if the disk cannot be measured.
 fn disk_seconds(
     config: &RunConfig,
     epoch: &EpochForecast,

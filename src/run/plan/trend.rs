@@ -29,7 +29,7 @@ pub(super) struct Trend {
     pub(super) rows: f64,
     /// Number of their rows that edges of the real graph lead to, for each rank that the edges come from.
     pub(super) destinations: f64,
-    /// Whether the budget does not hold stand-ins that keep what they free.
+    /// Whether the budget is too small for stand-ins that keep freed memory.
     frugal: bool,
 }
 

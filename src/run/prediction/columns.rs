@@ -29,7 +29,7 @@ pub(super) struct TableColumns {
     pub(super) named: bool,
     /// Names of the node types, whose column follows, if there are several.
     pub(super) types: Vec<String>,
-    /// Headings of the columns behind these.
+    /// Headings of the columns after these.
     pub(super) headings: Vec<String>,
     /// Types of these columns.
     pub(super) form: StoredForm,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::node_space::NodeSpace;
 use crate::error::{Error, Result};
 
-/// The names of all nodes in a file of their own, with the end of each in another: memory does not grow with the graph.
+/// The names of all nodes in one file, with the end of each in another: memory does not grow with the graph.
 pub(super) struct NameIndex {
     folder: PathBuf,
     names: File,

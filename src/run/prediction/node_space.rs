@@ -1,4 +1,4 @@
-//! The nodes that can be predicted: how many there are, and what the user calls them.
+//! The nodes that can be predicted: their number, and the user's names for them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

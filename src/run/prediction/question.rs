@@ -78,7 +78,7 @@ impl<'a> Question<'a> {
                 .with_hint("name a run that was trained with ‹task=link›"));
         }
         if config.nodes != NodeSelection::All || config.prediction != Prediction::Logits {
-            return Err(Error::config(field, "the answer has a form of its own")
+            return Err(Error::config(field, "answers have their own form")
                 .with_hint("leave out ‹nodes›, ‹split› and ‹prediction›"));
         }
         match query {
@@ -166,7 +166,7 @@ fn end_types(
     let target = if searches { link.searched(book)? } else { link.target(book)? };
     let Some(TargetEdges { etype, .. }) = target else {
         if searches {
-            let problem = "the run predicts all edge types, each with a layer of its own";
+            let problem = "the run predicts all edge types, each with its own layer";
             return Err(Error::config("top_k", problem).with_hint(
                 "train with ‹link.target_etype=TYPE›, or score pairs with ‹pairs=FILE›",
             ));

@@ -1,4 +1,4 @@
-//! The training that a rank is asked for.
+//! The training that is assigned to a rank.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) struct Assignment<'a> {
     pub(super) config: &'a RunConfig,
     /// The graph, as far as this machine has it; `None` for a stand-in.
     pub(super) graph: Option<&'a GraphFingerprint>,
-    /// The checkpoint that a resumed run goes on from.
+    /// The checkpoint that a resumed run continues from.
     pub(super) resumed: Option<&'a Path>,
 }
 

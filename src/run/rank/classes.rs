@@ -1,4 +1,4 @@
-//! The classes in labels: their number, and those that no node has.
+//! The classes in labels: their number, and the unused ones.
 
 use tch::{Kind, Tensor};
 

@@ -45,7 +45,7 @@ impl LinkTraining<'_> {
         let LinkTraining { setup, assignment, sampling, .. } = self;
         let Assignment { here, config, .. } = assignment;
         let LinkModel { model, score, parameters, mut texts } = of;
-        // From here on ranks take turns for their batches, or none at all.
+        // From now on ranks take turns for their batches, or none at all.
         setup.manager.precall_func()?;
         let report = |report| here.events.send(Event::Batch(report));
         let trainer = LinkTrainer {

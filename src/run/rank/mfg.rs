@@ -60,7 +60,7 @@ impl LabelledNodes {
     }
 }
 
-/// The graph and features of a rank, restricted to what the outputs of labelled nodes depend on.
+/// The graph and features of a rank, restricted to the nodes on which outputs of labelled nodes depend.
 pub(super) struct LabelledMfgs {
     /// One graph per layer.
     pub(super) graphs: Vec<GraphShardManager>,

@@ -1,4 +1,4 @@
-//! When a rank saves its training, and how.
+//! The times and the way in which a rank saves its training.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ pub(super) struct Saving<'a> {
 }
 
 impl<'a> Saving<'a> {
-    /// The checkpoints of a training that begins, or goes on.
+    /// The checkpoints of a training that begins or resumes.
     pub(super) fn new(assignment: Assignment<'a>, training: &Training<'_>) -> Self {
         let Assignment { here, config, .. } = assignment;
         let (with_rows, one_machine) =

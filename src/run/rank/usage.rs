@@ -20,7 +20,7 @@ pub(super) fn metered(
     Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 
-/// Does a rank's work and reports what it took. `launcher` are the pages of files that the launcher had when it forked; without
+/// Does a rank's work and reports its memory, bytes and time. `launcher` are the pages of files that the launcher had when it forked; without
 /// them, memory is not measured, and the rank keeps what it frees, which takes less time.
 ///
 /// # Errors

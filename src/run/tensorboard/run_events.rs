@@ -1,4 +1,4 @@
-//! The events of a run, if they are asked for.
+//! TensorBoard events of a run, if requested.
 
 use std::path::PathBuf;
 

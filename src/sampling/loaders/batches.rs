@@ -21,7 +21,7 @@ pub struct Batches<T> {
 }
 
 impl<T: Send + 'static> Batches<T> {
-    /// Batches that are sampled when they are asked for.
+    /// Batches that are sampled on request.
     pub(super) fn on_demand(steps: usize, sample: impl Fn(usize) -> Result<T> + 'static) -> Self {
         Batches { next: 0, steps, threads: Vec::new(), inline: Some(Box::new(sample)) }
     }
@@ -53,7 +53,7 @@ impl<T: Send + 'static> Batches<T> {
         Batches { next: 0, steps, threads: threads.collect(), inline: None }
     }
 
-    /// Whether each batch is sampled when it is asked for.
+    /// Whether each batch is sampled on request.
     pub fn is_on_demand(&self) -> bool {
         self.inline.is_some()
     }
@@ -63,7 +63,7 @@ impl<T: Send + 'static> Batches<T> {
         self.steps
     }
 
-    /// Number of batches still to come.
+    /// Number of remaining batches.
     pub fn steps_left(&self) -> usize {
         self.steps - self.next
     }

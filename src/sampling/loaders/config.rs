@@ -11,7 +11,7 @@ pub struct DataLoaderConfig {
     pub shuffle: bool,
     /// Whether a last batch with fewer seeds is left out.
     pub drop_last: bool,
-    /// Number of threads that sample ahead; with 0, batches are sampled when they are asked for. Batches are the same for any
+    /// Number of threads that sample ahead; with 0, batches are sampled on request. Batches are the same for any
     /// number.
     pub sampler_threads: usize,
     /// Seed of orders and samples.

@@ -18,7 +18,7 @@ use crate::sampling::stores::{GraphSource, SampleKey};
 /// A function that returns the reverse of an edge, both by global id.
 pub type ReverseEdge = dyn Fn(u64) -> u64 + Send + Sync;
 
-/// The edges that are left out of the blocks, so that a model does not see what it is to predict.
+/// The edges that are left out of the blocks, so that a model does not see the edges to predict.
 #[derive(Clone)]
 pub enum Exclude {
     /// No edges.

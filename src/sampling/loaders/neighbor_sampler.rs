@@ -268,7 +268,7 @@ impl DistNeighborSampler {
     }
 }
 
-/// Checks that in-edges belong to a number of nodes of a graph; the error says what is wrong.
+/// Checks that in-edges belong to nodes of a graph.
 fn check(drawn: &InEdges, nodes: usize, num_nodes: u64) -> std::result::Result<(), String> {
     let InEdges { counts, sources, edges, weights } = drawn;
     if counts.len() != nodes {

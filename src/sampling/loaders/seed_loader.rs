@@ -11,7 +11,7 @@ use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// How a loader turns the seeds of a batch into a batch. Programs may have tasks of their own, for [`Loader::with_task`].
+/// How a loader turns the seeds of a batch into a batch. Programs may have their own tasks, for [`Loader::with_task`].
 pub trait LoaderTask: Send + Sync + 'static {
     /// Type of a batch.
     type Item: Send + 'static;
@@ -38,7 +38,7 @@ pub struct Loader<T> {
 }
 
 impl<T: LoaderTask> Loader<T> {
-    /// A loader with a task of the program's own; one collective, in which the ranks agree on the largest number of batches of any
+    /// A loader with a program's own task; one collective, in which the ranks agree on the largest number of batches of any
     /// rank. Ranks with fewer repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks
     /// make the same number of steps.
     ///

@@ -91,7 +91,7 @@ impl CollectiveGraph {
         Reachable::only(&self.config, self.group.rank())
     }
 
-    /// A node feature, of which only the own rows are read.
+    /// A node feature; only the rank's own rows are read.
     ///
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).
@@ -99,7 +99,7 @@ impl CollectiveGraph {
         NodeColumn::named(self.reachable(), key, self.counters.clone())
     }
 
-    /// A feature of edges, of which only the own rows are read.
+    /// A feature of edges; only the rank's own rows are read.
     ///
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).

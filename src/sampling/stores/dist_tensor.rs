@@ -79,7 +79,7 @@ impl Drop for RowsFile {
 pub struct DistTensorConfig<'a> {
     /// Folder of its file.
     pub folder: &'a Path,
-    /// Name of the tensor and of its file; `None` gives it a name of its own. A tensor without a name cannot be persistent, and other
+    /// Name of the tensor and of its file; `None` generates a name. A tensor without a name cannot be persistent, and other
     /// ranks get it from [`DistTensor::on_all_ranks`].
     pub name: Option<&'a str>,
     /// Sizes of the dimensions of a row; empty for one element per row.

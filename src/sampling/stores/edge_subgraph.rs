@@ -11,7 +11,7 @@ use crate::error::Result;
 pub struct EdgeSubgraph {
     /// Homogeneous ids of the nodes, by their new number: DGL's `ndata[dgl.NID]`.
     pub nodes: Vec<u64>,
-    /// Homogeneous ids of the edges, in the order in which they were asked for: DGL's `edata[dgl.EID]`.
+    /// Homogeneous ids of the edges, in the order of the request: DGL's `edata[dgl.EID]`.
     pub edges: Vec<u64>,
     /// New number of each edge's source.
     pub sources: Vec<u64>,

@@ -240,7 +240,7 @@ def snap(case):
 
 
 def neo4j(case):
-    """Relationships of neo4j-admin: the kind of a relation stands between the ends, or behind them."""
+    """Relationships of neo4j-admin: the kind of a relation stands between the ends, or after them."""
     draw = case.draw
     case.is_unusual("neo4j's relationships")
     keys = ["keanu", "carrie", "laurence"]

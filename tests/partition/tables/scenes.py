@@ -40,7 +40,7 @@ def only_edges(case):
 
 
 def edge_data(case, edges):
-    """Data of edges in a file of its own."""
+    """Data of edges in a separate file."""
     draw = case.draw
     if not draw.chance(0.2):
         return

@@ -32,7 +32,7 @@ pub(crate) enum Status {
 
 /// The results of a command.
 pub(crate) struct Ended {
-    /// That of the launcher; of several, the first.
+    /// The launcher, or the first of several.
     pub(crate) status: Status,
     /// Ends of the other machines' launchers.
     pub(crate) others: Vec<Status>,

@@ -27,7 +27,7 @@ pub(crate) fn self_test(folders: &Folders) -> Vec<String> {
             unnoticed.push(format!("self-test: {what}"));
         }
     };
-    check("a good run is taken for a bad one", good(""), false);
+    check("a good run counts as a bad one", good(""), false);
     check("two errors pass", good("error: a\nerror: b\n"), true);
     check("a panic passes", good("thread panicked at\n"), true);
     check("a process that stays passes", Ended { strays: 1, ..good("") }, true);

@@ -21,7 +21,7 @@ static LAUNCHER: AtomicI32 = AtomicI32::new(0);
 /// Folders whose files are watched.
 static ROOTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Catches, from here on, all calls of this process, a launcher with this index, and of those it forks, on files below `roots`. There is no way
+/// Catches, from now on, all calls of this process, a launcher with this index, and of those it forks, on files below `roots`. There is no way
 /// back.
 pub(crate) fn install(roots: &[String], index: usize) {
     PROCESS.store(index, Ordering::SeqCst);

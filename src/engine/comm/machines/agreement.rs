@@ -1,4 +1,4 @@
-//! The check at the start: what all machines have must fit together.
+//! The check at the start: the files and settings of all machines must agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ pub struct MachineFacts {
     pub version: String,
     /// Checksum of the partition directory's JSON file.
     pub graph: u32,
-    /// Checksum of what the run depends on.
+    /// Checksum of everything on which the run depends.
     pub configuration: u32,
-    /// Checksum of the file that the run begins with: a checkpoint, or weights. Empty if there is none.
+    /// Checksum of the initial checkpoint or weights; empty without any.
     pub start: String,
     /// Number of partitions of the graph.
     pub partitions: usize,
@@ -74,7 +74,7 @@ fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>
             }
             let Some(piece) = transport.try_receive(from)? else { continue };
             if piece.kind != PieceKind::Facts {
-                return Err(Error::internal(format!("machine {from} did not say what it has")));
+                return Err(Error::internal(format!("machine {from} did not report its files")));
             }
             *brought = Some(io::decode(&piece.bytes)?);
             some = true;

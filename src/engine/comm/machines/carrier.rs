@@ -72,7 +72,7 @@ pub struct Carrier {
     ends: Vec<Option<MachineEnd>>,
     /// Number of bytes that were sent to other machines.
     sent: u64,
-    /// When machines that have not reported their end are given up.
+    /// The time after which machines that have not reported their end are given up.
     lost_at: Option<Instant>,
 }
 

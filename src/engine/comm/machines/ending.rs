@@ -14,7 +14,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// Takes over what an error says.
+    /// Takes over an error's text.
     pub fn of(error: &Error) -> Self {
         let hint = error.marked_hint().map(str::to_owned);
         Trouble { kind: error.kind(), problem: error.marked(), hint }

@@ -63,7 +63,7 @@ impl Incoming {
         self.end_file(ranks, files)
     }
 
-    /// Writes the index behind messages that are complete.
+    /// Writes the index after messages that are complete.
     fn end_file(&mut self, ranks: &[usize], files: &LocalFiles) -> Result<()> {
         let Some(file) = self.file.take_if(|file| file.left == 0) else { return Ok(()) };
         let IncomingFile { path, mut writer, header, tag, .. } = file;

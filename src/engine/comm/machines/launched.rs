@@ -1,4 +1,4 @@
-//! Facts that an MPI launcher passes to this process before MPI can be asked: workers are forked first.
+//! Facts that an MPI launcher passes to this process for use before MPI starts, because workers are forked first.
 
 use super::brought;
 
@@ -9,7 +9,7 @@ const VARIABLES: [[&str; 2]; 3] = [
     ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
 ];
 
-/// The place of this process among those that a launcher has started, one per machine.
+/// The place of this process among the launched processes, one per machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
     /// Number of this machine, from 0.

@@ -73,7 +73,7 @@ impl Sending {
 }
 
 impl MpiTransport {
-    /// Frees what has been sent to a machine; returns the number of pieces on their way.
+    /// Frees the pieces that have been sent to a machine; returns the number of pieces on their way.
     fn settle(&mut self, to: usize) -> usize {
         let sending = std::mem::take(&mut self.sending[to]);
         self.sending[to] = sending.into_iter().filter_map(Sending::test).collect();

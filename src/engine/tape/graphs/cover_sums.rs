@@ -99,7 +99,7 @@ impl SentEdges {
         let [rows, sums, edges, has_weights] = head;
         let weights = if has_weights == 0 { 0 } else { edges };
         if inbox.remaining() != 4 * (rows + sums + edges + weights) {
-            return Err(inbox.damaged("its length is not that of its edges"));
+            return Err(inbox.damaged("its length does not match its edges"));
         }
         let mut numbers = |count: u64| -> Result<Vec<u32>> {
             let mut numbers = vec![0; count as usize];

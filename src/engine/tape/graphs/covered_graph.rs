@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// The edges of a [`GraphShardManager`] for sums along them. A rank gets from each other rank, in this order, rows of nodes and
 /// sums that this rank has made over its own rows: a vertex cover of the edges between the two (SuperGCN).
 pub(super) struct CoveredGraph {
-    /// The graph whose remote sources are what is received. Its requested rows are those that are sent as they are.
+    /// The graph whose remote sources are the received rows. Its requested rows are the rows sent unchanged.
     pub(super) received: GraphShardManager,
     /// The sums that are sent to each rank.
     pub(super) sums: Vec<Option<PartialSums>>,

@@ -1,4 +1,4 @@
-//! The edges into some of a graph's destinations, as a graph of their own.
+//! The edges into some of a graph's destinations, as a separate graph.
 
 use tch::Tensor;
 

@@ -17,7 +17,7 @@ use crate::graph::ShardBuilder;
 /// All edges into a partition, with the rows of all their sources in memory at once: SAR's one-shot aggregation.
 ///
 /// Where a [`GraphShardManager`] reads the rows of one rank after the other, this graph gathers the rows of all other ranks
-/// (the halo) and passes them to an operation in one piece, behind the partition's own. Layers run on it as on any [`Graph`]
+/// (the halo) and passes them to an operation in one piece, after the partition's own. Layers run on it as on any [`Graph`]
 /// and give the same numbers.
 ///
 /// This takes more memory: an aggregation holds halo nodes x width elements (in the backward pass again, as gradients), instead

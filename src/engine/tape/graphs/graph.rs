@@ -84,7 +84,7 @@ pub(in crate::engine::tape) fn unknown_degrees(
 /// sources; on the graph of one relation, the two may be nodes of different types.
 ///
 /// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. A message
-/// consists of parts, each with rows of its own [`RowLayout`]. Both are posted, completed (this is the pause: only
+/// consists of parts, each with its own rows [`RowLayout`]. Both are posted, completed (this is the pause: only
 /// `PointerTensor`s survive it) and then read in the order of ranks.
 pub trait Graph {
     /// The nodes at the two ends of its edges.

@@ -25,7 +25,7 @@ pub struct RelationData {
 }
 
 impl HeteroGraph<BlockGraph> {
-    /// Builds the graph of a block, with what layers use besides the edges.
+    /// Builds the graph of a block, with its edges and the other inputs of layers.
     ///
     /// # Errors
     /// If the numbers of out-degrees and sources differ, or memory runs out (`Tensor`).

@@ -31,7 +31,7 @@ pub struct BatchStatistics {
     pub num_batches_tracked: Buffer,
     /// Constant that is added to the variance.
     pub eps: f64,
-    /// Share of a step's statistics in the running ones.
+    /// Share of a step's statistics in the running statistics.
     pub momentum: f64,
 }
 

@@ -66,7 +66,7 @@ impl<'a> Tape<'a> {
     /// let features = features.read(&graph.edge_ids()?, Kind::Float)?;
     /// let edge = tape.input(&manager.track("edge-features", features));
     /// let inputs = Propagation { src, dst, edge: Some(edge), parameters: &[weight] };
-    /// // DGL's u_mul_e, behind a linear map of the edge features.
+    /// // DGL's u_mul_e, after a linear map of the edge features.
     /// tape.propagate(graph, inputs, Reduce::Sum, |e| {
     ///     Ok(e.src.f_mul(&e.edge.f_mm(&e.parameters[0])?)?)
     /// })

@@ -80,7 +80,7 @@ impl Tape<'_> {
         Ok(y)
     }
 
-    /// The same value, stored from here on instead of computed again from its inputs. No gradient passes.
+    /// The same value, stored from now on instead of computed again from its inputs. No gradient passes.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -172,7 +172,7 @@ impl Segment {
         })
     }
 
-    /// Which inputs need a gradient.
+    /// Flags of the inputs that need a gradient.
     fn needs(&self) -> Vec<bool> {
         self.inputs.iter().map(|v| v.target.is_some()).collect()
     }

@@ -1,4 +1,4 @@
-//! Values below one another, each in columns of its own.
+//! Values below one another, each in its own columns.
 
 use std::rc::Rc;
 

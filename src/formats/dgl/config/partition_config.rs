@@ -30,7 +30,7 @@ impl PartitionConfig {
         &self.path
     }
 
-    /// The folder in which other files of the directory are: that of the JSON file, or of the file to which it links.
+    /// The folder with the directory's other files: the folder of the JSON file, or of the file to which it links.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

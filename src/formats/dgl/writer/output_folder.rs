@@ -1,4 +1,4 @@
-//! Output folders that get all their files or none.
+//! Output folders that are either complete or empty.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -32,7 +32,7 @@ impl GraphFiles {
         }
     }
 
-    /// Refuses a misspelt type before the column of a split, which would be taken for a part of the column's name.
+    /// Refuses a misspelt type before the column of a split, which would be read as a part of the column's name.
     fn check_split_types(&self) -> Result<()> {
         let ends = self.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
         let types: Vec<&str> = ends.map(String::as_str).collect();

@@ -21,7 +21,7 @@ pub struct SplitShares {
 }
 
 impl SplitShares {
-    /// The shares of a split by a column for which none are given.
+    /// The default shares of a split by a column.
     pub const USUAL: Self = SplitShares { train: 0.8, val: 0.1, test: 0.1 };
 }
 

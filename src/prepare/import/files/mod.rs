@@ -1,4 +1,4 @@
-//! The files of a graph, and what the user says of them.
+//! The files of a graph, and the user's flags for them.
 
 mod bad_rows;
 mod checks;

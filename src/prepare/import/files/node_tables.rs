@@ -10,7 +10,7 @@ use crate::choice::{Choice, Named};
 pub enum FillMissing {
     /// The mean of the column; for strings the share of each
     Mean,
-    /// 0; for strings none of them
+    /// 0; for strings, 0 for each
     Zero,
 }
 
@@ -21,7 +21,7 @@ impl Choice for FillMissing {
             "mean",
             "The mean of the column; for strings the share of each",
         ),
-        Named::new(FillMissing::Zero, "0", "0; for strings none of them"),
+        Named::new(FillMissing::Zero, "0", "0; for strings, 0 for each"),
     ];
 }
 
@@ -66,7 +66,7 @@ pub struct NodeTables {
     pub labels: Vec<ColumnOf<String>>,
     /// Columns that are left out.
     pub drops: Vec<ColumnOf<String>>,
-    /// Columns whose values become nodes of a type of their own, without features, so that their rows are learned.
+    /// Columns whose values become nodes of a separate type, without features, so that their rows are learned.
     pub embeds: Vec<ColumnOf<String>>,
     /// Columns whose values name the mask that a node is in: train, val or test.
     pub splits: Vec<ColumnOf<String>>,

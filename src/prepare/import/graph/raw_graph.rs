@@ -23,7 +23,7 @@ pub struct RawGraph {
     pub class_names: ClassNames,
     /// The means and deviations by which numbers of tables became features, as a table in CSV; empty if there are none.
     pub feature_scale: String,
-    /// Remarks for the user: what has become of node tables, and what looks like a mistake.
+    /// Notes for the user: the use of node tables, and likely mistakes.
     pub notes: Vec<String>,
 }
 

@@ -157,7 +157,7 @@ impl IdSpace {
         names.is_some_and(|names| names.known(word).is_some())
     }
 
-    /// The id that a value stands for; `Err` describes what is wrong with it.
+    /// The id of a value; `Err` describes a mistake in it.
     pub(crate) fn id_of(&mut self, value: CellValue<'_>) -> Result<Result<u64, Refusal>> {
         match NodeKey::of(value, self.is_named()) {
             Ok(NodeKey::Id(id)) => Ok(self.admit(id)),
@@ -233,7 +233,7 @@ impl IdSpace {
         }
     }
 
-    /// Notes an id; `Err` describes what is wrong with it.
+    /// Notes an id; `Err` describes a mistake in it.
     pub(crate) fn admit(&mut self, id: u64) -> Result<u64, Refusal> {
         if let Some(refusal) = self.refusal_of_id(id) {
             return Err(refusal);
@@ -264,7 +264,7 @@ impl IdSpace {
     /// Checks that the number of nodes is credible if only the edges determine it.
     ///
     /// # Errors
-    /// If the largest id is far beyond what the number of edges suggests.
+    /// If the largest id is far too large for the number of edges.
     pub(crate) fn check_largest(&self, edges: u64) -> Result<()> {
         let Some((path, unit)) = &self.largest_in else { return Ok(()) };
         if !self.is_counted_by_edges() {
@@ -310,7 +310,7 @@ impl IdSpace {
         self.known.as_ref().map(|(count, _)| *count).or(named).unwrap_or(self.end)
     }
 
-    /// Ends the reading of edges: from here on the nodes that have occurred are all nodes.
+    /// Ends the reading of edges: from now on the nodes that have occurred are all nodes.
     pub(crate) fn settle(&mut self) {
         let count = self.count();
         self.known.get_or_insert((count, "the largest id of the edges".to_owned()));

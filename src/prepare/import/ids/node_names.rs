@@ -84,7 +84,7 @@ impl NodeNames {
         Ok(names)
     }
 
-    /// Ends the list: from here on, unknown names are not nodes.
+    /// Ends the list: from now on, unknown names are not nodes.
     pub(crate) fn close(&mut self) {
         self.open = false;
     }

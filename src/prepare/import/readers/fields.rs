@@ -18,7 +18,7 @@ pub(crate) enum Separator {
 /// The end of a record in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordEnd {
-    /// The place behind it.
+    /// The place after it.
     pub(crate) at: usize,
     /// Number of lines that it takes: several if fields in quotes hold line breaks.
     pub(crate) lines: u64,
@@ -26,8 +26,8 @@ pub(crate) struct RecordEnd {
 
 impl Separator {
     /// Splits the record that begins at `start` into fields, without white space and quotes around them. Texts that differ from
-    /// what the file holds are appended to `bytes`, which the file takes up to `end` only. `None`: a field in quotes goes on
-    /// behind `end`.
+    /// what the file holds are appended to `bytes`, which the file takes up to `end` only. `None`: a field in quotes continues
+    /// after `end`.
     pub(crate) fn split(
         self,
         bytes: &mut Vec<u8>,
@@ -120,7 +120,7 @@ impl Separator {
         matches!(byte, b' ' | b'\t' | b'\r') && !is_separator
     }
 
-    /// The place of the separator or of the line break behind a field.
+    /// The place of the separator or of the line break after a field.
     fn end_of_field(self, bytes: &[u8], start: usize, end: usize) -> usize {
         let ends = |byte: &u8| match self {
             Separator::None => *byte == b'\n',
@@ -175,7 +175,7 @@ impl Separator {
 
 /// Role of a quote at the beginning of a field.
 enum Quoted {
-    /// The beginning of a field in quotes, and the place of the separator behind it.
+    /// The beginning of a field in quotes, and the place of the separator after it.
     Field { text: TextSpan, stop: usize, breaks: u64 },
     /// The beginning of a field in quotes that does not end.
     Open,

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::look::{Ask, Opened};
 use crate::error::Result;
 
-/// A format of files. Each is declared in a file of its own and listed in `formats.rs`.
+/// A format of files. Each is declared in its own file and listed in `formats.rs`.
 pub(crate) struct Format {
     /// Name in messages.
     pub(crate) name: &'static str,

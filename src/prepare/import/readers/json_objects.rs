@@ -156,7 +156,7 @@ impl JsonObjects {
             self.stream.consume(count);
             if self.text.len() > LONGEST {
                 let problem = format!("begins an object that is longer than {} MiB", LONGEST >> 20);
-                return Err(self.fail(problem).with_hint("each row is an object of its own"));
+                return Err(self.fail(problem).with_hint("write each row as a separate object"));
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) enum Wants {
 /// Whether a word is the name of a node.
 pub(crate) type IsNode<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
-/// A question to a file: what its rows are for, and what the user has said of it.
+/// A request to a file: the purpose of its rows, and the user's flags for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) wants: Wants,
@@ -105,12 +105,12 @@ impl Form {
 
     /// Lists of texts.
     pub(crate) fn lists_of_strings() -> Self {
-        Form::other("holds lists of strings", "write each string as a column of its own")
+        Form::other("holds lists of strings", "write each string to a separate column")
     }
 
     /// Structures of several fields.
     pub(crate) fn structures() -> Self {
-        Form::other("holds structures", "write each of their fields as a column of its own")
+        Form::other("holds structures", "write each of their fields to a separate column")
     }
 
     /// Values that are not read.

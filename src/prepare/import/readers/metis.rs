@@ -141,7 +141,7 @@ impl MetisReader {
         Ok(())
     }
 
-    /// Checks what the first line says of the number of edges.
+    /// Checks the number of edges in the first line.
     fn check_end(&mut self) -> Result<()> {
         if self.lines.advance_to_words()? {
             let nodes = self.header.nodes;

@@ -39,7 +39,7 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The name of an end of an edge, without a word for nodes behind it: `from` for `FromNodeId`.
+/// The name of an end of an edge, without a word for nodes after it: `from` for `FromNodeId`.
 fn plain_end(name: &str) -> String {
     let plain = plain(name);
     let ends = ["nodeid", "vertexid", "idx", "index", "ids", "id", "node", "vertex"];

@@ -236,7 +236,7 @@ impl Values {
         for row in 0..rows {
             let (begin, first) = (at, cells.len());
             let mut any = false;
-            // A row goes on while values repeat.
+            // A row continues while values repeat.
             while at == begin || repeats.get(at).is_some_and(|repeat| *repeat > 0) {
                 let value = if is_there(at) { values.next() } else { None };
                 any |= value.is_some();

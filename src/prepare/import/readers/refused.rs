@@ -1,4 +1,4 @@
-//! Formats that are not read, and what converts them.
+//! Unsupported formats, and commands that convert them.
 
 use super::input::Input;
 use crate::error::Result;
@@ -80,7 +80,7 @@ fn is_utf16(head: &[u8]) -> bool {
     }
 }
 
-/// Whether a file says what it is near its beginning, before anything but white space, comments and a declaration of XML.
+/// Whether a file names its format near its beginning, after only white space, comments and a declaration of XML.
 fn has_tag(head: &[u8], tag: &[u8]) -> bool {
     let head = &head[..head.len().min(1 << 10)];
     let at = head.windows(tag.len()).position(|window| window == tag);

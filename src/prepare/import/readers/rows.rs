@@ -200,7 +200,7 @@ impl FileRows {
         self.file.reader.bytes_read()
     }
 
-    /// A note on what the file was taken for.
+    /// A note on how the file was read.
     pub(crate) fn note(&self, more: &str) -> String {
         format!("{}: {}{more}", self.path.display(), self.file.kind)
     }

@@ -18,7 +18,7 @@ pub(crate) const MOST_COLUMNS: usize = 1 << 16;
 /// Largest length of a line in bytes: a small compressed file may have lines of any length, and a line is held in memory.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// Which lines are comments.
+/// The lines that are comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comments {
     /// Lines with `#` or `%` before the first record. Behind it, lines that do not have the file's number of columns.
@@ -141,7 +141,7 @@ impl Sample {
         words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// Whether a byte has a blank behind it wherever it occurs.
+    /// Whether a byte has a blank after it wherever it occurs.
     pub(crate) fn is_always_before_blank(&self, byte: u8) -> bool {
         let text = &self.bytes[self.start..];
         text.windows(2).filter(|pair| pair[0] == byte).all(|pair| pair[1] == b' ')

@@ -53,7 +53,7 @@ fn best(sample: &mut Sample, first_line: First) -> Option<Separator> {
         if !is_same || due < 2 || first_line == First::Shorter && rest.is_empty() {
             continue;
         }
-        // Commas of a sentence have a blank behind them.
+        // Commas of a sentence have a blank after them.
         let is_own = match separator {
             Separator::Byte(byte) => !sample.is_always_before_blank(byte),
             _ => false,

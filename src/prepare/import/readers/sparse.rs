@@ -18,7 +18,7 @@ const SPARSEST: u64 = 1 << 12;
 /// Number of places up to which any share of them may be empty.
 const FEW: u64 = 1 << 20;
 
-/// Whole numbers from here on are not exact.
+/// Whole numbers from this size on are not exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A value of a matrix. Rows and columns are counted from 0.

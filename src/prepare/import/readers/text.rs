@@ -60,7 +60,7 @@ struct TextReader {
     skip: u64,
     /// Number of the last line, from 1.
     line: u64,
-    /// Bytes behind the last record.
+    /// Bytes after the last record.
     rest: Vec<u8>,
     /// Number of bytes to read.
     chunk: usize,
@@ -146,7 +146,7 @@ impl TextReader {
             let before = block.bytes.len();
             let next = self.separator.split(&mut block.bytes, at, end, &mut fields);
             let Some(next) = next else {
-                // The record goes on in the next chunk.
+                // The record continues in the next chunk.
                 if self.is_end || (end - at) as u64 > LONGEST {
                     let problem = "begins a field in quotes that does not end";
                     return Err(self.fail(self.line + 1, problem));

@@ -136,7 +136,7 @@ pub(crate) fn shown(field: &[u8]) -> String {
     format!("{short:?}")
 }
 
-/// The days since 1970 of `2024-05-01` or `2024/05/01`, maybe with a time and a time zone behind it.
+/// The days since 1970 of `2024-05-01` or `2024/05/01`, maybe with a time and a time zone after it.
 fn date(text: &str) -> Option<f64> {
     let (day, rest) = text.split_at_checked(10).filter(|(day, _)| day.is_ascii())?;
     let separator = day.as_bytes()[4];

@@ -1,4 +1,4 @@
-//! Where graphs come from: files, layouts of other tools, standard input, and partition directories.
+//! Sources of graphs: files, layouts of other tools, standard input, and partition directories.
 
 mod chunked;
 mod npz;

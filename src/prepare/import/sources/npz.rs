@@ -35,7 +35,7 @@ const LISTS: [(&str, &[&str]); 3] = [
 const COUNTS: [&str; 1] = ["num_nodes"];
 
 impl GraphFiles {
-    /// The arrays of an archive with usual names; a note says what each was taken for.
+    /// The arrays of an archive with usual names; a note says how each was used.
     ///
     /// # Errors
     /// If the file is not an archive of arrays, or does not hold edges.

@@ -115,7 +115,7 @@ fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>
     let mut arrays = vec![BTreeMap::<&str, Vec<_>>::new(); types];
     for set in sets {
         for feature in set.features() {
-            // This fails where the file lacks what it takes to use them.
+            // This fails if the file lacks data for using them.
             set.lookup(feature.key())?;
             arrays[feature.ty()].entry(feature.name()).or_default().push(feature.array().clone());
         }

@@ -34,7 +34,7 @@ pub(crate) struct EdgeSpool {
     edges: u64,
     /// The columns of edge data.
     columns: Vec<DataColumn>,
-    /// Whether the first column behind those of the ends names the type of each edge.
+    /// Whether the first column after those of the ends names the type of each edge.
     has_relations: bool,
     types: Vec<CanonicalEtype>,
     relations: HashMap<Box<[u8]>, u32>,
@@ -42,7 +42,7 @@ pub(crate) struct EdgeSpool {
 }
 
 impl EdgeSpool {
-    /// No edges so far, with edge data from columns of these names. With `has_relations`, the first column behind those of the ends
+    /// No edges so far, with edge data from columns of these names. With `has_relations`, the first column after those of the ends
     /// names the type of each edge.
     pub(crate) fn create(folder: &Path, columns: &[String], has_relations: bool) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;

@@ -5,7 +5,7 @@ use crate::prepare::import::readers::CellValue;
 /// Size of an id in bytes.
 const ID: usize = 5;
 
-/// Size of the ends of an edge and of the number of its mask, which stands behind them.
+/// Size of the ends of an edge and of the number of its mask, which stands after them.
 pub(super) const EDGE: usize = 2 * ID + 1;
 
 /// Size of a value of edge data: its kind and its bits.

@@ -45,7 +45,7 @@ impl ConvertedArray {
         ConvertedArray { takes_missing: true, ..self }
     }
 
-    /// Appends a value. Returns what is wrong with it, if it cannot be part of the array.
+    /// Appends a value. Returns the reason if it cannot be part of the array.
     pub(crate) fn push(&mut self, value: CellValue<'_>) -> Result<Option<String>> {
         let value = match storable(value) {
             Err(_) if self.takes_missing && value.parsed() == CellValue::Missing => {
@@ -129,7 +129,7 @@ pub(crate) fn needs_double(value: CellValue<'_>) -> bool {
     matches!(value, CellValue::Date(_)) || value.number().is_some_and(is_large)
 }
 
-/// The value as it is stored in arrays of numbers: whole, real or a date. `Err` says what is wrong with any other.
+/// The value as it is stored in arrays of numbers: whole, real or a date. `Err` describes the mistake in any other.
 pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
     match value.parsed() {
         CellValue::Truth(truth) => Ok(CellValue::Whole(i64::from(truth))),

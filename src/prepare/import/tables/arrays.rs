@@ -15,7 +15,7 @@ use crate::prepare::import::readers::{
 const STRINGS: &str =
     "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";
 
-/// An array, and what its file was taken for.
+/// An array, and how its file was read.
 pub(crate) struct OpenedArray {
     pub(crate) array: ArrayRef,
     pub(crate) note: Option<String>,

@@ -1,4 +1,4 @@
-//! The values of a column of a node table, before it is known what they are.
+//! The values of a column of a node table, before their type is known.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

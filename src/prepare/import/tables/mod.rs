@@ -1,4 +1,4 @@
-//! Tables of nodes and edges: which columns become what, and the arrays that they become.
+//! Tables of nodes and edges: the roles of their columns, and the arrays made from them.
 
 mod array_writer;
 mod arrays;

@@ -1,4 +1,4 @@
-//! Which columns of node tables become what.
+//! The roles of the columns of node tables.
 
 use super::splits::MASKS;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
 use crate::prepare::import::readers::{FileRows, is_index, nearest};
 
-/// Names of columns that are rarely features, and the flag that says what they are.
+/// Names of columns that are rarely features, and the flag for their role.
 const NO_FEATURES: [(&str, &str); 3] =
     [("label", "label"), ("labels", "label"), ("split", "split")];
 
@@ -95,10 +95,9 @@ impl NodeTables {
                 continue;
             }
             return Err(match (of_type().next(), &choice.ty) {
-                (Some((_, rows)), _) => rows
-                    .column(&choice.column)
-                    .err()
-                    .unwrap_or_else(|| Error::internal("a column is there and is not".to_owned())),
+                (Some((_, rows)), _) => rows.column(&choice.column).err().unwrap_or_else(|| {
+                    Error::internal("a column is both present and absent".to_owned())
+                }),
                 (None, ty) => {
                     let ty = ty.as_deref().unwrap_or_default();
                     let types = self.files.iter().map(|file| file.ty.as_str());

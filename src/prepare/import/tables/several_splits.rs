@@ -26,7 +26,7 @@ impl<'t> SeveralSplits<'t> {
         let rows = table.num_rows();
         if rows == columns {
             let problem = format!("has shape ({rows}, {rows}), so rows and columns may be splits");
-            return Err(table.fail(problem).with_hint("save one split as an array of its own"));
+            return Err(table.fail(problem).with_hint("save one split as a separate array"));
         }
         let in_rows = match nodes {
             Some(nodes) if [rows, columns].contains(&nodes) => nodes == columns,

@@ -15,7 +15,7 @@ const BLOCK: u64 = 1 << 16;
 /// Names of the masks of training, validation and test.
 pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// The mask of what is trained on.
+/// The training mask.
 pub(crate) const TRAIN_MASK: &str = MASKS[0];
 
 /// The name of the mask that a split becomes: `train_mask` for `train`, `val_mask` for `valid`.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
-/// A table of one array, or of several that continue each other. Rows are read when they are asked for.
+/// A table of one array, or of several that continue each other. Rows are read on request.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The arrays, each with its first row.
@@ -118,7 +118,7 @@ impl Table {
         Ok(())
     }
 
-    /// One row as a table of its own, with a row for each of its values.
+    /// One row as a separate table, with a row for each of its values.
     pub(crate) fn row(&self, row: u64) -> Result<Self> {
         let mut pieces = self.pieces.iter().rev();
         let piece = pieces.find(|(first, _)| *first <= row);

@@ -92,7 +92,7 @@ pub struct PredictConfig {
     pub overwrite: bool,
     /// Format of the output; `None` means the one that its name calls for.
     pub format: Option<PredictionFormat>,
-    /// The file for a trace of what all ranks do.
+    /// The file for a trace of all ranks.
     pub trace: Option<PathBuf>,
 }
 

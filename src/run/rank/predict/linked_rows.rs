@@ -1,4 +1,4 @@
-//! Rows of all ranks' nodes in a file, from which pairs of nodes are scored.
+//! A file with rows of all ranks' nodes, for scores of pairs of nodes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -19,7 +19,7 @@ use crate::run::rank::setup::RankSetup;
 use crate::run::rank::whole_graph::WholeGraph;
 use crate::train::NodeInput;
 
-/// Graphs of what the predicted nodes depend on, and the input of the first one's sources.
+/// Graphs of the nodes on which predicted nodes depend, and the input of the first graph's sources.
 pub(super) struct Needed {
     graphs: Vec<GraphShardManager>,
     pub(super) features: PointerTensor,

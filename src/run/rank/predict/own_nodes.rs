@@ -1,4 +1,4 @@
-//! A rank's nodes among those that are predicted.
+//! A rank's predicted nodes.
 
 use tch::Tensor;
 

@@ -227,7 +227,7 @@ impl PartnerSearch<'_> {
         Ok(best.into_iter().map(|best| best.0).collect())
     }
 
-    /// Merges what the ranks have found for this rank's part of the nodes.
+    /// Merges the ranks' partners for this rank's part of the nodes.
     fn merge(&self, own: &OwnPrediction<'_>, total: u64) -> Result<()> {
         let world_size = own.setup.group.world_size() as u64;
         let files = (0..world_size as usize).map(|rank| {
@@ -255,7 +255,7 @@ impl PartnerSearch<'_> {
     }
 }
 
-/// The file of what a rank has found.
+/// The file of the partners that a rank has found.
 fn path_of(own: &OwnPrediction<'_>, rank: usize) -> PathBuf {
     own.here.folder.join(format!("partners-{rank}"))
 }

@@ -35,7 +35,7 @@ pub(super) fn open(
     Ok(noting(here, RowFile::open(output, header, form.row_bytes())?))
 }
 
-/// A file of all ranks, which keeps in mind what has to go to other machines.
+/// A file of all ranks, which records what has to go to other machines.
 fn noting(here: Surroundings<'_>, file: RowFile) -> RowFile {
     if here.placement.remote().next().is_some() { file.noting() } else { file }
 }
