@@ -59,7 +59,7 @@ class Uniform:
 
     def __init__(self, k: int) -> None:
         if k < 1:
-            raise ValueError(f"k is {k}, but must be a number from 1 on")
+            raise ValueError(f"k is {k}, but must be 1 or more")
         self._k = k
 
     def __call__(self, g: Any, edges: Tensor) -> Tuple[Tensor, Tensor]:

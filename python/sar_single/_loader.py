@@ -41,7 +41,7 @@ class Loader:
         spare: bool = False,
     ) -> None:
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}, but must be a number from 1 on")
+            raise ValueError(f"batch_size is {batch_size}, but must be 1 or more")
         self._group, self._seeds, self._make, self._batch_size = group, seeds, make, batch_size
         self._shuffle, self._seed, self._epoch, self._grouped = shuffle, seed, 0, batches
         whole, rest = divmod(len(seeds), batch_size)

@@ -43,7 +43,7 @@ def construct_mfgs(rank: "Rank", seed_nodes: Any, n_layers: int) -> List[LayerGr
     partitioned graph. Four collectives for each layer."""
     files, first = rank._stored, rank.first_node
     if n_layers < 1:
-        raise ValueError(f"n_layers is {n_layers}, but must be a number from 1 on")
+        raise ValueError(f"n_layers is {n_layers}, but must be 1 or more")
     wanted = own_numbers(None, seed_nodes, first, rank.graph.num_nodes(), f"rank {rank.index}") + first
     sources, destinations, types, ids = part_edges(files, rank.index)
     layers: List[LayerGraph] = []

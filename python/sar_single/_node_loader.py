@@ -76,11 +76,11 @@ def DataLoader(  # noqa: N802 (SAR's name)
     (part,) = files.parts
     ids = _own_ids(files, part, seeds)
     if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}, but must be a number from 0 on")
+        raise ValueError(f"num_workers is {num_workers}, but must be 0 or more")
     if (sampler is None) == (collate_fn is None):
         raise TypeError("pass either a sampler or collate_fn(seeds), which makes the batches")
     if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}, but must be a number from 1 on")
+        raise ValueError(f"batch_size is {batch_size}, but must be 1 or more")
     make: Batches = SampledNodes(graph, sampler) if collate_fn is None else Collated(collate_fn)
     batches = _grouped(files, part, ids, batch_size, optimized_batches_cache) if precompute_optimized_batches else None
     return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, batches=batches, spare=True)
@@ -104,7 +104,7 @@ def NodeDataLoader(  # noqa: N802 (DGL's name)
     if device is not None and str(device) != "cpu":
         raise ValueError(f"device is {device}, but blocks are on the CPU")
     if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}, but must be a number from 0 on")
+        raise ValueError(f"num_workers is {num_workers}, but must be 0 or more")
     files = stored(graph)
     ids = node_ids(files, nids)
     files.nodes.check(ids)

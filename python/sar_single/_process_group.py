@@ -85,4 +85,4 @@ def _all_gather(tensor_list: List[Tensor], tensor: Tensor, group: Any = None, as
 
 def _checked(group: Any, async_op: bool) -> None:
     if group is not None or async_op:
-        raise ValueError("group and async_op: collectives of workers are of all ranks, and a rank waits for the others in its next turn")
+        raise ValueError("group and async_op: collectives of workers involve all ranks, and a rank waits for the others in its next turn")

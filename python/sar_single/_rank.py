@@ -199,7 +199,7 @@ class Rank(RankData):
                 if tensor.shape != value.shape:
                     raise ValueError(
                         f"sync_params: a parameter is {list(tensor.shape)} on rank {self.index}, but {list(value.shape)} on rank 0: "
-                        "sizes of a model have to be those of the whole graph, as rank.num_total_nodes is"
+                        "sizes of a model must be the same on all ranks, such as rank.num_total_nodes"
                     )
                 tensor.copy_(value)
 

@@ -51,7 +51,7 @@ def run(
         raise TypeError(f"worker is a function of the rank, not {type(worker).__name__}")
     for name, value in (("threads", threads), ("resident", resident)):
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise ValueError(f"{name} is {value!r}, but must be a number from 1 on")
+            raise ValueError(f"{name} is {value!r}, but must be 1 or more")
     if _program.torch_folder() is None:
         raise ModuleNotFoundError("sar_single.run needs PyTorch 2.0 or newer: pip install torch", name="torch")
     budget = _budget(memory_budget)
@@ -147,7 +147,7 @@ def _results(answer: Dict[str, Any], code: int) -> List[Any]:
     if failure is not None:
         raise _of_engine(failure["problem"], _loaded(failure["exception"]), answer["waits"])
     if "done" not in answer:
-        raise WorkerError(f"the server process of the run ended with exit code {code} and did not say why")
+        raise WorkerError(f"the server process of the run ended with exit code {code} without a message")
     results: Dict[int, bytes] = answer["results"]
     return [pickle.loads(results[rank]) for rank in sorted(results)]
 

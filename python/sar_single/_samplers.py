@@ -36,7 +36,7 @@ class BlockSampler:
 
     def __init__(self, num_layers: int, return_eids: bool = False) -> None:
         if num_layers < 1:
-            raise ValueError(f"num_layers is {num_layers}, but must be a number from 1 on")
+            raise ValueError(f"num_layers is {num_layers}, but must be 1 or more")
         self.num_layers, self.return_eids = num_layers, return_eids
 
     def sample_frontier(self, block_id: int, g: Any, seed_nodes: Tensor) -> Frontier:

@@ -55,7 +55,7 @@ class Table(Mapping[str, Tensor]):
         if len({tuple(self._arrays[index][3][1:]) for index in arrays}) > 1:
             shapes = ", ".join(f"{self._names()[i]} {list(self._arrays[index][3][1:])}" for i, index in enumerate(found) if index is not None)
             by_type = "x_dict" if self._table == "node" else "edge_attr_dict"
-            raise ValueError(f"{key!r} has another shape in each {self._table} type ({shapes}): use rank.{by_type} or by_type({key!r})")
+            raise ValueError(f"{key!r} has different shapes in the {self._table} types ({shapes}): use rank.{by_type} or by_type({key!r})")
         return arrays
 
     def by_type(self, key: str) -> Dict[str, Tensor]:

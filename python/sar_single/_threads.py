@@ -50,7 +50,7 @@ class Watch:
             if time.monotonic() > end:
                 names = ", ".join(self._described(thread) for thread in busy)
                 raise RuntimeError(
-                    f"workers are forked while no other thread works, but here works {names}\n"
+                    f"workers cannot be forked while another thread works: {names}\n"
                     "hint: import that inside the worker, or start the thread there"
                 )
 

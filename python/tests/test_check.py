@@ -159,7 +159,7 @@ WRONG = {
     "a pooled loss, counted by all": (lambda rank: train(rank, Net(), pooled_loss), r"gradient of .*it is 3 times as large.*divide it by rank.world_size"),
     "what one rank logs": (
         lambda rank: train(rank, Net(), sum_of_losses, log=lambda rank, loss: loss.item()),
-        r"loss in rank.log differs .*rank.log reports what rank 0 says",
+        r"loss in rank.log differs .*rank.log reports rank 0's value",
     ),
     "what a rank returns": (lambda rank: {"share": F.softmax(rank.x, 0)}, r"result\['share'\] differs|result of softmax"),
 }

@@ -333,7 +333,7 @@ def test_lines_of_torch_distributed_stay_in_workers(karate, spill):
         torch.distributed.all_gather(everyone := [torch.zeros(1), torch.zeros(1)], torch.tensor([float(rank.index)]))
         torch.distributed.barrier()
         assert own.tolist() == [2.0, 1.0] and int(largest) == 1 and int(first) == 5 and torch.cat(everyone).tolist() == [0.0, 1.0]
-        with pytest.raises(ValueError, match="collectives of workers are of all ranks"):
+        with pytest.raises(ValueError, match="collectives of workers involve all ranks"):
             torch.distributed.all_reduce(own, async_op=True)
         torch.manual_seed(rank.index)
         model = DistributedDataParallel(torch.nn.Linear(3, 1), find_unused_parameters=True)

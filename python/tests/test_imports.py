@@ -99,7 +99,7 @@ def test_a_thread_that_works_is_named_with_the_module_that_started_it(karate, sp
     # In this process, which imports the module first, no thread has to spin.
     busy = module("busy", "def worker(rank):\n    return rank.index\n")
     Path(busy.__file__).write_text(BUSY)
-    with pytest.raises(RuntimeError, match="workers are forked while no other thread works, but here works 'spinner' of the module 'busy'"):
+    with pytest.raises(RuntimeError, match="workers cannot be forked while another thread works: 'spinner' of the module 'busy'"):
         run(busy.worker, karate, spill)
 
 

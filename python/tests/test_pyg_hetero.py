@@ -81,7 +81,7 @@ def worker(rank, names):
     found = {}
     for name in names:
         found[name] = result(name, rank.x_dict, rank.edge_index_dict, rank.edge_attr_dict, rank.gather_grads)
-    with pytest.raises(ValueError, match="another shape in each node type .*x_dict"):
+    with pytest.raises(ValueError, match="different shapes in the node types .*x_dict"):
         rank.x
     return found, rank.ndata.original_ids()
 

@@ -196,7 +196,7 @@ def test_a_model_with_the_sizes_of_a_rank_is_refused(spill, tmp_path):
         rank.sync_params(torch.nn.Linear(2 + rank.index, 1))
 
     parts = sar.partition(tmp_path / "parts", graph(), num_parts=2)
-    with pytest.raises(sar.WorkerError, match=r"\[1, 3\] on rank 1, but \[1, 2\] on rank 0: sizes of a model have to be those of the whole graph"):
+    with pytest.raises(sar.WorkerError, match=r"\[1, 3\] on rank 1, but \[1, 2\] on rank 0: sizes of a model must be the same on all ranks"):
         sar.run(own_sizes, parts, spill_dir=spill)
 
 

@@ -74,8 +74,8 @@ const TRAINING: Page = Page {
         (
             "Memory and results",
             &[
-                shown("memory-budget", "SIZE", "Memory of all processes"),
-                shown("spill-dir", "DIR", "Folder of spilled data"),
+                shown("memory-budget", "SIZE", "Of all processes"),
+                shown("spill-dir", "DIR", "For spilled data"),
                 shown("out", "DIR", "Folder of results"),
                 shown("checkpoint-every", "N", "Save every N epochs"),
                 shown("resume", "RUN", "Continue an interrupted run"),

@@ -18,7 +18,7 @@ const SHOWN: [(&str, &str, &str); 3] = [
     (
         "memory-budget",
         "SIZE",
-        "With --num-parts auto: memory of all processes of the training run [default: half of the free memory]",
+        "With --num-parts auto: memory of all processes of the training run [default: half of free memory]",
     ),
     ("model", "MODEL", "With --num-parts auto: the model that will be trained"),
     ("config", "FILE", "With --num-parts auto: the config.toml of a run like the one to come"),

@@ -185,7 +185,7 @@ pub(super) struct PartitionArgs {
     #[arg(long, value_name = "WIDTHS", value_delimiter = ',', help_heading = "Partitions")]
     hidden: Vec<u64>,
 
-    /// Memory to use, such as 2GiB [default: half of the free memory]
+    /// Memory to use, such as 2GiB [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
     memory: Option<u64>,
     /// Name of the graph and of its JSON file

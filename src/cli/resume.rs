@@ -25,7 +25,7 @@ pub(super) struct RunArgs {
     /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(super) spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of the free memory]
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of free memory]
     #[arg(long, value_name = "SIZE", help_heading = "Run")]
     pub(super) memory_budget: Option<MemoryBudget>,
     /// How to read and write spilled data: around the page cache, or through it [default: auto]

@@ -141,7 +141,7 @@ fn choices_that_cannot_be_made_are_refused() {
     refused(
         "--num-parts auto --method file --assignment x",
         1,
-        "--assignment says where nodes are",
+        "--assignment sets the partition of each node",
         "",
     );
     refused(

@@ -11,14 +11,14 @@ _SOFTMAX = (
 )
 _NORM = "torch.nn.BatchNorm1d, torch.nn.functional.batch_norm and PyG's norms take the statistics of all ranks; or use rank.mean"
 _RANDOM = "each rank draws its own numbers: store them as node data, or compute them from rank.orig_ids"
-_ORDER = "a rank has some of the nodes, in its own order: do this before sar.partition, or after rank.all_gather"
-_OTHER = "a rank has some of the nodes: combine values of all of them with rank.mean, rank.all_reduce or rank.all_gather"
+_ORDER = "a rank has only some of the nodes, in its own order: do this before sar.partition, or after rank.all_gather"
+_OTHER = "a rank has only some of the nodes: combine values of all of them with rank.mean, rank.all_reduce or rank.all_gather"
 _LOSS = (
     "a mean over a rank's own rows is not the mean over all: use rank.mean_loss(loss, mask), "
     'or divide the sum of the rows\' losses by rank.all_reduce(mask.sum())'
 )
-_PARAMETERS = "ranks begin with their own parameters: call rank.sync_params(model), which gives all those of rank 0"
-_GATHER = "gradients are those of the rank's own loss until they are added up: call rank.gather_grads(model) between backward and step"
+_PARAMETERS = "ranks begin with their own parameters: call rank.sync_params(model), which copies rank 0's parameters to all"
+_GATHER = "gradients belong to the rank's own loss until they are added up: call rank.gather_grads(model) between backward and step"
 
 _BY_NAME = {
     **dict.fromkeys("mean nanmean".split(), _MEAN),
@@ -42,9 +42,9 @@ def remedy(finding: Finding, ranks: int) -> str:
     if event.kind == "gradient" and finding.adds_up:
         return _GATHER
     if finding.factor is not None and abs(finding.factor - ranks) < 1e-6:
-        return f"it is {ranks} times as large, as each of {ranks} ranks counts all of the loss: divide it by rank.world_size"
+        return f"it is {ranks} times as large, because each of {ranks} ranks counts the whole loss: divide it by rank.world_size"
     if event.kind in ("loss", "gradient"):
         return _LOSS
     if event.kind == "log":
-        return "rank.log reports what rank 0 says: give it the value of all ranks, as from rank.all_reduce or rank.mean_loss"
+        return "rank.log reports rank 0's value: pass the value over all ranks, from rank.all_reduce or rank.mean_loss"
     return _OTHER

@@ -25,7 +25,7 @@ class SparseOptimizer:
     def __init__(self, params: Sequence[DistEmbedding], lr: float, eps: float) -> None:
         self._params, self._lr, self._eps = list(params), lr, eps
         if not self._params or not all(isinstance(param, DistEmbedding) for param in self._params):
-            raise TypeError("params is a list of DistEmbedding")
+            raise TypeError("params must be a list of DistEmbedding")
         self._states = [self._new_state(param) for param in self._params]
 
     def step(self) -> None:

@@ -59,7 +59,7 @@ class DistTensor:
         if policy.get_size() != shape[0]:
             raise ValueError(f"{shape[0]} rows, but there are {policy.get_size()} {policy.table}s of {policy.policy_str}")
         if persistent and name is None:
-            raise ValueError("a persistent tensor has a name")
+            raise ValueError("a persistent tensor needs a name")
         self._policy, self._dtype, self._shape = policy, dtype, tuple(int(size) for size in shape)
         self.name = name or graph.new_name()
         known = _named.get(self.name)

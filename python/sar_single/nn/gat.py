@@ -57,7 +57,7 @@ class GATConv(nn.Module):
     def forward(self, graph: Any, feat: Tensor) -> Tensor:
         """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
-            raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
+            raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         x = self.feat_drop(feat)
         rows = self.fc(x).view(-1, self._heads, self._out_feats)
         scores = (rows * self.attn_l).sum(-1)

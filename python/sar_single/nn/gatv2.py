@@ -54,7 +54,7 @@ class GATv2Conv(nn.Module):
     def forward(self, graph: Any, feat: Tensor) -> Tensor:
         """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
-            raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
+            raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         x = self.feat_drop(feat)
         own = x[: graph.num_dst_nodes()]
         rows = self.fc_src(x).view(-1, self._heads, self._out_feats)

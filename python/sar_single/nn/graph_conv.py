@@ -54,7 +54,7 @@ class GraphConv(nn.Module):
     ) -> Tensor:
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
-            raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
+            raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         weight = self.weight if weight is None else weight
         with graph.local_scope():
             message: fn.Message = fn.copy_u("h", "m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_NUMBERS = "a rank numbers nodes in its own way, so the numbers mean nothing to a model"
+_NUMBERS = "each rank numbers nodes in its own way, so the numbers have no meaning for a model"
 _BEFORE = "change the graph before sar.partition"
 _MASK = "choose edges by a boolean mask that has a value per edge"
 _ROWS = "the number of this rank's nodes is x.size(0)"
@@ -24,7 +24,7 @@ _REASONS = {
     ),
     **dict.fromkeys(
         "__getitem__ index_select masked_select narrow select split chunk".split(),
-        ("each rank has its own edges in its own order, so a place among them means another edge on every rank", _MASK),
+        ("each rank has its own edges in its own order, so an index means a different edge on every rank", _MASK),
     ),
     **dict.fromkeys(
         "cat concat stack vstack hstack".split(),
@@ -57,7 +57,7 @@ def refused(operation: str, what: str = "edge_index", why: str = "", remedy: str
     """The error of an operation, with the reason and the remedy that are known for its name unless others are given."""
     reason, hint = _REASONS.get(
         operation,
-        ("sources of edges lie in other partitions", f"give it to a module as it is, or {_BEFORE}"),
+        ("sources of edges lie in other partitions", f"pass it to a module unchanged, or {_BEFORE}"),
     )
     return Refused(f"{operation} of {what}: {why or reason}; {remedy or hint}")
 

@@ -75,7 +75,7 @@ class StandIn(Tensor):
         first = _first([*args, *(kwargs or {}).values()])
         what = "edge_index" if first is None else first.what()
         raise refused(
-            str(func).replace("aten.", ""), what, "compiled code reads the numbers themselves, and those of sources are of other partitions"
+            str(func).replace("aten.", ""), what, "compiled code reads the numbers themselves, but sources lie in other partitions"
         )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]

@@ -99,7 +99,7 @@ pub(in crate::run) fn check(
         let hint = format!("{REMEDY}{}", narrower(run, &sizes, |f| f.epoch.disk as u64));
         return Err(Error::new(ErrorKind::OutOfDisk, problem).with_hint(hint));
     }
-    let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
+    let may = if budget > 0 { format!(" of {}", size(budget)) } else { " of".to_owned() };
     let free = free.map_or_else(String::new, |free| format!(" ({} free)", size(free)));
     let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|b| size(b as u64));
     observe(&Event::Note(format!(
