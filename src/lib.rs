@@ -50,7 +50,7 @@
 //! # Ok::<(), sar::Error>(())
 //! ```
 //!
-//! The book in `docs/` has concepts and guides; `ARCHITECTURE.md` says what each module is for.
+//! The book in `docs/` has concepts and guides; `ARCHITECTURE.md` gives the purpose of each module.
 
 #[cfg(feature = "torch")]
 pub use tch;

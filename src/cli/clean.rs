@@ -1,4 +1,4 @@
-//! `clean`: removes what killed runs left behind.
+//! `clean`: removes the spill folders of killed runs.
 
 use std::fs;
 use std::io;

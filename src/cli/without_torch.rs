@@ -15,7 +15,7 @@ const COMMANDS: [&str; 3] = ["plan", "predict", "correct-and-smooth"];
 /// Flags that both programs have.
 const FLAGS: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
-/// The arguments, unless only the program with libtorch can do what is requested.
+/// The arguments, unless only the program with libtorch can carry out the request.
 pub(super) fn checked(
     definition: &mut clap::Command,
     arguments: impl IntoIterator<Item = OsString>,

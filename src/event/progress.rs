@@ -38,7 +38,7 @@ impl RunProgress {
         self.describe_work() + &left
     }
 
-    /// The same, beginning with what still shows on a narrow terminal.
+    /// The same, beginning with the parts for a narrow terminal.
     pub(super) fn describe_time_first(&self) -> String {
         let left = self.left_s.map_or_else(String::new, |left| format!("{} left, ", time(left)));
         left + &self.describe_work()

@@ -58,7 +58,7 @@ pub(crate) fn record(name: &str, time: Interval, args: impl FnOnce() -> String) 
 }
 
 impl Recorder {
-    /// Starts to record what this process does, as `rank` of `ranks`. `file` appends.
+    /// Starts to record this process's work, as `rank` of `ranks`. `file` appends.
     pub(super) fn start(file: File, rank: usize, ranks: usize, began: u64) {
         let left = MOST / ranks as u64;
         let lines = Mutex::new(Lines { file, text: String::new(), left, ended: None });

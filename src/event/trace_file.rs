@@ -101,7 +101,7 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Records what this process does from now on, as a rank.
+    /// Records this process's work from now on, as a rank.
     ///
     /// # Errors
     /// If the system opens no more files.

@@ -135,7 +135,7 @@ impl Stream {
         Ok(Stream { file, never_waits, abandoned: false })
     }
 
-    /// Writes some bytes. A reader may stop reading; that is not an error, and what would follow is dropped.
+    /// Writes some bytes. A reader may stop reading; that is not an error, and later bytes are dropped.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.abandoned {
             return Ok(bytes.len());

@@ -219,7 +219,7 @@ impl NodeFeatures {
         }
     }
 
-    /// Reads some rows, ascending, as `float32`. Rows that are close to one another are read together with what lies between them.
+    /// Reads some rows, ascending, as `float32`. Rows that are close to one another are read together with the rows between them.
     ///
     /// # Errors
     /// As for [`read`](Self::read).

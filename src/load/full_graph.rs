@@ -30,7 +30,7 @@ use crate::formats::dgl::Partition;
 /// ```
 ///
 /// # Errors
-/// If the partition's files are damaged or lack what `edges` asks for, or a rank fails meanwhile.
+/// If the partition's files are damaged or lack data that `edges` requests, or a rank fails meanwhile.
 pub fn construct_full_graph(
     manager: &Rc<PartitionDataManager>,
     group: &Rc<dyn ProcessGroup>,

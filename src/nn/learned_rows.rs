@@ -16,7 +16,7 @@ pub trait LearnedRows {
     /// Number of elements per row.
     fn width(&self) -> i64;
 
-    /// The rows of own nodes, `[own nodes, width]`. They may share memory with what stores them: drop them before the next
+    /// The rows of own nodes, `[own nodes, width]`. They may share memory with their store: drop them before the next
     /// collective.
     ///
     /// # Errors

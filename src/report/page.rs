@@ -22,7 +22,7 @@ pub struct Page {
     pub made_by: String,
 }
 
-/// The page as HTML, without scripts; it loads no other file. `wear` says what written bytes mean for the
+/// The page as HTML, without scripts; it loads no other file. `wear` relates written bytes to the endurance of the
 /// drive.
 pub fn page(mut page: Page, wear: &dyn Fn(u64) -> Option<String>) -> String {
     tell_apart(&mut page.runs);

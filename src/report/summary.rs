@@ -7,7 +7,7 @@ use super::escape::escaped;
 use super::run_data::RunData;
 use crate::event::size;
 
-/// A table with a row per run. `wear` says what written bytes mean for the drive.
+/// A table with a row per run. `wear` relates written bytes to the drive's endurance.
 pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) -> String {
     let mut html = "<div class=\"scroll\"><table><tr>".to_owned();
     let machines = runs.iter().any(|run| sent(run).is_some());

@@ -61,7 +61,7 @@ impl TestHeteroGraph {
     }
 }
 
-/// The rows that `forward` computes on a graph with what `make` makes, one after the other, in double precision. `features`
+/// The rows that `forward` computes on a graph with each result of `make`, in double precision. `features`
 /// has rows per node type.
 ///
 /// # Errors

@@ -252,7 +252,7 @@ impl<'a> Training<'a> {
         lr
     }
 
-    /// Does what depends on the epoch's evaluation, if there is one.
+    /// Uses the epoch's evaluation, if there is one.
     pub(super) fn judge(&mut self, evaluated: Option<Scores>) -> Result<()> {
         let manager = self.learner.manager();
         let sets = self.sets();

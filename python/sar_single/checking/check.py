@@ -64,7 +64,7 @@ def _described(finding: Finding) -> str:
     text += f" by {finding.by:.2g} of its largest value" if finding.by != float("inf") else ", or is not a number"
     text += f", after the module {finding.after}" if finding.after else ""
     if cause is not None:
-        text += f"; it uses the result of {cause.name} at {cause.site}, which is that of each rank's own rows"
+        text += f"; it uses the result of {cause.name} at {cause.site}, which covers only each rank's own rows"
     return text
 
 

@@ -157,7 +157,7 @@ struct FileOutbox<'a> {
     len: u64,
     entries: Vec<MessageEntry>,
     message: Message,
-    /// The time from the first message to the end of the last one, with what computes their rows.
+    /// The time from the first message to the end of the last one, including the computation of their rows.
     writes: Span,
 }
 

@@ -4,7 +4,7 @@
 //! through memory. The collectives are written once, over that trait, for arrays of any library that has
 //! [`Elements`](crate::engine::array::Elements). Each of them is one phase: the rank posts its messages, arrives,
 //! calls `precall` (spill, give the turn up), waits until all ranks have arrived, and calls `callback` (take the next turn)
-//! before it reads what the others sent.
+//! before it reads the others' messages.
 
 mod between_machines;
 mod collectives;

@@ -38,7 +38,7 @@ pub(super) trait Adjoint {
 
 /// The backward half of an operation that shares its pauses with others.
 pub(super) trait PausingAdjoint<'a> {
-    /// Does what [`Adjoint::adjoint`] does, up to the first pause.
+    /// [`Adjoint::adjoint`] up to the first pause.
     fn begin(
         self: Box<Self>,
         tape: &mut Tape<'a>,

@@ -12,7 +12,7 @@ pub struct Pool<W> {
 
 impl<W: Word> Pool<W> {
     /// Replaces a rank's claim of `own` KiB and returns the new one. `choose` gets the KiB of a pool of `size` that the other
-    /// ranks leave; it may be called several times. A claim never exceeds what they leave.
+    /// ranks leave; it may be called several times. A claim never exceeds the rest.
     pub fn claim(&self, size: u64, own: u32, choose: impl Fn(u64) -> u64) -> u32 {
         loop {
             let claimed = self.claimed.load();

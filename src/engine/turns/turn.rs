@@ -202,7 +202,7 @@ impl TurnLock {
         self.parked_share() * self.control.num_ranks() as u64
     }
 
-    /// The part of `left` bytes that this rank may keep: ranks after it in this round get what they want beyond their present
+    /// The part of `left` bytes that this rank may keep: ranks after it in this round get their wishes beyond their present
     /// claims.
     fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
         let upwards = !self.turns.get().is_multiple_of(2);

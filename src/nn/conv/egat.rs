@@ -114,7 +114,7 @@ impl EgatConv {
         Ok(EgatOutput { nodes, edges })
     }
 
-    /// Rows of the destinations, and what `score` returns besides the attention.
+    /// Rows of the destinations, and the second result of `score`.
     fn run<'a, E: 'a>(
         &self,
         tape: &mut Tape<'a>,

@@ -49,7 +49,7 @@ pub struct HeteroConfig {
 /// let kind = ModelKind::Gcn(GcnOptions { norm: Norm::None, ..GcnOptions::default() });
 /// let model = ModelConfig { kind, layers: 1, hidden: 1, dropout: 0.0, ..ModelConfig::default() };
 /// let config = HeteroConfig { model, merge: RelationMerge::Sum };
-/// // Authors' rows are doubled, papers' are kept; one layer adds what edges bring.
+/// // Authors' rows are doubled, papers' are kept; one layer adds the sums along edges.
 /// let values: [(&str, &[f64]); 4] = [
 ///     ("linears.author.weight", &[2.0]),
 ///     ("linears.paper.weight", &[1.0]),
@@ -90,7 +90,7 @@ pub struct HeteroOutput {
     pub out_feats: i64,
 }
 
-/// A layer, and what follows it for each node type.
+/// A layer, and the operations after it for each node type.
 pub(super) struct RelationLayer {
     pub(super) conv: HeteroGraphConv,
     pub(super) norms: Vec<Option<Box<dyn Normalization>>>,

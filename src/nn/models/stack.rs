@@ -18,7 +18,7 @@ use crate::nn::normalization::{Normalization, add};
 /// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
 /// those of the normalisation after it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
 ///
-/// Layers that return to what the first one got lie between two linear maps, `lins.0.*` (with ReLU after it) and `lins.1.*`, as
+/// Layers that use the first one's input again lie between two linear maps, `lins.0.*` (with ReLU after it) and `lins.1.*`, as
 /// in the examples of DGL and PyTorch Geometric for GCNII; jumping knowledge takes the place of the second.
 ///
 /// ```
@@ -115,7 +115,7 @@ impl Stack {
         Ok((x, Some(initial)))
     }
 
-    /// Applies what follows a layer that is not the last; `layer` is the index of the next one.
+    /// Applies the operations between two layers; `layer` is the index of the second.
     fn hidden<'a>(
         &self,
         tape: &mut Tape<'a>,

@@ -113,7 +113,7 @@ impl EdgeSink<'_> {
         Ok(())
     }
 
-    /// Takes what a file says of the graph as a whole; returns what the note says of it.
+    /// Takes a file's facts about the whole graph; returns the text for a note.
     fn heed_facts(&mut self, rows: &FileRows) -> Result<String> {
         let facts = &rows.file.facts;
         if let Some(words) = facts.two_kinds.as_ref().filter(|_| self.etype.src == self.etype.dst) {

@@ -17,7 +17,7 @@ use crate::platform::free_memory;
 pub enum MemoryBudget {
     /// Minimum: a waiting worker keeps nothing.
     Min,
-    /// Number of bytes. Waiting workers keep what fits.
+    /// Number of bytes. Waiting workers keep as much as fits.
     Bytes(u64),
 }
 

@@ -101,7 +101,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what needs one predicted node type where there are several.
+/// Refuses settings that need a single predicted node type if there are several.
 fn check_targets(config: &RunConfig) -> Result<()> {
     if !config.relations.as_ref().is_some_and(Relations::several_targets) {
         return Ok(());

@@ -50,7 +50,7 @@ impl Job {
     }
 }
 
-/// Runs `work` in a worker process per partition, and returns what each rank returned, by rank. `observe` gets every event.
+/// Runs `work` in a worker process per partition, and returns the results by rank. `observe` gets every event.
 ///
 /// Workers are forked and supervised as those of `sar-single` are: at most [`Resources::resident`] of them compute at a time, all
 /// of them together keep the memory budget, a worker that fails or is killed ends all others, Ctrl-C ends the job, and the spill folder is
@@ -69,7 +69,7 @@ impl Job {
 /// The first error of a rank, with its number, epoch and phase; [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) after Ctrl-C or
 /// SIGTERM; if the partitions or the folder of results cannot be used.
 ///
-/// On several machines (`mpirun` starts the program on each), every process gets what all ranks return, and the first one writes the folder of results.
+/// On several machines (`mpirun` starts the program on each), every process gets all ranks' results, and the first one writes the folder of results.
 pub fn launch<T: Serialize + DeserializeOwned>(
     job: &Job,
     observe: &mut dyn FnMut(&Event),

@@ -6,7 +6,7 @@ use crate::engine::spill::PartitionDataManager;
 use crate::event::EpochLog;
 use crate::io::IoTotals;
 
-/// A moment in the life of a rank, and what all ranks have written and read since, as far as it has been gathered.
+/// A moment in the life of a rank, and the gathered bytes that all ranks have written and read since.
 pub(super) struct EpochMark {
     time: Instant,
     turns: u64,

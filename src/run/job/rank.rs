@@ -87,10 +87,10 @@ impl<'a> Rank<'a> {
     }
 
     /// The edges into this rank's nodes, and the way to the rows of their sources: DGL's graph of the partition, SAR's
-    /// `GraphShardManager`. `edges` says what each edge carries. One collective.
+    /// `GraphShardManager`. `edges` selects the data of each edge. One collective.
     ///
     /// # Errors
-    /// If the partition's files are damaged or lack what `edges` asks for.
+    /// If the partition's files are damaged or lack data that `edges` requests.
     pub fn graph(&self, edges: EdgeData<'_>) -> Result<GraphShardManager> {
         let RankSetup { manager, group, partition } = &self.setup;
         construct_full_graph(manager, group, partition, edges)

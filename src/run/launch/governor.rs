@@ -25,10 +25,10 @@ const RESIDENT: usize = 2;
 /// Number of workers from which a planned run may have a third resident worker: while two wait for the disk, it computes.
 const MANY: usize = 8;
 
-/// Multiple of a third resident worker's memory that has to be left for waiting workers: what they cannot keep is read again.
+/// Multiple of a third resident worker's memory that has to be left for waiting workers, which read again all values that they cannot keep.
 const WORTH: u64 = 3;
 
-/// Factor by which a worker may grow in its first epoch beyond what any has taken so far, without the budget being exceeded.
+/// Factor by which a worker may grow in its first epoch beyond the largest so far, without exceeding the budget.
 const GROWTH: u64 = 3;
 
 /// Factor by which a run may take more than was planned, without the budget being exceeded.
@@ -63,7 +63,7 @@ pub struct Limits {
 /// Knowledge of a governor about a kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
-    /// Whether shares were given out after what was measured.
+    /// Whether shares were given out after the last measurement.
     shared_out: bool,
     /// Whether shares have ever been too large.
     exceeded: bool,
@@ -146,7 +146,7 @@ impl Governor {
         }
     }
 
-    /// Notes what all ranks work on.
+    /// Notes the present work of all ranks.
     fn follow(&mut self) {
         let work = self.control.work();
         if work == self.work {
@@ -239,7 +239,7 @@ impl Governor {
         self.control.set_parked_share_of(self.work, free(residents) / workers as u64);
     }
 
-    /// Checks what all processes take now, and lowers shares if it exceeds the budget.
+    /// Checks the present memory of all processes, and lowers shares if it exceeds the budget.
     ///
     /// # Errors
     /// If it exceeds the budget although waiting workers keep nothing, and no more are resident than requested.

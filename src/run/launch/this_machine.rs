@@ -139,7 +139,7 @@ pub(super) fn not_yet(field: &str) -> Error {
         .with_hint("start sar-single alone, without an MPI launcher")
 }
 
-/// The part of a configuration that is the same on all machines: paths and what is taken of a machine are left out.
+/// The part of a configuration that is the same on all machines, without paths and resources.
 pub(in crate::run) fn common(config: &RunConfig) -> RunConfig {
     RunConfig {
         part_json: PathBuf::new(),

@@ -47,7 +47,7 @@ impl PlannedRun {
 /// Reports the needs of a run on the full graph, unless they are negligible.
 ///
 /// # Errors
-/// If it will not fit into its memory budget or onto the disk; the hint names what would.
+/// If it will not fit into its memory budget or onto the disk; the hint names settings that fit.
 pub(in crate::run) fn check(
     run: &RunConfig,
     partitions: &PartitionConfig,

@@ -20,7 +20,7 @@ const MORE_RANKS: usize = 6;
 /// The least relative difference between stand-ins that separates two terms.
 const DISTINCT: f64 = 0.1;
 
-/// An allowance for what the launcher takes after it has forked workers, for records, and for pages that both have and it changes.
+/// An allowance for the launcher's memory after it has forked workers, for records, and for shared pages that it changes.
 const LAUNCHER: f64 = (4 << 20) as f64;
 /// Memory of a waiting process for each further rank: files, messages and edges have an entry for each. Too little to be
 /// measured with a few ranks, and much in a run of hundreds. From 4 to 64 ranks, it was 5 to 6 KiB.

@@ -15,7 +15,7 @@ use crate::run::rank::{
     PredictionFormat, pair_form,
 };
 
-/// A question with what its answer is written with.
+/// A question, with the means to write its answer.
 pub(super) struct Question<'a> {
     /// The nodes whose rows are needed, ascending; `None` means all.
     pub(super) needed: Option<Vec<u64>>,

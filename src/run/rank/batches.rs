@@ -229,7 +229,7 @@ fn finish_loaders(
 }
 
 /// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. On several
-/// machines, ranks ask each other for what their indexes hold. `drawn` holds the edges that may be drawn.
+/// machines, ranks ask each other for data of their indexes. `drawn` holds the edges that may be drawn.
 pub(super) fn open_graph(
     setup: &RankSetup,
     graph: &dyn Graph,

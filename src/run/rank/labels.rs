@@ -205,7 +205,7 @@ impl<'r> GroupCounts<'r> {
     }
 }
 
-/// The classes of a group of nodes, from what each rank has sent of it.
+/// The classes of a group of nodes, from all ranks' messages.
 fn agree(
     setup: &RankSetup,
     config: &RunConfig,

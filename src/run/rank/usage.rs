@@ -21,7 +21,7 @@ pub(super) fn metered(
 }
 
 /// Does a rank's work and reports its memory, bytes and time. `launcher` are the pages of files that the launcher had when it forked; without
-/// them, memory is not measured, and the rank keeps what it frees, which takes less time.
+/// them, memory is not measured, and the rank keeps freed memory, which takes less time.
 ///
 /// # Errors
 /// If `work` fails, the ledger cannot be read, or the launcher is gone (`Io`).

@@ -26,7 +26,7 @@ pub(in crate::run) struct EventFile {
 }
 
 impl EventFile {
-    /// Path of the file of a run: TensorBoard calls the run what its folder of results is called.
+    /// Path of the file of a run: TensorBoard shows the name of the run's folder of results.
     pub(in crate::run) fn path(folder: &Path, out: &Path) -> PathBuf {
         folder.join(out.file_name().unwrap_or_default()).join(NAME)
     }

@@ -11,7 +11,7 @@ impl DistTensor<u8> {
     /// this, as for [`create`](Self::create); only folder, name and persistence of `config` are used.
     ///
     /// # Errors
-    /// If the tensors differ in what their rows belong to or in width, or as for [`create`](Self::create).
+    /// If the tensors differ in the owners of their rows or in width, or as for [`create`](Self::create).
     pub fn or(&self, other: &Self, config: &DistTensorConfig<'_>) -> Result<Self> {
         let same_book = Arc::ptr_eq(self.book(), other.book()) || self.book() == other.book();
         if (self.shape(), self.policy()) != (other.shape(), other.policy()) || !same_book {

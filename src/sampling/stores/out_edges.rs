@@ -19,7 +19,7 @@ use crate::io::{
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Memory for sorting, in bytes; what exceeds it is sorted on disk.
+/// Memory for sorting, in bytes; larger data are sorted on disk.
 const MEMORY: u64 = 256 << 20;
 
 /// Destination and id of an edge.

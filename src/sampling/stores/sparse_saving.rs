@@ -54,7 +54,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
         remove_others(folder, &manifest)
     }
 
-    /// Loads what [`save`](Self::save) wrote. Nothing is changed unless all of it is whole and fits. The constants of this
+    /// Loads the files of [`save`](Self::save). Nothing is changed unless all of them are complete and fit. The constants of this
     /// optimizer stay as they are. One rank calls this, before a barrier.
     ///
     /// # Errors

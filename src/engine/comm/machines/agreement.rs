@@ -29,7 +29,7 @@ pub struct MachineFacts {
 /// machines fail.
 ///
 /// # Errors
-/// If a machine is in trouble, the machines differ in what must be the same, or a partition has not exactly one machine; every machine gets the same error.
+/// If a machine has failed, the machines differ in a common setting, or a partition is not on exactly one machine; every machine gets the same error.
 pub fn agree(
     transport: &mut dyn Transport,
     mine: std::result::Result<MachineFacts, Trouble>,

@@ -128,7 +128,7 @@ impl Carrier {
         }
     }
 
-    /// Does what can be done without waiting; returns whether that was anything.
+    /// Does all work that needs no waiting; returns whether there was any.
     fn step(&mut self) -> Result<bool> {
         self.pass_stop_on();
         let mut some = false;

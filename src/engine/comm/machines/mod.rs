@@ -14,7 +14,7 @@
 //! * A launcher forks its workers before it connects, because forking after `MPI_Init` is unsafe.
 //!   The number of the machine therefore comes from the environment of the MPI launcher
 //!   (`Launched`), and MPI confirms it.
-//! * Before the first collective, machines compare what they have (`agree`). A launcher that fails
+//! * Before the first collective, machines compare their files and settings (`agree`). A launcher that fails
 //!   before that takes part all the same, so that the others do not wait for it.
 //! * Launchers of MPI kill all processes when one fails. MPI therefore ends when nothing is left of
 //!   the run on any machine, and the exit code of the first process is that of the run. Processes

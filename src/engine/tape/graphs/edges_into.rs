@@ -77,7 +77,7 @@ impl EdgesInto {
         self.requested.iter().flatten().copied()
     }
 
-    /// The graph of the edges, whose own sources are `own_sources` (ascending). `kind` says what its ends are.
+    /// The graph of the edges, whose own sources are `own_sources` (ascending). `kind` describes its ends.
     pub(super) fn into_graph(
         mut self,
         full: &GraphShardManager,

@@ -382,7 +382,7 @@ impl Graph for GraphShardManager {
     }
 }
 
-/// Begins a span of the work on what another rank has sent.
+/// Begins a span of the work on another rank's messages.
 pub(super) fn edges_of(rank: usize) -> Span {
     let mut span = span(SpanKind::Operation, "add rows of a rank");
     span.set("from", rank);

@@ -205,7 +205,7 @@ struct SumAdjoint<'a> {
     bias: Option<Parameter>,
 }
 
-/// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it to the owners.
+/// gx = Aᵀ (scale ∘ gy): each rank computes its edges' contributions to the sources of every rank and pushes them to the owners.
 impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
     fn begin(
         self: Box<Self>,

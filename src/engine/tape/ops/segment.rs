@@ -101,7 +101,7 @@ impl Tape<'_> {
         Ok(if x.is_constant() { self.constant(&y.value()) } else { y })
     }
 
-    /// The segment as one block, for which libtorch keeps what its backward pass needs.
+    /// The segment as one block, for whose backward pass libtorch keeps values.
     fn retained(&mut self, name: &str, segment: Rc<Segment>) -> Result<Var> {
         let rows = segment.rows()?;
         let values = segment.values()?;

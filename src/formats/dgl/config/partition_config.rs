@@ -96,7 +96,7 @@ impl PartitionConfig {
         (0..self.parts.len()).filter(is_here).collect()
     }
 
-    /// The first partition whose files are on this machine; 0 if none is, so that what opens it says what is missing.
+    /// The first partition whose files are on this machine; 0 if none is, so that opening it reports the missing file.
     pub fn first_present(&self) -> usize {
         self.present().first().copied().unwrap_or(0)
     }

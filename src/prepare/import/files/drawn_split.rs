@@ -6,7 +6,7 @@ use super::column_of::ColumnOf;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
-/// How far the sum of shares may be above 1: what decimal fractions lose.
+/// Tolerance of the sum of shares above 1, for rounded decimal fractions.
 const ROUNDING: f64 = 1e-9;
 
 /// The shares of training, validation and test.

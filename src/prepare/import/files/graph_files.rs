@@ -110,7 +110,7 @@ pub struct GraphFiles {
     pub source_columns: Vec<ColumnOf<CanonicalEtype>>,
     /// Columns with the destinations of edges.
     pub target_columns: Vec<ColumnOf<CanonicalEtype>>,
-    /// The folder of a data set whose layout says what its files hold; they get no notes.
+    /// The folder of a data set whose layout defines the content of its files; they get no notes.
     pub layout: Option<PathBuf>,
     /// Remarks on files that are left out.
     pub notes: Vec<String>,

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, PartialEq)]
 pub(crate) struct Dialect {
     pub(crate) separator: Separator,
-    /// Names of the columns, if the file has them, and what holds them.
+    /// Names of the columns, if the file has them, and their place.
     pub(crate) names: Option<Vec<String>>,
     names_in: &'static str,
     /// Number of columns.

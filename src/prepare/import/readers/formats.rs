@@ -18,7 +18,7 @@ const FORMATS: [&Format; 8] = [
     &text::FORMAT,
 ];
 
-/// Looks at a file: finds its format, and what its columns are.
+/// Looks at a file: finds its format and its columns.
 pub(crate) fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     refused::check(input)?;
     let format = FORMATS.iter().find(|format| (format.has)(input)).unwrap_or(&&text::FORMAT);

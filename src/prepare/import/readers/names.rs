@@ -32,7 +32,7 @@ const ENDS: [&[[&str; 2]]; 2] = [
 const IDS: [&str; 10] =
     ["id", "ids", "node", "nodes", "nodeid", "nid", "nids", "vertex", "vertexid", "vid"];
 
-/// A name in lower case, without what stands between its words.
+/// A name in lower case, without separators between its words.
 fn plain(name: &str) -> String {
     // neo4j writes `:START_ID(Person)`.
     let name = name.split_once('(').map_or(name, |(name, _)| name);

@@ -72,7 +72,7 @@ impl GraphFiles {
     }
 }
 
-/// The arrays of an archive that have no use yet, and what was said of the others.
+/// The unused arrays of an archive, and notes on the others.
 struct Taken {
     arrays: ArchiveArrays,
     said: Vec<String>,

@@ -31,7 +31,7 @@ pub(crate) struct ConvertedArray {
 }
 
 impl ConvertedArray {
-    /// An array of what will be read from `path`; it takes space in `folder`.
+    /// An array of values from `path`; it takes space in `folder`.
     pub(crate) fn create(path: &Path, folder: &Path, dtype: Option<Dtype>) -> Result<Self> {
         let file = ArrayFile::create(folder)?;
         let (path, folder) = (path.to_owned(), folder.to_owned());

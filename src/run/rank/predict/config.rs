@@ -74,7 +74,7 @@ pub struct PredictConfig {
     pub target_type: Option<String>,
     /// The hidden layer, from 1, whose output is written, for [embeddings](Prediction::Embeddings); `None` means the last one.
     pub layer: Option<usize>,
-    /// The nodes. Where they are not all, only what their predictions depend on is computed.
+    /// The nodes. If they are not all, only values on which their predictions depend are computed.
     pub nodes: NodeSelection,
     /// A question about pairs of nodes, whose answer is written in place of rows of nodes.
     pub links: Option<LinkQuery>,

@@ -129,7 +129,7 @@ pub(super) struct PartnerSearch<'a> {
 }
 
 impl PartnerSearch<'_> {
-    /// Searches among this rank's nodes, then merges what all ranks have found for its part of the nodes. Partners have no edge
+    /// Searches among this rank's nodes, then merges all ranks' partners for its part of the nodes. Partners have no edge
     /// of `graph` from the node yet.
     pub(super) fn run(&self, own: &OwnPrediction<'_>, graph: &GraphShardManager) -> Result<()> {
         let PairEnd { part, output, .. } = self.asked;

@@ -35,7 +35,7 @@ pub(super) fn open(
     Ok(noting(here, RowFile::open(output, header, form.row_bytes())?))
 }
 
-/// A file of all ranks, which records what has to go to other machines.
+/// A file of all ranks, which records the rows for other machines.
 fn noting(here: Surroundings<'_>, file: RowFile) -> RowFile {
     if here.placement.remote().next().is_some() { file.noting() } else { file }
 }
@@ -63,7 +63,7 @@ pub(super) fn finish(setup: &RankSetup, file: RowFile, rows: u64) -> Result<()> 
     if setup.group.rank() == 0 { file.finish(rows, &[]) } else { Ok(()) }
 }
 
-/// Waits until all ranks have written; those of other machines send the first what they have. One collective.
+/// Waits until all ranks have written; ranks of other machines send their rows to the first machine. One collective.
 fn await_rows(ranks: Ranks<'_>, file: &RowFile) -> Result<()> {
     if spans_machines(ranks.group) {
         return bring_together(file, Recipient::Rank(0), ranks);
