@@ -25,9 +25,9 @@ _ELSEWHERE = {
 
 
 class RankData:
-    """``x``, ``edge_index`` and the like of a rank's own nodes and of the edges that end there.
+    """Arrays of a rank's own nodes and of the edges that end there: ``x``, ``edge_index`` and others.
 
-    Other arrays have the names that they have in the data, too; ``name_dict`` has them by type.
+    All arrays have the names of the data; ``name_dict`` has the array ``name`` by type.
     """
 
     _engine: "Engine"

@@ -60,9 +60,9 @@ def _folder_for(out: Path) -> Iterator[Path]:
 
 
 def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: Any = None, **options: Any) -> "Run":
-    """Trains one of the built-in models. Results go to the folder ``out``, which is made.
+    """Trains one of the built-in models. Results go to the new folder ``out``.
 
-    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG whose layers are those of the model.
+    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG with the same layers.
     """
     model = options.get("model")
     if model is not None and not isinstance(model, str):
@@ -103,10 +103,10 @@ def inspect(part_json: PathLike, **options: Any) -> str:
 
 
 def predict(run: PathLike, *, orig_ids: Any = None, **options: Any) -> "np.ndarray[Any, Any]":
-    """Predictions for all nodes with the weights of a run's folder: a row per node, in the order of the nodes before the graph was cut
-    if that is known, unless ``order="partition"``.
+    """Predictions for all nodes with the weights of a run's folder: a row per node, in the order of nodes before the cut if that is known,
+    or in the partitions' order with ``order="partition"``.
 
-    ``orig_ids`` are the original ids of the nodes of the partitions, if those do not hold them: the first mapping that DGL's
+    ``orig_ids`` are the original ids of the partitions' nodes, if the partitions do not hold them: the first mapping that DGL's
     ``partition_graph(return_mapping=True)`` returns, or a file of it; by node type if there are several.
     """
     with tempfile.TemporaryDirectory(prefix="sar-single-predict-") as folder:
@@ -149,7 +149,7 @@ class Run:
 
     @property
     def evaluation(self) -> Optional[Dict[str, Any]]:
-        """The last evaluation, if the run has come to its end."""
+        """The evaluation at the end of the run; None before."""
         lines = (self.folder / "metrics.jsonl").read_text().splitlines()
         return next((line for line in map(json.loads, lines) if line["event"] == "evaluation"), None)
 

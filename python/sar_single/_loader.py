@@ -79,7 +79,7 @@ class Loader:
 
 
 class Collated:
-    """Batches that a function of the program's makes."""
+    """Batches from a program's own function."""
 
     def __init__(self, collate_fn: Callable[[Tensor], Any]) -> None:
         self._collate_fn = collate_fn

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Rank(RankData):
-    """One worker of a run: its part of the graph, and what it tells the others.
+    """A worker of a run: its part of the graph, and the operations that involve all ranks (collectives).
 
-    All ranks have to call the same collectives in the same order. Each is one pause: while the rank waits, its memory is on disk.
+    All ranks must call the same collectives in the same order. Each is one pause: while the rank waits, its memory may be on disk.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -83,13 +83,13 @@ class Rank(RankData):
     ) -> "Loader":
         """Mini-batches of sampled neighbours: ``for input_nodes, output_nodes, blocks in rank.loader(...)``.
 
-        ``fanouts`` has the number of in-edges that are drawn per node and layer, the input layer's first; -1 takes all, and a dict has a number
-        per edge type. ``seeds`` are own : a mask ``[nodes]`` or their numbers from 0 on; ``node_ids`` names them by their ids in the partitioned graph instead.
-        ``rank.rows`` gives features of ``input_nodes``. ``edata["_ID"]`` of a block are its edges' ids, for ``rank.edge_rows``.
+        ``fanouts`` has the number of in-edges to draw per node and layer, the input layer's first; -1 takes all, and a dict has a number
+        per edge type. ``seeds`` are own nodes: a mask ``[nodes]``, or their numbers from 0. ``node_ids`` takes ids in the partitioned graph instead.
+        ``rank.rows`` reads features of ``input_nodes``, ``rank.edge_rows`` features of the edges ``edata["_ID"]`` of a block.
 
-        ``form="pyg"`` gives batches as PyG's ``NeighborLoader`` does: ``Data``, or ``HeteroData`` of a graph with several types, where
+        ``form="pyg"`` gives batches like PyG's ``NeighborLoader``: ``Data``, or ``HeteroData`` for a graph with several types, whose
         seeds are ``("paper", mask)``. ``num_neighbors`` is PyG's argument, from the seeds outwards: a list, or one per edge type.
-        ``attributes`` names those of the batch's (``x``, ``y``, ``edge_attr``, ...) that are read; all are by default.
+        ``attributes`` selects the attributes to read (``x``, ``y``, ``edge_attr``, ...), by default all.
 
         All ranks make a loader together and get the same number of batches: a rank with fewer seeds repeats its batches, and
         ``batch.num_new`` is 0 there. The first loader writes the in-edges of each partition to the spill folder. One collective, or two the first time.
@@ -125,7 +125,7 @@ class Rank(RankData):
         return Loader(self, ids, make, batch_size, shuffle=shuffle, seed=seed)
 
     def pairs(self, pairs: Tensor) -> "Tuple[EdgeIndex, Tensor]":
-        """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank: the stand-in for those whose second node is an own one, which
+        """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank. Returns a stand-in for the pairs whose second node is own, which
         stands where PyG has ``edge_label_index`` or negative samples, and their numbers, which choose their labels. Four collectives.
         """
         from .pyg.pairs import pairs_of
@@ -139,7 +139,7 @@ class Rank(RankData):
         return torch.arange(len(counts)).repeat_interleave(counts)
 
     def barrier(self) -> None:
-        """Waits until every rank is here."""
+        """Waits until every rank has called it."""
         self._exchange("barrier", [])
 
     def all_gather(self, x: Tensor) -> List[Tensor]:
@@ -147,7 +147,7 @@ class Rank(RankData):
         return [unpacked(message) for message in self._exchange("all_gather", [x])]
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to rank p; gives what each rank sent here, by rank."""
+        """Sends ``messages[p]`` to rank p; returns the received tensors, by rank."""
         if len(messages) != self.world_size:
             raise ValueError(f"{len(messages)} tensors for {self.world_size} ranks")
         return [unpacked(message) for message in self._exchange("all_to_all", messages)]
@@ -181,7 +181,7 @@ class Rank(RankData):
         return mean_loss(self, loss, count)
 
     def mean(self, x: Tensor) -> Tensor:
-        """The mean of rows ``[rows, *]`` over all ranks, ``[*]``: what ``x.mean(0)`` is in one process. One collective, and one for its gradient."""
+        """The mean of rows ``[rows, *]`` over all ranks, ``[*]``, like ``x.mean(0)`` in one process. One collective, and one for its gradient."""
         return mean(self, x)
 
     def sync_params(self, module: torch.nn.Module) -> None:
@@ -220,7 +220,7 @@ class Rank(RankData):
             self._engine.step()
 
     def log(self, **values: Any) -> None:
-        """Reports numbers of an epoch, once: what rank 0 says. Each call is a line of ``metrics.jsonl``."""
+        """Reports rank 0's numbers of an epoch. Each call is a line of ``metrics.jsonl``."""
         epoch = values.get("epoch")
         if isinstance(epoch, int):
             self._engine.set_epoch(epoch + 1)

@@ -36,14 +36,14 @@ def run(
     threads: int = 1,
     out: Union[str, "os.PathLike[str]", None] = None,
 ) -> Results:
-    """Calls ``worker(rank, *args)`` once per partition, each in its own process; gives a list of what they return, by rank.
+    """Calls ``worker(rank, *args)`` in a process per partition; returns the list of results, by rank.
 
-    While a rank waits for the others, what its process has allocated is on disk as far as ``memory_budget`` demands: bytes, a text
-    such as ``"3GiB"``, or ``"min"`` for as little as possible. The budget counts what workers take beyond the server process that
-    has imported torch. Default: 70 % of the memory that is free.
+    ``memory_budget`` is a number of bytes, a text such as ``"3GiB"``, or ``"min"`` for as little as possible; the default is 70 % of the free
+    memory. While a rank waits for the others, memory beyond the budget is on disk. The budget covers the workers' memory beyond that of the
+    server process, which has imported torch.
 
-    ``spill_dir`` is where that memory goes, ``resident`` how many ranks may compute at a time, ``threads`` how many threads the
-    kernels of a rank use, ``out`` a folder for ``metrics.jsonl`` with what ``rank.log`` reports.
+    ``spill_dir`` is the folder for memory on disk, ``resident`` the number of ranks that may compute at a time, ``threads`` the number of threads
+    of a rank's kernels, and ``out`` a folder for ``metrics.jsonl`` with the values of ``rank.log``.
 
     Raises ``WorkerError`` with rank and traceback if a worker fails; Ctrl-C ends all workers and raises KeyboardInterrupt.
     """

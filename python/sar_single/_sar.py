@@ -43,7 +43,7 @@ def rank() -> int:
 
 
 def world_size() -> int:
-    """How many workers there are."""
+    """The number of workers."""
     return here().world_size
 
 
@@ -77,7 +77,7 @@ def construct_full_graph(partition_data: PartitionData) -> Graph:
 def construct_mfgs(
     partition_data: Union[PartitionData, Rank], seed_nodes: Any, n_layers: int, keep_seed_nodes: bool = True
 ) -> List[LayerGraph]:
-    """The graphs of the layers, the input layer's first, with only what the outputs of ``seed_nodes`` need: own nodes by their ids in the
+    """The graphs of the layers, the input layer's first, with only the nodes on which ``seed_nodes`` depend: own nodes by their ids in the
     partitioned graph. The model's input is ``features[graphs[0].input_nodes]``, and its output has a row per seed. Four collectives per layer."""
     if not keep_seed_nodes:
         raise ValueError("keep_seed_nodes is False, but layers look for the seeds among the sources: leave it out")

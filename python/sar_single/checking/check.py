@@ -34,7 +34,7 @@ _WORDS = {
 
 
 class Check:
-    """The result of ``sar.check``: true if the program gives on three partitions what it gives on one."""
+    """The result of ``sar.check``: true if the program gives the same values on three partitions as on one."""
 
     def __init__(self, compared: "Counter[str]", finding: Optional[Finding] = None, failure: str = "") -> None:
         self.finding, self.failure, self._compared = finding, failure, compared
@@ -47,7 +47,7 @@ class Check:
             return f"sar.check: the program runs on one partition, but not on {PARTS}: {self.failure}"
         if self.finding is None:
             compared = ", ".join(f"{count} {_plural(kind)}" for kind, count in sorted(self._compared.items()))
-            return f"sar.check: the program gives on {PARTS} partitions what it gives on one ({compared or 'nothing to compare'})"
+            return f"sar.check: the program gives the same values on {PARTS} partitions as on one ({compared or 'nothing to compare'})"
         return f"sar.check: {_described(self.finding)}\nhint: {remedy(self.finding, PARTS)}"
 
     __str__ = __repr__
@@ -69,12 +69,12 @@ def _described(finding: Finding) -> str:
 
 
 def check(program: Any, data: Any, *, args: Sequence[Any] = (), nodes: int = 300, steps: int = 2) -> Check:
-    """Runs a program on a small graph in one partition and in three, and says which value differs first.
+    """Runs a program on a small graph in one partition and in three, and names the first value that differs.
 
     ``program`` is a worker as for ``sar.run``, with its ``args``, or a module, which is called with the rank's data that its
-    ``forward`` names (``x``, ``edge_index``, ``graph``, ...). ``data`` is a graph that ``sar.partition`` takes, or the path of partitions. About ``nodes`` of its nodes are
-    taken with the edges between them. All is computed in float64 and without dropout. Operations, outputs of modules, losses and gradients are
-    compared in the first ``steps`` steps of optimizers; what the worker logs and returns is compared in any case.
+    ``forward`` names (``x``, ``edge_index``, ``graph``, ...). ``data`` is a graph for ``sar.partition``, or the path of partitions; about ``nodes`` of its nodes
+    are used, with the edges between them. All values are in float64 and without dropout. Operations, outputs of modules, losses and gradients are
+    compared in the first ``steps`` steps of optimizers; logged and returned values are always compared.
 
     Raises ``WorkerError`` if the program fails on one partition.
     """
