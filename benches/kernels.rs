@@ -16,8 +16,9 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sar::graph::Csr;
 use sar::kernels::{
-    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, dropout, first_not_finite,
-    gather_rows, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16, scatter_add_rows,
+    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, WordSize, dropout,
+    first_not_finite, gather_rows, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16,
+    pack_words, scatter_add_rows, unpack_words,
 };
 
 const NODES: usize = 200_000;
@@ -121,6 +122,35 @@ fn sparse(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Zeros that are left out of files, and put back; rates are of bytes with zeros.
+fn zeros(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("zeros");
+    group.sample_size(10);
+    let block = 64 << 10;
+    for (name, word) in [("f32", WordSize::Four), ("bf16", WordSize::Two)] {
+        for percent in [0, 50, 80] {
+            let mut rng = ChaCha8Rng::seed_from_u64(0);
+            let words = (0..(64 << 20) / word.size()).flat_map(|_| {
+                let value = if rng.random_range(0..100) < percent { 0 } else { 1 };
+                std::iter::repeat_n(value, word.size())
+            });
+            let mut raw: Vec<u8> = words.collect();
+            let mut bitmap = vec![0; block / word.group()];
+            let mut packed = vec![0; block + word.group()];
+            let bytes = Throughput::Bytes(raw.len() as u64);
+            bench(&mut group, &format!("pack {name}, {percent} %"), bytes.clone(), || {
+                for raw in raw.chunks(block) {
+                    black_box(pack_words(raw, word, &mut bitmap, &mut packed));
+                }
+            });
+            bench(&mut group, &format!("unpack {name}, {percent} %"), bytes, || {
+                raw.chunks_mut(block).for_each(|raw| unpack_words(&bitmap, &packed, word, raw));
+            });
+        }
+    }
+    group.finish();
+}
+
 fn dense(criterion: &mut Criterion) {
     let x = values(NODES * WIDTH);
     let mut y = vec![0.0; NODES * WIDTH];
@@ -156,6 +186,7 @@ fn kernels(criterion: &mut Criterion) {
     rayon::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
     memory(criterion);
     sparse(criterion);
+    zeros(criterion);
     dense(criterion);
 }
 

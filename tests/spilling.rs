@@ -239,6 +239,31 @@ fn a_bit_that_flips_on_the_way_back_is_noticed() {
 }
 
 #[test]
+fn zeros_are_left_out_of_files_and_come_back_as_the_same_bits() {
+    let elements: Vec<f32> =
+        (0..300_007).map(|i| [0.0, -0.0, i as f32, 0.0, 0.0, 0.0, f32::NAN][i % 7]).collect();
+    let array = || Array::from_slice(&[300_007], &elements).unwrap();
+    // The table is read first, then the blocks.
+    for (disk, flipped) in
+        disks().into_iter().flat_map(|disk| (0..3).map(move |n| (disk.clone(), n)))
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(FaultyStorage::new(disk, Fault::FlippedBit, flipped));
+        let manager = manager(folder.path(), storage);
+        let pointer = manager.track("x", array());
+        pause(&manager).unwrap();
+        if flipped < 2 {
+            let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
+            assert!(error.kind() == ErrorKind::Corrupt, "{error}");
+        }
+        assert_eq!(pointer.pin().unwrap().bytes(), array().bytes());
+        let totals = manager.store().counters().totals();
+        assert_eq!(totals.written + totals.saved_in_writing, 4 * 300_007);
+        assert!(totals.written < 2 * 300_007, "{totals:?}");
+    }
+}
+
+#[test]
 fn a_read_that_fails_is_an_error_that_names_the_file() {
     for disk in disks() {
         let folder = tempfile::tempdir().unwrap();

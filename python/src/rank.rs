@@ -241,7 +241,7 @@ impl Rank {
                 outbox.begin(match messages.len() {
                     1 => Recipient::Everyone,
                     _ => Recipient::Rank(rank),
-                });
+                })?;
                 for part in parts {
                     outbox.write(memory(*part).slice())?;
                 }

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod comm;
+mod packed;
 pub mod spill;
 pub mod spill_dir;
 #[cfg(feature = "torch")]

@@ -207,7 +207,13 @@ fn everything(report: &EpochReport) -> String {
         0 => String::new(),
         bytes => format!(", {} to other machines", size(bytes)),
     };
-    let (written, read) = (size(report.io.written), size(report.io.read));
+    let io = report.io;
+    let moved = |stored, saved| match saved {
+        0 => size(stored),
+        saved => format!("{} ({} with zeros)", size(stored), size(stored + saved)),
+    };
+    let written = moved(io.written, io.saved_in_writing);
+    let read = moved(io.read, io.saved_in_reading);
     let turns = report.lock_turns;
     format!("{trained}{evaluated}, {turns} turns, {written} written, {read} read{sent}")
 }
@@ -265,7 +271,7 @@ mod tests {
             epoch_s: 2.0,
             processor: ProcessorSeconds { user: 1.0, system: 0.5 },
             lock_turns: 5,
-            io: IoTotals { written: 1 << 30, read: 2 << 30, cached: 0, sent: 0 },
+            io: IoTotals { written: 1 << 30, read: 2 << 30, ..IoTotals::default() },
             samples: None,
         };
         let console = Console::new(3);

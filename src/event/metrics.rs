@@ -76,10 +76,7 @@ impl MetricsFile {
         }
         line.field("epoch_s", log.epoch_s);
         line.field("lock_turns", log.lock_turns);
-        line.field("bytes_written", log.io.written);
-        line.field("bytes_read", log.io.read);
-        line.field("bytes_cached", log.io.cached);
-        line.sent(log.io);
+        line.moved(log.io);
         self.line(line, peak_memory_bytes)
     }
 
@@ -129,10 +126,7 @@ impl Line {
         line.field("user_s", report.processor.user);
         line.field("system_s", report.processor.system);
         line.field("lock_turns", report.lock_turns);
-        line.field("bytes_written", report.io.written);
-        line.field("bytes_read", report.io.read);
-        line.field("bytes_cached", report.io.cached);
-        line.sent(report.io);
+        line.moved(report.io);
         if let Some(samples) = report.samples {
             line.field("batches", samples.batches);
             line.field("row_bytes_needed", samples.row_bytes_needed);
@@ -184,8 +178,15 @@ impl Line {
         line
     }
 
-    /// The bytes that have crossed to other machines, if there are some.
-    fn sent(&mut self, io: IoTotals) {
+    /// The bytes that were written, read and sent to other machines.
+    fn moved(&mut self, io: IoTotals) {
+        self.field("bytes_written", io.written);
+        self.field("bytes_read", io.read);
+        self.field("bytes_cached", io.cached);
+        if io.saved_in_writing > 0 {
+            self.field("bytes_written_unpacked", io.written + io.saved_in_writing);
+            self.field("bytes_read_unpacked", io.read + io.saved_in_reading);
+        }
         if io.sent > 0 {
             self.field("bytes_sent", io.sent);
         }
@@ -226,7 +227,7 @@ mod tests {
             epoch_s: 0.25,
             processor: ProcessorSeconds { user: 1.0, system: 0.5 },
             lock_turns: 7,
-            io: IoTotals { written: 1, read: 2, cached: 1, sent: 0 },
+            io: IoTotals { written: 1, read: 2, cached: 1, ..IoTotals::default() },
             samples: None,
         }
     }

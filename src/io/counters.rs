@@ -18,6 +18,8 @@ struct Inner {
     read: AtomicU64,
     cached: AtomicU64,
     sent: AtomicU64,
+    saved_in_writing: AtomicU64,
+    saved_in_reading: AtomicU64,
 }
 
 /// A reading of [`IoCounters`], in bytes since the start.
@@ -32,18 +34,27 @@ pub struct IoTotals {
     pub cached: u64,
     /// Bytes of messages for ranks of other machines, which cross the network; a message for all ranks of a machine counts once.
     pub sent: u64,
+    /// Bytes that were not written because zeros are left out.
+    pub saved_in_writing: u64,
+    /// Bytes that were not read because zeros are left out.
+    pub saved_in_reading: u64,
 }
 
 impl IoTotals {
+    /// The number of counts.
+    pub const COUNTS: usize = 6;
+
     /// The counts as numbers that can be summed over ranks.
-    pub fn to_f64(self) -> [f64; 4] {
-        [self.written, self.read, self.cached, self.sent].map(|bytes| bytes as f64)
+    pub fn to_f64(self) -> [f64; Self::COUNTS] {
+        let IoTotals { written, read, cached, sent, saved_in_writing, saved_in_reading } = self;
+        [written, read, cached, sent, saved_in_writing, saved_in_reading].map(|bytes| bytes as f64)
     }
 
     /// The counts from sums over ranks.
-    pub fn from_f64(numbers: [f64; 4]) -> Self {
-        let [written, read, cached, sent] = numbers.map(|bytes| bytes as u64);
-        IoTotals { written, read, cached, sent }
+    pub fn from_f64(numbers: [f64; Self::COUNTS]) -> Self {
+        let [written, read, cached, sent, saved_in_writing, saved_in_reading] =
+            numbers.map(|bytes| bytes as u64);
+        IoTotals { written, read, cached, sent, saved_in_writing, saved_in_reading }
     }
 }
 
@@ -57,6 +68,8 @@ impl Sub for IoTotals {
             read: self.read - before.read,
             cached: self.cached - before.cached,
             sent: self.sent - before.sent,
+            saved_in_writing: self.saved_in_writing - before.saved_in_writing,
+            saved_in_reading: self.saved_in_reading - before.saved_in_reading,
         }
     }
 }
@@ -70,6 +83,16 @@ impl IoCounters {
     /// Counts `bytes` read.
     pub fn read(&self, bytes: u64) {
         self.inner.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` that were not written because zeros are left out.
+    pub fn saved_in_writing(&self, bytes: u64) {
+        self.inner.saved_in_writing.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` that were not read because zeros are left out.
+    pub fn saved_in_reading(&self, bytes: u64) {
+        self.inner.saved_in_reading.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts `bytes` of those written or read as served by the page cache.
@@ -89,6 +112,8 @@ impl IoCounters {
             read: self.inner.read.load(Ordering::Relaxed),
             cached: self.inner.cached.load(Ordering::Relaxed),
             sent: self.inner.sent.load(Ordering::Relaxed),
+            saved_in_writing: self.inner.saved_in_writing.load(Ordering::Relaxed),
+            saved_in_reading: self.inner.saved_in_reading.load(Ordering::Relaxed),
         }
     }
 }
@@ -104,14 +129,28 @@ mod tests {
         counters.read(7);
         counters.cached(3);
         counters.sent(2);
+        counters.saved_in_writing(1);
+        counters.saved_in_reading(4);
         let before = counters.totals();
-        assert_eq!(before, IoTotals { written: 5, read: 7, cached: 3, sent: 2 });
+        let saved = (before.saved_in_writing, before.saved_in_reading);
+        assert_eq!((before.written, before.read, before.cached, before.sent), (5, 7, 3, 2));
+        assert_eq!(saved, (1, 4));
         counters.wrote(10);
         counters.read(20);
         counters.cached(30);
         counters.sent(40);
+        counters.saved_in_writing(50);
+        counters.saved_in_reading(60);
         let epoch = counters.totals() - before;
-        assert_eq!(epoch, IoTotals { written: 10, read: 20, cached: 30, sent: 40 });
+        let expected = IoTotals {
+            written: 10,
+            read: 20,
+            cached: 30,
+            sent: 40,
+            saved_in_writing: 50,
+            saved_in_reading: 60,
+        };
+        assert_eq!(epoch, expected);
         assert_eq!(IoTotals::from_f64(epoch.to_f64()), epoch);
     }
 }

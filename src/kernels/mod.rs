@@ -23,6 +23,7 @@ mod simd;
 mod spmm;
 mod typed;
 mod uniform;
+pub(crate) mod zeros;
 
 pub use attention::{Attention, AttentionDropout, Destinations};
 pub use attention_score::{AdditiveScore, DynamicScore, EdgeHead, Score};
@@ -42,3 +43,4 @@ pub use rows::{gather_rows, scatter_add_rows};
 pub use spmm::Spmm;
 pub use typed::{typed_sum, typed_sum_adjoint};
 pub use uniform::uniform_rows;
+pub use zeros::{WordSize, count_words, pack_words, unpack_words};

@@ -17,7 +17,7 @@ const METRICS: [(&str, &str, Unit); 6] = [
 ];
 
 /// Fields that have their own charts, or say nothing about learning.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 21] = [
     "epoch",
     "loss",
     "lr",
@@ -31,6 +31,8 @@ const OTHERS: [&str; 19] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_written_unpacked",
+    "bytes_read_unpacked",
     "bytes_sent",
     "peak_memory_bytes",
     "batches",
@@ -158,6 +160,7 @@ fn bytes(runs: &[RunData]) -> Chart {
         let lines = [
             ("written", run.values("bytes_written")),
             ("read", run.values("bytes_read")),
+            ("written, with zeros", run.values("bytes_written_unpacked")),
             ("planned at most", level(run, run.plan.map(|plan| plan.written + plan.read))),
             ("lower bound of any schedule", level(run, run.plan.and_then(|plan| plan.bound))),
         ];

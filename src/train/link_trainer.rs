@@ -96,7 +96,7 @@ impl LinkTrainer<'_> {
         if manager.begin_work(Work::Training)? {
             barrier(*group, &NoHooks)?;
         }
-        let mut totals = [0.0; 10];
+        let mut totals = [0.0; 6 + IoTotals::COUNTS];
         let mut processor = ProcessorSeconds::of_this_process();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
@@ -111,22 +111,22 @@ impl LinkTrainer<'_> {
             self.model.update_rows(optimizer.lr(), *group)?;
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
-            let [written, read, cached, sent] = (now.0 - before.0).to_f64();
+            let io = (now.0 - before.0).to_f64();
             let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
             let earlier = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
             let ProcessorSeconds { user, system } = processor - earlier;
-            let counts =
-                [loss, batches, written, read, cached, sent, needed, rows_read, user, system];
+            let counts = [loss, batches, needed, rows_read, user, system];
+            let counts = [&counts[..], &io].concat();
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
             logged.step(number, sums[0] / sums[1].max(1.0), scores)?;
         }
-        let [loss, batches, written, read, cached, sent, needed, rows_read, user, system] = totals;
+        let [loss, batches, needed, rows_read, user, system, io @ ..] = totals;
         Ok(LinkPass {
             loss: loss / batches.max(1.0),
-            io: IoTotals::from_f64([written, read, cached, sent]),
+            io: IoTotals::from_f64(io),
             processor: ProcessorSeconds { user, system },
             samples: SampleReport {
                 batches: batches as u64,

@@ -60,7 +60,7 @@ impl<'a> ClassScores<'a> {
         let classes = self.logits.size()[1] as usize;
         let mut counts = PairCounts::none(classes);
         for rank in 0..ranks {
-            outbox.begin(Recipient::Rank(rank));
+            outbox.begin(Recipient::Rank(rank))?;
             for class in (rank..classes).step_by(ranks) {
                 let (scores, positive) = self.column(class as i64)?;
                 for mask in 0..MASKS {

@@ -65,7 +65,7 @@ pub struct SampledPass {
 
 /// Numbers that ranks sum at each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes written and
 /// read, bytes of rows needed and read, seconds in the program and in the kernel.
-type Counts = [f64; 14];
+type Counts = [f64; 10 + IoTotals::COUNTS];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's
@@ -87,7 +87,7 @@ impl SampledTrainer<'_> {
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 14];
+        let mut totals: Counts = [0.0; 10 + IoTotals::COUNTS];
         let mut io = manager.store().counters().totals();
         let mut processor = ProcessorSeconds::of_this_process();
         let mut rows = self.loader.sampler().row_bytes();
@@ -101,17 +101,15 @@ impl SampledTrainer<'_> {
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
-            let [written, read, cached, sent] = (io - before).to_f64();
+            let moved = (io - before).to_f64();
             let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
             let of_rows = rows - before;
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
             let before = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
             let ProcessorSeconds { user, system } = processor - before;
             let [needed, rows_read] = of_rows;
-            let counts: Counts = [
-                loss, batches, a, b, c, seeds, written, read, cached, sent, needed, rows_read,
-                user, system,
-            ];
+            let counts = [loss, batches, a, b, c, seeds, needed, rows_read, user, system];
+            let counts = [&counts[..], &moved].concat();
             let counts =
                 update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             let counts: Counts = std::array::from_fn(|i| counts[i]);
@@ -122,9 +120,9 @@ impl SampledTrainer<'_> {
             logged.step(number, loss / batches.max(1.0), scores)?;
         }
         let [loss, batches, a, b, c, seeds, of_ranks @ ..] = totals;
-        let [written, read, cached, sent, needed, rows_read, user, system] = of_ranks;
+        let [needed, rows_read, user, system, io @ ..] = of_ranks;
         let processor = ProcessorSeconds { user, system };
-        let io = IoTotals::from_f64([written, read, cached, sent]);
+        let io = IoTotals::from_f64(io);
         let score = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
         let samples = SampleReport {
             batches: batches as u64,

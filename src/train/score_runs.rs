@@ -147,7 +147,9 @@ mod tests {
     struct Message(std::collections::VecDeque<u8>);
 
     impl Outbox for Message {
-        fn begin(&mut self, _: crate::engine::comm::Recipient) {}
+        fn begin(&mut self, _: crate::engine::comm::Recipient) -> Result<()> {
+            Ok(())
+        }
 
         fn write(&mut self, bytes: &[u8]) -> Result<()> {
             self.0.extend(bytes);

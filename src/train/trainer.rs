@@ -148,9 +148,9 @@ impl Trainer<'_> {
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let counted = self.mark();
-        let [written, read, cached, sent] = (counted.io - since.io).to_f64();
+        let io = (counted.io - since.io).to_f64();
         let ProcessorSeconds { user, system } = counted.processor - since.processor;
-        let numbers = [written, read, cached, sent, squares, user, system];
+        let numbers = [&io[..], &[squares, user, system]].concat();
         let numbers = Tensor::f_from_slice(&numbers)?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
@@ -159,8 +159,9 @@ impl Trainer<'_> {
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
-        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2], numbers[3]]);
-        let (learned_squares, user, system) = (numbers[4], numbers[5], numbers[6]);
+        let (io, numbers) = numbers.split_at(IoTotals::COUNTS);
+        let io = IoTotals::from_f64(std::array::from_fn(|i| io[i]));
+        let (learned_squares, user, system) = (numbers[0], numbers[1], numbers[2]);
         let processor = ProcessorSeconds { user, system };
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, processor, counted })
     }

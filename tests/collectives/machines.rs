@@ -131,7 +131,7 @@ fn messages_of_all_sizes_arrive_on_all_machines_and_leave_only_the_last() {
         for round in 0..3 {
             let mut outbox = group.outbox(Operation::PullRows)?;
             for to in 0..world {
-                outbox.begin(Recipient::Rank(to));
+                outbox.begin(Recipient::Rank(to)).unwrap();
                 outbox.write(&message(rank, to, round))?;
             }
             let collective = complete(group, outbox.post()?, &NoHooks)?;
@@ -160,7 +160,7 @@ fn collectives_that_share_a_pause_and_kept_ones_are_read_in_any_order() {
             if keep {
                 outbox.keep();
             }
-            outbox.begin(Recipient::Everyone);
+            outbox.begin(Recipient::Everyone).unwrap();
             outbox.write(&[value, group.rank() as u8])?;
             outbox.post()
         };

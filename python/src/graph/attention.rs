@@ -113,7 +113,7 @@ pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
     how.walk(graph, graph.own(), &how.own(graph), Direction::Backward(of, &mut own));
     let mut outbox = world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
-        outbox.begin(Recipient::Rank(rank));
+        outbox.begin(Recipient::Rank(rank))?;
         if graph.ends(rank).num_cols() == 0 {
             continue;
         }
@@ -127,8 +127,8 @@ pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
             destinations: &mut *destinations,
         };
         how.walk(graph, rank, &sources, Direction::Backward(of, &mut gradients));
-        outbox.write(bytemuck::cast_slice(&gmessages))?;
-        outbox.write(bytemuck::cast_slice(&gscores))?;
+        outbox.write_elements(bytemuck::cast_slice(&gmessages), size_of::<T>())?;
+        outbox.write_elements(bytemuck::cast_slice(&gscores), size_of::<T>())?;
     }
     world.complete(outbox)
 }

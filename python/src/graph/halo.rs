@@ -42,8 +42,8 @@ pub(crate) fn send_halo_gradients<T: Pod>(
     for rank in graph.others() {
         let (rows, behind) = rest.split_at(graph.ends(rank).num_cols() * width);
         rest = behind;
-        outbox.begin(Recipient::Rank(rank));
-        outbox.write(bytemuck::cast_slice(rows))?;
+        outbox.begin(Recipient::Rank(rank))?;
+        outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())?;
     }
     world.complete(outbox)
 }

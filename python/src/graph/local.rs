@@ -163,7 +163,7 @@ impl LocalGraph {
     fn exchange_requests(&mut self, world: &World) -> Result<()> {
         let mut outbox = world.group.outbox(Operation::ExchangeTensors)?;
         for (rank, shard) in self.shards.iter().enumerate() {
-            outbox.begin(Recipient::Rank(rank));
+            outbox.begin(Recipient::Rank(rank))?;
             let mut degrees = vec![0_u32; shard.by_src.ends.num_rows()];
             for (i, &row) in shard.by_src.ends.rows().iter().enumerate() {
                 degrees[row as usize] = shard.by_src.ends.columns(i).len() as u32;

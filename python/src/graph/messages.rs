@@ -46,7 +46,7 @@ pub(crate) fn share_rows(
         outbox.keep();
     }
     for rank in graph.others() {
-        outbox.begin(Recipient::Rank(rank));
+        outbox.begin(Recipient::Rank(rank))?;
         for part in parts {
             write_rows(&mut *outbox, part, graph.num_sources(), graph.requests(rank))?;
         }
@@ -66,7 +66,7 @@ pub(super) fn write_rows(
     for rows in rows.chunks((PIECE / width.max(1)).max(1)) {
         piece.resize(rows.len() * width, 0);
         gather_rows(x, width, rows, &mut piece);
-        outbox.write(&piece)?;
+        outbox.write_elements(&piece, size_of::<f32>())?;
     }
     Ok(())
 }

@@ -55,8 +55,8 @@ pub(crate) fn send_select_gradients<T: Real + Element<Real = T>>(
         let ends = graph.transpose(rank);
         let mut gradients = Scratch::<T>::zeros(ends.num_rows() * width);
         select_adjoint(ends, argument, gy, width, base, &mut gradients);
-        outbox.begin(Recipient::Rank(rank));
-        outbox.write(bytemuck::cast_slice(&gradients))?;
+        outbox.begin(Recipient::Rank(rank))?;
+        outbox.write_elements(bytemuck::cast_slice(&gradients), size_of::<T>())?;
         base += ends.num_rows() as u32;
     }
     world.complete(outbox)

@@ -52,12 +52,12 @@ pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
     let columns = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
     let mut outbox = world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
-        outbox.begin(Recipient::Rank(rank));
+        outbox.begin(Recipient::Rank(rank))?;
         let ends = graph.transpose(rank);
         let mut gradients = Scratch::<T>::zeros(ends.num_rows() * columns);
         let factors = part(graph, rank, factors);
         add(ends, factors, Some(graph.places(rank)), gy, columns, &mut gradients);
-        outbox.write(bytemuck::cast_slice(&gradients))?;
+        outbox.write_elements(bytemuck::cast_slice(&gradients), size_of::<T>())?;
         if let Some(x) = x {
             let x = bytemuck::cast_slice(x);
             write_rows(&mut *outbox, x, graph.num_sources(), graph.requests(rank))?;

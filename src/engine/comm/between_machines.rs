@@ -41,7 +41,7 @@ pub fn tell_machines(
     };
     let mut outbox = group.outbox(Operation::TellMachines)?;
     if is_told {
-        outbox.begin(to);
+        outbox.begin(to)?;
         write(&mut *outbox)?;
     }
     let collective = complete(group, outbox.post()?, hooks)?;

@@ -37,7 +37,7 @@ pub fn exchange_tensors<T: Elements>(
     }
     let mut outbox = group.outbox(Operation::ExchangeTensors)?;
     for (rank, tensor) in send.iter().enumerate() {
-        outbox.begin(Recipient::Rank(rank));
+        outbox.begin(Recipient::Rank(rank))?;
         write_array(&mut *outbox, tensor)?;
     }
     let posted = outbox.post()?;
@@ -130,7 +130,7 @@ pub fn all_reduce<T: Elements>(
 /// If a message cannot be written (`Io`, `OutOfDisk`).
 pub fn post_reduce<T: Elements>(group: &dyn ProcessGroup, tensors: &[T]) -> Result<Posted> {
     let mut outbox = group.outbox(Operation::AllReduce)?;
-    outbox.begin(Recipient::Everyone);
+    outbox.begin(Recipient::Everyone)?;
     for tensor in tensors {
         write_array(&mut *outbox, tensor)?;
     }
@@ -195,7 +195,7 @@ pub fn broadcast<T: Elements>(
     }
     let mut outbox = group.outbox(Operation::Broadcast)?;
     if group.rank() == root {
-        outbox.begin(Recipient::Everyone);
+        outbox.begin(Recipient::Everyone)?;
         for tensor in &tensors {
             write_array(&mut *outbox, tensor)?;
         }
@@ -267,7 +267,7 @@ fn post(
     tensor: &impl Elements,
 ) -> Result<Posted> {
     let mut outbox = group.outbox(operation)?;
-    outbox.begin(recipient);
+    outbox.begin(recipient)?;
     write_array(&mut *outbox, tensor)?;
     outbox.post()
 }

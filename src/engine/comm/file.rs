@@ -16,6 +16,7 @@ use super::group::{
 use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
+use crate::engine::packed::{PackedEnd, Packer, Unpacker, Unreadable};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
@@ -32,6 +33,8 @@ pub struct FileGroup {
     counters: IoCounters,
     next: Cell<u64>,
     read: ReadOutboxes,
+    /// Whether messages are stored without their zeros.
+    packs: bool,
 }
 
 impl FileGroup {
@@ -58,7 +61,15 @@ impl FileGroup {
     ) -> Self {
         let (rank, folder) = (placement.local()[slot], folder.to_owned());
         let (next, read) = (Cell::new(0), ReadOutboxes::default());
-        FileGroup { control, placement, rank, slot, folder, storage, counters, next, read }
+        let packs = true;
+        FileGroup { control, placement, rank, slot, folder, storage, counters, next, read, packs }
+    }
+
+    /// The same group, whose messages are stored without their zeros if it `packs`. Files of one that does not are as long as
+    /// they can become.
+    #[must_use]
+    pub fn packing(self, packs: bool) -> Self {
+        FileGroup { packs, ..self }
     }
 
     fn path(&self, sequence: u64, sender: usize) -> PathBuf {
@@ -95,8 +106,8 @@ impl ProcessGroup for FileGroup {
         let tag = Tag { sequence: self.next.replace(self.next.get() + 1), operation };
         let path = self.path(tag.sequence, self.rank);
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
-        let entries = vec![[0; 3]; self.world_size()];
-        let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
+        let entries = vec![MessageEntry::default(); self.world_size()];
+        let message = Message::default();
         let (keep, writes) = (false, span(SpanKind::Disk, "write messages"));
         Ok(Box::new(FileOutbox {
             group: self,
@@ -129,22 +140,23 @@ impl ProcessGroup for FileGroup {
         let index = OutboxIndex::read(&*file, &path, self.world_size())?;
         let OutboxIndex { tag: sent, cached, shared, .. } = index;
         collective.tag.check(self.rank, sent, from)?;
-        let [offset, len, checksum] = index.entries[self.rank];
-        debug!(collective = sent.sequence, from, bytes = len, "message opened");
-        let counters = self.counters.clone();
-        let hasher = crc32fast::Hasher::new();
-        Ok(Box::new(FileInbox {
+        let entry = index.entries[self.rank];
+        debug!(collective = sent.sequence, from, bytes = entry.len, "message opened");
+        let stored = StoredMessage {
             from,
             path,
             file,
             cached,
             shared,
-            offset,
-            remaining: len,
-            checksum,
-            hasher,
-            counters,
-        }))
+            entry,
+            read: 0,
+            hasher: crc32fast::Hasher::new(),
+            counters: self.counters.clone(),
+        };
+        let table = |bytes: &mut [u8], at| stored.fill(bytes, at);
+        let unpacker = entry.packed().map(|packed| Unpacker::new(packed, entry.stored, table));
+        let unpacker = unpacker.transpose().map_err(|problem| stored.unreadable(problem))?;
+        Ok(Box::new(FileInbox { stored, unpacker, remaining: entry.len }))
     }
 }
 
@@ -162,10 +174,14 @@ struct FileOutbox<'a> {
 }
 
 /// The message that is being written.
+#[derive(Default)]
 struct Message {
     recipient: Option<Recipient>,
     begin: u64,
+    /// Number of bytes of the message, which may be packed.
+    len: u64,
     checksum: crc32fast::Hasher,
+    packer: Option<Packer>,
 }
 
 impl FileOutbox<'_> {
@@ -177,36 +193,65 @@ impl FileOutbox<'_> {
         Ok(())
     }
 
+    /// Appends bytes of the message as they are stored.
+    fn store(&mut self, bytes: &[u8]) -> Result<()> {
+        self.message.checksum.update(bytes);
+        self.append(bytes)
+    }
+
     /// Adds the message that is being written to the index.
-    fn end_message(&mut self) {
-        let hasher = std::mem::take(&mut self.message.checksum);
-        let entry =
-            [self.message.begin, self.len - self.message.begin, u64::from(hasher.finalize())];
+    fn end_message(&mut self) -> Result<()> {
+        let mut word = 0;
+        if let Some(packer) = self.message.packer.take() {
+            let PackedEnd { packed, table } = packer.finish(|block| self.store(block))?;
+            self.append(&table)?;
+            word = packed.word.size() as u64;
+        }
+        let Message { recipient, begin, len, checksum, .. } = std::mem::take(&mut self.message);
+        self.message.begin = self.len;
+        let (stored, checksum) = (self.len - begin, u64::from(checksum.finalize()));
+        let entry = MessageEntry { offset: begin, stored, checksum, len, word };
         let placement = &self.group.placement;
-        let copies = match self.message.recipient {
+        let copies = match recipient {
             Some(Recipient::Rank(rank)) => u64::from(placement.slot(rank).is_none()),
             Some(Recipient::Everyone) => placement.machines() as u64 - 1,
             None => 0,
         };
-        match self.message.recipient.take() {
+        match recipient {
             Some(Recipient::Rank(rank)) => self.entries[rank] = entry,
             Some(Recipient::Everyone) => self.entries.fill(entry),
             None => {}
         }
-        self.group.counters.sent(entry[1] * copies);
-        self.message.begin = self.len;
+        self.group.counters.sent(stored * copies);
+        self.group.counters.saved_in_writing(len.saturating_sub(stored));
+        Ok(())
     }
 }
 
 impl Outbox for FileOutbox<'_> {
-    fn begin(&mut self, recipient: Recipient) {
-        self.end_message();
+    fn begin(&mut self, recipient: Recipient) -> Result<()> {
+        self.end_message()?;
         self.message.recipient = Some(recipient);
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.message.checksum.update(bytes);
-        self.append(bytes)
+        self.message.len += bytes.len() as u64;
+        match self.message.packer.take() {
+            None => self.store(bytes),
+            Some(mut packer) => {
+                packer.write(bytes, |block| self.store(block))?;
+                self.message.packer = Some(packer);
+                Ok(())
+            }
+        }
+    }
+
+    fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
+        if self.group.packs && self.message.len == 0 {
+            self.message.packer = Packer::that_saves(bytes, size);
+        }
+        self.write(bytes)
     }
 
     fn keep(&mut self) {
@@ -214,7 +259,7 @@ impl Outbox for FileOutbox<'_> {
     }
 
     fn post(mut self: Box<Self>) -> Result<Posted> {
-        self.end_message();
+        self.end_message()?;
         let shared = self.file.shared();
         self.group.counters.cached(shared);
         let entries = std::mem::take(&mut self.entries);
@@ -228,7 +273,8 @@ impl Outbox for FileOutbox<'_> {
     }
 }
 
-struct FileInbox {
+/// A message as it is stored.
+struct StoredMessage {
     /// The rank that sent it.
     from: usize,
     path: PathBuf,
@@ -237,11 +283,48 @@ struct FileInbox {
     cached: u64,
     /// Number of these bytes that count towards the sender's share of it.
     shared: u64,
-    offset: u64,
-    remaining: u64,
-    checksum: u64,
+    entry: MessageEntry,
+    /// Number of stored bytes that have been read, without a table.
+    read: u64,
     hasher: crc32fast::Hasher,
     counters: IoCounters,
+}
+
+impl StoredMessage {
+    /// Fills `bytes` from an offset among the stored bytes.
+    fn fill(&self, bytes: &mut [u8], at: u64) -> Result<()> {
+        let (offset, len) = (self.entry.offset + at, bytes.len() as u64);
+        let mut reads = span(SpanKind::Disk, "read a message");
+        reads.set("from", self.from);
+        reads.set("bytes", len);
+        let read = read_split(&*self.file, self.cached, bytes, offset);
+        read.map_err(|e| Error::io("read", &self.path, e))?;
+        self.counters.cached(overlap(self.shared, offset, len));
+        self.counters.read(len);
+        Ok(())
+    }
+
+    /// Fills `bytes` with the next stored bytes.
+    fn next(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.fill(bytes, self.read)?;
+        self.hasher.update(bytes);
+        self.read += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn unreadable(&self, problem: Unreadable<Error>) -> Error {
+        match problem {
+            Unreadable::Source(error) => error,
+            Unreadable::Damaged(problem) => Error::corrupt(&self.path, problem),
+        }
+    }
+}
+
+struct FileInbox {
+    stored: StoredMessage,
+    unpacker: Option<Unpacker>,
+    /// Number of bytes of the message that are left.
+    remaining: u64,
 }
 
 impl Inbox for FileInbox {
@@ -250,32 +333,35 @@ impl Inbox for FileInbox {
     }
 
     fn waits_for_disk(&self) -> bool {
-        self.offset + self.remaining > self.cached
+        self.stored.entry.offset + self.stored.entry.stored > self.stored.cached
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let FileInbox { stored, unpacker, remaining } = self;
         let len = bytes.len() as u64;
-        if len > self.remaining {
-            let problem = format!("a message has {} bytes left, not {len}", self.remaining);
-            return Err(Error::corrupt(&self.path, problem));
+        if len > *remaining {
+            let problem = format!("a message has {remaining} bytes left, not {len}");
+            return Err(Error::corrupt(&stored.path, problem));
         }
-        let mut reads = span(SpanKind::Disk, "read a message");
-        reads.set("from", self.from);
-        reads.set("bytes", len);
-        let read = read_split(&*self.file, self.cached, bytes, self.offset);
-        read.map_err(|e| Error::io("read", &self.path, e))?;
-        self.hasher.update(bytes);
-        self.counters.cached(overlap(self.shared, self.offset, len));
-        self.offset += len;
-        self.remaining -= len;
-        self.counters.read(len);
-        if self.remaining == 0 && u64::from(self.hasher.clone().finalize()) != self.checksum {
-            return Err(self.damaged("the checksum of a message does not match"));
+        match unpacker {
+            None => stored.next(bytes)?,
+            Some(unpacker) => {
+                let read = unpacker.read(bytes, |bytes| stored.next(bytes));
+                read.map_err(|problem| stored.unreadable(problem))?;
+            }
+        }
+        *remaining -= len;
+        if *remaining == 0 {
+            let MessageEntry { len, stored: size, checksum, .. } = stored.entry;
+            stored.counters.saved_in_reading(len.saturating_sub(size));
+            if u64::from(stored.hasher.clone().finalize()) != checksum {
+                return Err(self.damaged("the checksum of a message does not match"));
+            }
         }
         Ok(())
     }
 
     fn damaged(&self, problem: &str) -> Error {
-        Error::corrupt(&self.path, problem)
+        Error::corrupt(&self.stored.path, problem)
     }
 }

@@ -56,13 +56,24 @@ pub enum Recipient {
 /// A rank's messages of one collective. Each rank gets at most one; a rank without a message receives an empty one.
 pub trait Outbox {
     /// Begins the message for `recipient`; bytes written from now on belong to it.
-    fn begin(&mut self, recipient: Recipient);
+    ///
+    /// # Errors
+    /// If the end of the message before cannot be stored (`Io`, `OutOfDisk`).
+    fn begin(&mut self, recipient: Recipient) -> Result<()>;
 
     /// Appends bytes to the message begun last.
     ///
     /// # Errors
     /// If the bytes cannot be stored (`Io`, `OutOfDisk`).
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Appends elements of `size` bytes each. A message that begins with elements, of which many are zero, takes less room.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    fn write_elements(&mut self, bytes: &[u8], _size: usize) -> Result<()> {
+        self.write(bytes)
+    }
 
     /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep the
     /// messages of the same collectives, and drop them between the same collectives.

@@ -115,9 +115,10 @@ impl LocalOutbox<'_> {
 }
 
 impl Outbox for LocalOutbox<'_> {
-    fn begin(&mut self, recipient: Recipient) {
+    fn begin(&mut self, recipient: Recipient) -> Result<()> {
         self.end_message();
         self.recipient = Some(recipient);
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

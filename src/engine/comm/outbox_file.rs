@@ -1,18 +1,41 @@
 //! The file with a rank's messages of one collective.
 //!
-//! Layout, in native byte order: the messages back to back, then the index (one entry per recipient: offset u64, length u64, crc32
-//! u64), the tag (number of the collective, code of the operation), the number of bytes at the file's front that lie in the page
+//! Layout, in native byte order: the messages back to back, then the index (one entry per recipient: offset, length and crc32 of what
+//! is stored, length of the message, number of bytes of a word if it is packed, or else 0; u64 each), the tag (number of the collective, code of the operation), the number of bytes at the file's front that lie in the page
 //! cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last
 //! because lengths are known last; its place follows from the file's length.
 
 use std::path::{Path, PathBuf};
 
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+
 use super::tag::Tag;
+use crate::engine::packed::Packed;
 use crate::error::{Error, Result};
 use crate::io::StorageFile;
 
-/// The place of a message in its file: offset, length, crc32.
-pub(super) type MessageEntry = [u64; 3];
+/// The place of a message in its file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(C)]
+pub(super) struct MessageEntry {
+    pub(super) offset: u64,
+    /// Number of bytes that are stored.
+    pub(super) stored: u64,
+    /// CRC-32 of the stored bytes, without the table of packed ones.
+    pub(super) checksum: u64,
+    /// Number of bytes of the message.
+    pub(super) len: u64,
+    /// Number of bytes of a word, if the message is packed.
+    pub(super) word: u64,
+}
+
+impl MessageEntry {
+    /// The description of the message, if it is packed.
+    pub(super) fn packed(&self) -> Option<Packed> {
+        Packed::from_words(self.len, self.word)
+    }
+}
 
 /// Number of words after the entries: tag, both fronts, checksum.
 const TRAILER: usize = 5;

@@ -198,7 +198,7 @@ impl<T: Spill> Slot<T> {
             Backing::File(file, extent) => {
                 let mut reads = span_of(SpanKind::Disk, || format!("read {} back", self.label));
                 reads.set("bytes", T::byte_len(&self.layout));
-                let mut reader = file.reader(*extent);
+                let mut reader = file.reader(*extent)?;
                 let value = T::load(&self.layout, &mut reader)?;
                 debug!(value = self.label, bytes = T::byte_len(&self.layout), "read back");
                 reader.finish()?;
@@ -262,7 +262,7 @@ impl<T: Spill> Spillable for Slot<T> {
         if let Some(value) = &self.state.borrow().resident {
             value.save(&self.layout, writer)?;
         }
-        Ok(writer.end_value())
+        writer.end_value()
     }
 
     fn written(&self, file: Rc<SpillFile>, extent: Extent) {

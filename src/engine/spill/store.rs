@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, Unreadable};
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 
@@ -17,14 +18,27 @@ pub struct SpillStore {
     clock: Cell<u64>,
     /// Bytes of the page cache that messages, which are in the same storage, may take.
     for_messages: Cell<u64>,
+    /// Whether values are stored without their zeros.
+    packs: bool,
 }
 
 impl SpillStore {
     /// Creates a store in `folder`, which must exist.
     pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
+        Self::packing(folder, storage, counters, true)
+    }
+
+    /// A store whose values are stored without their zeros if it `packs`. Files of one that does not are as long as they can
+    /// become.
+    pub fn packing(
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        counters: IoCounters,
+        packs: bool,
+    ) -> Rc<Self> {
         let (next, clock, for_messages) = (Cell::new(0), Cell::new(0), Cell::new(0));
         let folder = folder.to_owned();
-        Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages })
+        Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages, packs })
     }
 
     /// A number larger than all before it, which orders uses in time.
@@ -49,6 +63,8 @@ impl SpillStore {
             len: 0,
             begin: 0,
             checksum: crc32fast::Hasher::new(),
+            packs: self.packs,
+            packer: None,
         })
     }
 
@@ -90,6 +106,9 @@ pub struct SpillWriter {
     /// Offset at which the present value begins.
     begin: u64,
     checksum: crc32fast::Hasher,
+    packs: bool,
+    /// The zeros of the present value are left out by this.
+    packer: Option<Packer>,
 }
 
 impl SpillWriter {
@@ -98,18 +117,52 @@ impl SpillWriter {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
+        match self.packer.take() {
+            None => self.store(bytes),
+            Some(mut packer) => {
+                packer.write(bytes, |block| self.store(block))?;
+                self.packer = Some(packer);
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends all elements of a value, of `size` bytes each; zeros take little room in the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
+    pub fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
+        if self.packs && self.len == self.begin {
+            self.packer = Packer::that_saves(bytes, size);
+        }
+        self.write(bytes)
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> Result<()> {
         self.checksum.update(bytes);
+        self.append(bytes)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
         self.len += bytes.len() as u64;
         self.counters.wrote(bytes.len() as u64);
         Ok(())
     }
 
     /// Ends the value; bytes written next belong to another one.
-    pub(super) fn end_value(&mut self) -> Extent {
+    pub(super) fn end_value(&mut self) -> Result<Extent> {
+        let mut packed = None;
+        if let Some(packer) = self.packer.take() {
+            let end: PackedEnd = packer.finish(|block| self.store(block))?;
+            self.append(&end.table)?;
+            packed = Some(end.packed);
+        }
         let offset = std::mem::replace(&mut self.begin, self.len);
         let checksum = std::mem::take(&mut self.checksum).finalize();
-        Extent { offset, len: self.len - offset, checksum }
+        let extent = Extent { offset, len: self.len - offset, checksum, packed };
+        self.counters.saved_in_writing(extent.saved());
+        Ok(extent)
     }
 
     /// Ends the file.
@@ -122,12 +175,25 @@ impl SpillWriter {
     }
 }
 
-/// The place of a value in its file, and the checksum of its bytes.
+/// The place of a value in its file, and the checksum of its bytes there (without the table of packed ones, which has its own).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     offset: u64,
     len: u64,
     checksum: u32,
+    packed: Option<Packed>,
+}
+
+impl Extent {
+    /// Number of bytes of the value.
+    fn value_len(&self) -> u64 {
+        self.packed.map_or(self.len, |packed| packed.len)
+    }
+
+    /// Number of bytes by which the value is longer than its place.
+    fn saved(&self) -> u64 {
+        self.value_len().saturating_sub(self.len)
+    }
 }
 
 /// A finished file, which is removed when this is dropped.
@@ -141,8 +207,36 @@ pub(super) struct SpillFile {
 
 impl SpillFile {
     /// Reads a value from its beginning.
-    pub(super) fn reader(&self, extent: Extent) -> SpillReader<'_> {
-        SpillReader { file: self, extent, read: 0, checksum: crc32fast::Hasher::new() }
+    ///
+    /// # Errors
+    /// If the file cannot be read (`Io`), or does not hold what was written (`Corrupt`).
+    pub(super) fn reader(&self, extent: Extent) -> Result<SpillReader<'_>> {
+        let table = |bytes: &mut [u8], at| self.read(bytes, extent.offset + at);
+        let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
+        let unpacker = unpacker.transpose().map_err(|problem| self.unreadable(problem))?;
+        Ok(SpillReader {
+            file: self,
+            extent,
+            read: 0,
+            at: 0,
+            checksum: crc32fast::Hasher::new(),
+            unpacker,
+        })
+    }
+
+    fn read(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        let SpillFile { file, guard, counters, cached } = self;
+        read_split(&**file, *cached, bytes, offset)
+            .map_err(|e| Error::io("read", &guard.path, e))?;
+        counters.read(bytes.len() as u64);
+        Ok(())
+    }
+
+    fn unreadable(&self, problem: Unreadable<Error>) -> Error {
+        match problem {
+            Unreadable::Source(error) => error,
+            Unreadable::Damaged(problem) => Error::corrupt(&self.guard.path, problem),
+        }
     }
 }
 
@@ -150,36 +244,46 @@ impl SpillFile {
 pub struct SpillReader<'a> {
     file: &'a SpillFile,
     extent: Extent,
+    /// Number of bytes of the value that have been read.
     read: u64,
+    /// Number of bytes of its place that have been read.
+    at: u64,
     checksum: crc32fast::Hasher,
+    unpacker: Option<Unpacker>,
 }
 
 impl SpillReader<'_> {
-    /// Fills `bytes` from the file.
+    /// Fills `bytes` with the next bytes of the value.
     ///
     /// # Errors
-    /// If the file cannot be read, or ends before (`Io`).
+    /// If the file cannot be read, or ends before (`Io`), or does not hold what was written (`Corrupt`).
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillFile { file, guard, counters, cached } = self.file;
-        let (offset, len) = (self.extent.offset + self.read, bytes.len() as u64);
-        read_split(&**file, *cached, bytes, offset)
-            .map_err(|e| Error::io("read", &guard.path, e))?;
-        self.checksum.update(bytes);
-        self.read += len;
-        counters.read(len);
+        let SpillReader { file, extent, read, at, checksum, unpacker } = self;
+        let mut stored = |bytes: &mut [u8]| {
+            file.read(bytes, extent.offset + *at)?;
+            checksum.update(bytes);
+            *at += bytes.len() as u64;
+            Ok(())
+        };
+        match unpacker {
+            None => stored(bytes)?,
+            Some(unpacker) => unpacker.read(bytes, stored).map_err(|e| file.unreadable(e))?,
+        }
+        *read += bytes.len() as u64;
         Ok(())
     }
 
     /// Ends the pass: fails unless everything has been read and has the checksum of the written data.
     pub(super) fn finish(self) -> Result<()> {
-        let (path, Extent { len, checksum, .. }) = (&self.file.guard.path, self.extent);
+        let (path, len) = (&self.file.guard.path, self.extent.value_len());
         if self.read != len {
             let problem = format!("{} of {len} bytes were read", self.read);
             return Err(Error::corrupt(path, problem));
         }
-        if self.checksum.finalize() != checksum {
+        if self.checksum.finalize() != self.extent.checksum {
             return Err(Error::corrupt(path, "the checksum does not match the written data"));
         }
+        self.file.counters.saved_in_reading(self.extent.saved());
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl Spill for Tensor {
     }
 
     fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        sink.write(&tensor::bytes(self))
+        sink.write_elements(&tensor::bytes(self), self.kind().elt_size_in_bytes())
     }
 
     fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {

@@ -52,7 +52,7 @@ impl Spill for Array {
     }
 
     fn save(&self, _: &ArrayLayout, sink: &mut SpillWriter) -> Result<()> {
-        sink.write(self.bytes())
+        sink.write_elements(self.bytes(), Array::layout(self).dtype.size())
     }
 
     fn load(layout: &ArrayLayout, source: &mut SpillReader<'_>) -> Result<Self> {

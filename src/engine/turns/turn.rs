@@ -118,11 +118,12 @@ impl TurnLock {
         let Some(begin) = turns.begin else { return };
         let end = nanoseconds();
         let (status, moved) = (self.status(), self.counters.totals());
-        let IoTotals { written, read, cached, sent } = moved - turns.counted;
+        let IoTotals { written, read, cached, sent, saved_in_writing, saved_in_reading } =
+            moved - turns.counted;
         record("turn", Interval { begin, end }, || {
             let (turn, epoch, phase) = (self.turns.get(), status.epoch(), status.phase());
             format!(
-                r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached},"sent":{sent}"#
+                r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached},"sent":{sent},"saved_in_writing":{saved_in_writing},"saved_in_reading":{saved_in_reading}"#
             )
         });
         turns.counted = moved;

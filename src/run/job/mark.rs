@@ -13,7 +13,7 @@ pub(super) struct EpochMark {
     /// Bytes that this rank has written and read in its life, as far as they are gathered.
     counted: IoTotals,
     /// Bytes written, read, cached and sent to other machines by all ranks since this moment.
-    gathered: [f64; 4],
+    gathered: [f64; IoTotals::COUNTS],
 }
 
 impl EpochMark {
@@ -24,12 +24,15 @@ impl EpochMark {
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
             counted: manager.store().counters().totals(),
-            gathered: [0.0; 4],
+            gathered: [0.0; IoTotals::COUNTS],
         }
     }
 
     /// Bytes that this rank has written and read and not yet given to the other ranks; afterwards they count as given.
-    pub(super) fn take_uncounted(&mut self, manager: &PartitionDataManager) -> [f64; 4] {
+    pub(super) fn take_uncounted(
+        &mut self,
+        manager: &PartitionDataManager,
+    ) -> [f64; IoTotals::COUNTS] {
         let totals = manager.store().counters().totals();
         let uncounted = totals - self.counted;
         self.counted = totals;
@@ -37,7 +40,7 @@ impl EpochMark {
     }
 
     /// Takes up the bytes of all ranks.
-    pub(super) fn gather(&mut self, io: [f64; 4]) {
+    pub(super) fn gather(&mut self, io: [f64; IoTotals::COUNTS]) {
         for (sum, bytes) in self.gathered.iter_mut().zip(io) {
             *sum += bytes;
         }

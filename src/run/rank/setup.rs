@@ -136,7 +136,9 @@ impl RankSetup {
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
-        let store = SpillStore::new(&spill, storage.clone(), counters.clone());
+        // The plan's forecasts are upper bounds.
+        let packs = here.stand_in.is_none();
+        let store = SpillStore::packing(&spill, storage.clone(), counters.clone(), packs);
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
         if let Some(scale) = here.stand_in {
@@ -145,8 +147,8 @@ impl RankSetup {
         manager.spill_dtype.set(here.resources.spill_dtype);
         manager.compute_dtype.set(here.resources.compute_dtype);
         let (control, placement) = (control.clone(), placement.clone());
-        let group: Rc<dyn ProcessGroup> =
-            Rc::new(FileGroup::placed(control, placement, slot, folder, storage, counters));
+        let group = FileGroup::placed(control, placement, slot, folder, storage, counters);
+        let group: Rc<dyn ProcessGroup> = Rc::new(group.packing(packs));
 
         manager.callback_func()?;
         let partition = Partition::open(here.partitions, rank)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Fields of metrics that depend on time, on memory, or on the number of turns or machines.
-const FREE: [&str; 11] = [
+const FREE: [&str; 13] = [
     "epoch_s",
     "evaluation_s",
     "user_s",
@@ -16,6 +16,8 @@ const FREE: [&str; 11] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_written_unpacked",
+    "bytes_read_unpacked",
     "bytes_sent",
     "lock_turns",
     "row_bytes_read",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::outgoing::{LocalFiles, MessagesHeader};
-use crate::engine::comm::outbox_file::{OutboxIndex, outbox_path};
+use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use crate::engine::comm::tag::Tag;
 use crate::error::{Error, Result};
 use crate::io::{self, FileWriter};
@@ -67,7 +67,7 @@ impl Incoming {
     fn end_file(&mut self, ranks: &[usize], files: &LocalFiles) -> Result<()> {
         let Some(file) = self.file.take_if(|file| file.left == 0) else { return Ok(()) };
         let IncomingFile { path, mut writer, header, tag, .. } = file;
-        let mut entries = vec![[0; 3]; files.world_size];
+        let mut entries = vec![MessageEntry::default(); files.world_size];
         for (rank, entry) in ranks.iter().zip(header.entries) {
             entries[*rank] = entry;
         }

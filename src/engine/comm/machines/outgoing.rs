@@ -138,14 +138,15 @@ impl Messages {
         let index = OutboxIndex::read(&*file, &path, files.world_size)?;
         let mut ranges: VecDeque<Range> = VecDeque::new();
         let mut total = 0;
-        let mut place = |[offset, len, checksum]: MessageEntry| {
+        let mut place = |entry: MessageEntry| {
+            let MessageEntry { offset, stored: len, .. } = entry;
             // A message to everyone goes to each machine once.
             let again = ranges.back().is_some_and(|r| r.offset == offset && r.len == len);
             if !again {
                 ranges.push_back(Range { offset, len });
                 total += len;
             }
-            [total - len, len, checksum]
+            MessageEntry { offset: total - len, ..entry }
         };
         let entries = ranks.iter().map(|rank| place(index.entries[*rank])).collect();
         let header = MessagesHeader { tag: index.tag.words(), sender, entries, len: total };

@@ -160,7 +160,7 @@ impl GraphShardManager {
             outbox.keep();
         }
         for rank in self.others() {
-            outbox.begin(Recipient::Rank(rank));
+            outbox.begin(Recipient::Rank(rank))?;
             fill(rank, &mut *outbox)?;
         }
         Ok(Transfer::Posted(outbox.post()?))
@@ -180,8 +180,10 @@ impl GraphShardManager {
     ) -> Result<()> {
         let width = part.size().iter().skip(1).product::<i64>() as usize;
         match self.sent_as(&RowLayout::new(width, part.kind())) {
-            Some(dtype) => write_narrow(&tensor::slice(part), dtype, |bytes| outbox.write(bytes)),
-            None => outbox.write(&tensor::bytes(part)),
+            Some(dtype) => write_narrow(&tensor::slice(part), dtype, |bytes| {
+                outbox.write_elements(bytes, dtype.size())
+            }),
+            None => outbox.write_elements(&tensor::bytes(part), part.kind().elt_size_in_bytes()),
         }
     }
 
@@ -252,12 +254,14 @@ fn write_rows(
     if let Some(dtype) = sent_as {
         let part = &tensor::slice::<f32>(part);
         return write_chunks(part, width, rows, |rows| {
-            write_narrow(rows, dtype, |bytes| outbox.write(bytes))
+            write_narrow(rows, dtype, |bytes| outbox.write_elements(bytes, dtype.size()))
         });
     }
     with_element!(part.kind(), T => {
         let part = &tensor::slice::<T>(part);
-        write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
+        write_chunks(part, width, rows, |rows| {
+            outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())
+        })
     })
 }
 

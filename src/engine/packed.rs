@@ -1,0 +1,387 @@
+//! Elements without their zeros, on the way to a disk or another machine.
+//!
+//! Outputs of ReLU and dropout, and gradients behind them, are mostly zeros. Layout: the elements' bytes in blocks of 64 KiB, each as
+//! it is or, where that saves at least a tenth, as a bitmap of its words (a bit per word, 1 where it is not zero), the words that
+//! are not zero, and the bytes behind the last group of eight words; then a table with the stored size of each block and their
+//! CRC-32 (u32 each, native byte order). A reader that knows the table finds the block of any row.
+
+use std::sync::OnceLock;
+
+use crate::error::Result;
+use crate::kernels::{WordSize, count_words, pack_words, unpack_words};
+
+/// Number of bytes of a block before it is packed.
+const BLOCK: usize = 64 << 10;
+
+/// Fewest bytes that are packed: a page of a file.
+const LEAST: usize = 4 << 10;
+
+/// Every 16th block is looked at before elements are packed.
+const SAMPLE: usize = 16;
+
+/// A variable of the environment that turns packing off, for measurements and tests.
+const VARIABLE: &str = "SAR_PACKING";
+
+/// The description of packed elements that lets them be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packed {
+    /// Number of bytes of the elements.
+    pub(super) len: u64,
+    pub(super) word: WordSize,
+}
+
+impl Packed {
+    /// The description of elements of `len` bytes in words of `word` bytes, or `None` if that is 0.
+    pub(super) fn from_words(len: u64, word: u64) -> Option<Self> {
+        let word = [WordSize::Two, WordSize::Four].into_iter().find(|w| w.size() as u64 == word)?;
+        Some(Packed { len, word })
+    }
+
+    /// The number of blocks.
+    fn blocks(self) -> u64 {
+        self.len.div_ceil(BLOCK as u64)
+    }
+
+    /// Number of bytes of a block before it is packed.
+    fn block_len(self, block: usize) -> usize {
+        (self.len - (block * BLOCK) as u64).min(BLOCK as u64) as usize
+    }
+}
+
+/// Whether storing `packed` bytes instead of `raw` ones saves a tenth.
+fn saves_a_tenth(packed: usize, raw: usize) -> bool {
+    packed * 10 <= raw * 9
+}
+
+/// The end of packed elements.
+pub(super) struct PackedEnd {
+    pub(super) packed: Packed,
+    /// The table, to be written behind the blocks.
+    pub(super) table: Vec<u8>,
+}
+
+/// Packs elements as they are written.
+pub(super) struct Packer {
+    packed: Packed,
+    /// The front of a block that is not complete.
+    front: Vec<u8>,
+    /// A block while it is packed.
+    block: Vec<u8>,
+    sizes: Vec<u32>,
+}
+
+impl Packer {
+    /// A packer of elements of `size` bytes that begin with `bytes`, if packing these saves at least a tenth.
+    pub(super) fn that_saves(bytes: &[u8], size: usize) -> Option<Self> {
+        static OFF: OnceLock<bool> = OnceLock::new();
+        let word = match size {
+            2 => WordSize::Two,
+            4 | 8 => WordSize::Four,
+            _ => return None,
+        };
+        let is_off = || std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == "off");
+        if bytes.len() < LEAST || *OFF.get_or_init(is_off) {
+            return None;
+        }
+        let (mut packed, mut raw) = (0, 0);
+        for block in bytes.chunks(BLOCK).step_by(SAMPLE) {
+            packed += block.len() / word.group() + count_words(block, word) * word.size();
+            raw += block.len();
+        }
+        saves_a_tenth(packed, raw).then(|| Packer {
+            packed: Packed { len: 0, word },
+            front: Vec::new(),
+            block: vec![0; BLOCK + BLOCK / word.group() + word.group()],
+            sizes: Vec::new(),
+        })
+    }
+
+    /// Appends bytes of elements; `store` gets the blocks that are complete.
+    pub(super) fn write(
+        &mut self,
+        mut bytes: &[u8],
+        mut store: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.packed.len += bytes.len() as u64;
+        if !self.front.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.front.len()));
+            self.front.extend_from_slice(now);
+            bytes = later;
+            if self.front.len() < BLOCK {
+                return Ok(());
+            }
+            let front = std::mem::take(&mut self.front);
+            self.store_block(&front, &mut store)?;
+        }
+        let (blocks, front) = bytes.split_at(bytes.len() - bytes.len() % BLOCK);
+        blocks.chunks(BLOCK).try_for_each(|block| self.store_block(block, &mut store))?;
+        self.front.extend_from_slice(front);
+        Ok(())
+    }
+
+    fn store_block(
+        &mut self,
+        raw: &[u8],
+        store: &mut impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let word = self.packed.word;
+        let (groups, rest) = raw.split_at(raw.len() - raw.len() % word.group());
+        let (bitmap, words) = self.block.split_at_mut(groups.len() / word.group());
+        let end = bitmap.len() + pack_words(groups, word, bitmap, words);
+        let len = end + rest.len();
+        let packs = saves_a_tenth(len, raw.len());
+        self.sizes.push(if packs { len } else { raw.len() } as u32);
+        if !packs {
+            return store(raw);
+        }
+        self.block[end..len].copy_from_slice(rest);
+        store(&self.block[..len])
+    }
+
+    /// Stores the last block.
+    pub(super) fn finish(
+        mut self,
+        mut store: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<PackedEnd> {
+        let front = std::mem::take(&mut self.front);
+        if !front.is_empty() {
+            self.store_block(&front, &mut store)?;
+        }
+        let crc = crc32fast::hash(bytemuck::cast_slice(&self.sizes));
+        self.sizes.push(crc);
+        let table = bytemuck::cast_slice(&self.sizes).to_vec();
+        Ok(PackedEnd { packed: self.packed, table })
+    }
+}
+
+/// The reason why packed elements cannot be read.
+#[derive(Debug)]
+pub(super) enum Unreadable<E> {
+    /// The bytes cannot be read.
+    Source(E),
+    /// The bytes are not what was written.
+    Damaged(&'static str),
+}
+
+impl<E> From<E> for Unreadable<E> {
+    fn from(error: E) -> Self {
+        Unreadable::Source(error)
+    }
+}
+
+/// Unpacks elements as they are read, from front to back.
+pub(super) struct Unpacker {
+    packed: Packed,
+    sizes: Vec<u32>,
+    /// The next block to be read.
+    next: usize,
+    /// A block as it is stored.
+    stored: Vec<u8>,
+    /// The end of the block that has been read last.
+    rest: Vec<u8>,
+}
+
+impl Unpacker {
+    /// A reader of elements that take `stored` bytes, their table included; `read` fills bytes from an offset among these.
+    pub(super) fn new<E>(
+        packed: Packed,
+        stored: u64,
+        read: impl FnOnce(&mut [u8], u64) -> Result<(), E>,
+    ) -> Result<Self, Unreadable<E>> {
+        let damaged = || Unreadable::Damaged("the table of packed blocks is damaged");
+        let at = stored.checked_sub(4 * (packed.blocks() + 1)).ok_or_else(damaged)?;
+        let mut sizes = vec![0_u32; packed.blocks() as usize + 1];
+        read(bytemuck::cast_slice_mut(&mut sizes), at)?;
+        let crc = sizes.pop();
+        let is_intact = crc == Some(crc32fast::hash(bytemuck::cast_slice(&sizes)));
+        let fits = |(block, size): (usize, &u32)| *size as usize <= packed.block_len(block);
+        let total: u64 = sizes.iter().map(|size| u64::from(*size)).sum();
+        if !is_intact || total != at || !sizes.iter().enumerate().all(fits) {
+            return Err(damaged());
+        }
+        let (stored, rest) = (Vec::new(), Vec::new());
+        Ok(Unpacker { packed, sizes, next: 0, stored, rest })
+    }
+
+    /// Fills `bytes` with the next elements, of which there must be enough; `read` fills bytes with those stored next.
+    pub(super) fn read<E>(
+        &mut self,
+        mut bytes: &mut [u8],
+        mut read: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), Unreadable<E>> {
+        let now = self.rest.len().min(bytes.len());
+        bytes.split_off_mut(..now).into_iter().for_each(|to| to.copy_from_slice(&self.rest[..now]));
+        self.rest.drain(..now);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // Whole blocks are read in one piece into the end of their place: a block takes no more than its elements, so that none is
+        // overwritten before its turn.
+        let (mut len, mut size, mut end) = (0, 0, self.next);
+        while end < self.sizes.len() && len + self.packed.block_len(end) <= bytes.len() {
+            len += self.packed.block_len(end);
+            size += self.sizes[end] as usize;
+            end += 1;
+        }
+        let (whole, part) = bytes.split_at_mut(len);
+        read(&mut whole[len - size..])?;
+        let (mut from, mut to) = (len - size, 0);
+        while self.next < end {
+            let stored = self.sizes[self.next] as usize;
+            self.set_stored(stored).copy_from_slice(&whole[from..from + stored]);
+            let len = self.packed.block_len(self.next);
+            self.unpack(stored, &mut whole[to..to + len]).map_err(Unreadable::Damaged)?;
+            (from, to) = (from + stored, to + len);
+            self.next += 1;
+        }
+        if part.is_empty() {
+            return Ok(());
+        }
+        let Some(size) = self.sizes.get(self.next).map(|size| *size as usize) else {
+            return Err(Unreadable::Damaged("packed elements end too early"));
+        };
+        read(self.set_stored(size))?;
+        let mut block = std::mem::take(&mut self.rest);
+        block.resize(self.packed.block_len(self.next), 0);
+        self.unpack(size, &mut block).map_err(Unreadable::Damaged)?;
+        self.next += 1;
+        part.copy_from_slice(&block[..part.len()]);
+        block.drain(..part.len());
+        self.rest = block;
+        Ok(())
+    }
+
+    /// The place of a stored block of this size, with room behind it for what unpacking reads beyond its end.
+    fn set_stored(&mut self, size: usize) -> &mut [u8] {
+        self.stored.resize(BLOCK + self.packed.word.group(), 0);
+        &mut self.stored[..size]
+    }
+
+    /// Fills `raw` from the stored block.
+    fn unpack(&self, size: usize, raw: &mut [u8]) -> Result<(), &'static str> {
+        if size == raw.len() {
+            raw.copy_from_slice(&self.stored[..size]);
+            return Ok(());
+        }
+        let word = self.packed.word;
+        let (groups, rest) = raw.split_at_mut(raw.len() - raw.len() % word.group());
+        let (bitmap, words) = self.stored.split_at(groups.len() / word.group());
+        let count: usize = bitmap.iter().map(|bits| bits.count_ones() as usize).sum();
+        let end = count * word.size();
+        if bitmap.len() + end + rest.len() != size {
+            return Err("the bitmap of a packed block does not match its size");
+        }
+        unpack_words(bitmap, words, word, groups);
+        rest.copy_from_slice(&words[end..end + rest.len()]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Packs bytes in pieces of these sizes, in turns. Returns what is stored.
+    fn packed(bytes: &[u8], size: usize, pieces: &[usize]) -> Option<(Packed, Vec<u8>)> {
+        let mut packer = Packer::that_saves(bytes, size)?;
+        let mut stored = Vec::new();
+        let mut store = |bytes: &[u8]| {
+            stored.extend_from_slice(bytes);
+            Ok(())
+        };
+        let (mut left, mut pieces) = (bytes, pieces.iter().cycle());
+        while let Some(piece) = pieces.next().filter(|_| !left.is_empty()) {
+            let (now, later) = left.split_at(left.len().min(*piece));
+            packer.write(now, &mut store).unwrap();
+            left = later;
+        }
+        let PackedEnd { packed, table } = packer.finish(&mut store).unwrap();
+        stored.extend(table);
+        Some((packed, stored))
+    }
+
+    fn read(
+        packed: Packed,
+        stored: &[u8],
+        pieces: &[usize],
+    ) -> Result<Vec<u8>, Unreadable<Infallible>> {
+        let table = |bytes: &mut [u8], at: u64| {
+            bytes.copy_from_slice(&stored[at as usize..]);
+            Ok(())
+        };
+        let mut unpacker = Unpacker::new(packed, stored.len() as u64, table)?;
+        let mut at = 0;
+        let mut source = |bytes: &mut [u8]| {
+            bytes.copy_from_slice(&stored[at..at + bytes.len()]);
+            at += bytes.len();
+            Ok(())
+        };
+        let mut bytes = vec![9; packed.len as usize];
+        let (mut begin, mut pieces) = (0, pieces.iter().cycle());
+        while let Some(piece) = pieces.next().filter(|_| begin < bytes.len()) {
+            let end = bytes.len().min(begin + piece);
+            unpacker.read(&mut bytes[begin..end], &mut source)?;
+            begin = end;
+        }
+        Ok(bytes)
+    }
+
+    /// Bytes of elements with runs of zeros and of values.
+    fn elements() -> impl Strategy<Value = Vec<u8>> {
+        let run = (any::<bool>(), 1_usize..40_000, any::<u64>());
+        prop::collection::vec(run, 1..12).prop_map(|runs| {
+            let bytes = runs.into_iter().flat_map(|(zeros, len, seed)| {
+                let value = move |i: usize| (seed >> (i % 57)) as u8 | 1;
+                (0..len).map(move |i| if zeros { 0 } else { value(i) })
+            });
+            bytes.collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn elements_come_back(
+            bytes in elements(),
+            size in prop_oneof![Just(2_usize), Just(4), Just(8)],
+            written in prop::collection::vec(1_usize..200_000, 1..4),
+            wanted in prop::collection::vec(1_usize..200_000, 1..4),
+        ) {
+            if let Some((packed, stored)) = packed(&bytes, size, &written) {
+                prop_assert!(read(packed, &stored, &wanted).unwrap() == bytes);
+            }
+        }
+
+        #[test]
+        fn damage_is_found_or_harmless(at in any::<prop::sample::Index>(), bit in 0_u8..8) {
+            let bytes: Vec<u8> = (0..300_000_u32).map(|i| if i % 7 < 4 { 0 } else { i as u8 }).collect();
+            let bytes: Vec<u8> = bytes.chunks(4).flat_map(|w| if w[0] % 3 == 0 { [0; 4] } else { [w[0], 1, 2, 3] }).collect();
+            let (packed, mut stored) = packed(&bytes, 4, &[1 << 20]).unwrap();
+            prop_assert!(stored.len() < bytes.len());
+            let at = at.index(stored.len());
+            stored[at] ^= 1 << bit;
+            // Another value in place of one is found by the checksum over what is stored; a wrong count is found here.
+            let table = stored.len() - 4 * (packed.blocks() as usize + 1);
+            let found = read(packed, &stored, &[100_000]);
+            prop_assert!(at < table || found.is_err());
+        }
+    }
+
+    #[test]
+    fn dense_elements_are_left_as_they_are() {
+        let dense = vec![1; 1 << 20];
+        assert!(packed(&dense, 4, &[1 << 20]).is_none());
+        let bytes_of_masks = vec![0; 1 << 20];
+        assert!(packed(&bytes_of_masks, 1, &[1 << 20]).is_none());
+    }
+
+    #[test]
+    fn zeros_take_a_bit_each() {
+        let zeros = vec![0; 1 << 20];
+        let (_, stored) = packed(&zeros, 4, &[1 << 20]).unwrap();
+        assert_eq!(stored.len(), (1 << 20) / 32 + 4 * 17);
+    }
+}
