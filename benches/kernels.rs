@@ -131,7 +131,7 @@ fn zeros(criterion: &mut Criterion) {
         for percent in [0, 50, 80] {
             let mut rng = ChaCha8Rng::seed_from_u64(0);
             let words = (0..(64 << 20) / word.size()).flat_map(|_| {
-                let value = if rng.random_range(0..100) < percent { 0 } else { 1 };
+                let value = u8::from(rng.random_range(0..100) >= percent);
                 std::iter::repeat_n(value, word.size())
             });
             let mut raw: Vec<u8> = words.collect();

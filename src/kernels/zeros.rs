@@ -117,9 +117,9 @@ impl<const N: usize> Kernel for Pack<'_, N> {
             // A word that is zero is written, too, and the next one over it.
             let packed = &mut self.packed[end..end + GROUP];
             let (mut set, mut count) = (0_u8, 0);
-            for k in 0..GROUP {
-                packed[count % GROUP] = words[k];
-                let is_set = words[k] != [0; N];
+            for (k, word) in words.iter().enumerate() {
+                packed[count % GROUP] = *word;
+                let is_set = *word != [0; N];
                 set |= u8::from(is_set) << k;
                 count += usize::from(is_set);
             }
@@ -146,8 +146,8 @@ impl<const N: usize> Kernel for Unpack<'_, N> {
         for (words, bits) in groups.iter_mut().zip(self.bitmap) {
             next[..GROUP].copy_from_slice(&self.packed[begin..begin + GROUP]);
             let places = &PLACES[usize::from(*bits)];
-            for k in 0..GROUP {
-                words[k] = next[usize::from(places[k]) % (2 * GROUP)];
+            for (word, place) in words.iter_mut().zip(places) {
+                *word = next[usize::from(*place) % (2 * GROUP)];
             }
             begin += bits.count_ones() as usize;
         }
