@@ -60,6 +60,31 @@ def test_batches_with_all_in_edges_give_the_logits_of_the_whole_graph(karate, sp
         assert len({rank[kind][1] for rank in ranks}) == 1, kind
 
 
+def test_layers_take_rows_of_sources_and_of_destinations_apart(karate, spill):
+    """As in the inference of DGL's examples: ``layer(block, (h, h[: block.num_dst_nodes()]))``."""
+
+    def worker(rank):
+        sampler = sar.DistNeighborSampler([4], input_node_features={"h": "features"})
+        (block,) = next(iter(sar.DataLoader(rank.graph, torch.ones(17).bool(), sampler, 9)))
+        h = block.srcdata["h"].double()
+        width, differences = h.shape[1], []
+        for layer in [
+            *(sar.nn.SAGEConv(width, out, how) for how in ("mean", "gcn", "pool") for out in (3, 2 * width)),
+            sar.nn.GraphConv(width, 3, norm="right"),
+            sar.nn.GINConv(torch.nn.Linear(width, 3)),
+            sar.nn.GATConv(width, 3, 2, residual=True),
+            sar.nn.GATv2Conv(width, 3, 2, residual=True),
+        ]:
+            layer = layer.double()
+            joined = layer(block, h)
+            differences.append(float((layer(block, (h, h[: block.number_of_dst_nodes()])) - joined).abs().max()))
+            if not isinstance(layer, sar.nn.GraphConv):
+                assert not torch.equal(layer(block, (h, h[: len(joined)] + 1)), joined), "the second one counts"
+        return max(differences)
+
+    assert max(sar.run(worker, karate, memory_budget="min", spill_dir=spill)) < 1e-12
+
+
 def test_edges_of_blocks_have_their_features(karate, spill):
     def worker(rank):
         x, weight = rank.ndata["features"].double(), rank.edata["weight"].double()

@@ -7,6 +7,8 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
+from .ends import Rows, ends
+
 
 class GATConv(nn.Module):
     """Graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``."""
@@ -54,19 +56,20 @@ class GATConv(nn.Module):
             if self.res_fc.bias is not None:
                 nn.init.zeros_(self.res_fc.bias)
 
-    def forward(self, graph: Any, feat: Tensor) -> Tensor:
+    def forward(self, graph: Any, feat: Rows) -> Tensor:
         """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
-        x = self.feat_drop(feat)
+        x, own = ends(graph, feat, self.feat_drop)
         rows = self.fc(x).view(-1, self._heads, self._out_feats)
         scores = (rows * self.attn_l).sum(-1)
-        destinations = (rows[: graph.num_dst_nodes()] * self.attn_r).sum(-1)
+        of_own = self.fc(own).view(-1, self._heads, self._out_feats) if isinstance(feat, tuple) else rows[: len(own)]
+        destinations = (of_own * self.attn_r).sum(-1)
         dropout = self.attn_drop.p if self.training else 0.0
         slope = self.leaky_relu.negative_slope
         result = graph.attend(rows, scores, destinations, slope=slope, dropout=dropout)
         if self.res_fc is not None:
-            result = result + self.res_fc(x[: len(result)]).view(len(result), self._heads, self._out_feats)
+            result = result + self.res_fc(own).view(len(result), self._heads, self._out_feats)
         if self.bias is not None:
             result = result + self.bias.view(1, self._heads, self._out_feats)
         return result if self.activation is None else self.activation(result)

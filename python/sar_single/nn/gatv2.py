@@ -7,6 +7,8 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
+from .ends import Rows, ends
+
 
 class GATv2Conv(nn.Module):
     """Dynamic graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``."""
@@ -51,12 +53,11 @@ class GATv2Conv(nn.Module):
                     nn.init.zeros_(layer.bias)
         nn.init.xavier_normal_(self.attn, gain=gain)
 
-    def forward(self, graph: Any, feat: Tensor) -> Tensor:
+    def forward(self, graph: Any, feat: Rows) -> Tensor:
         """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
-        x = self.feat_drop(feat)
-        own = x[: graph.num_dst_nodes()]
+        x, own = ends(graph, feat, self.feat_drop)
         rows = self.fc_src(x).view(-1, self._heads, self._out_feats)
         destinations = self.fc_dst(own).view(-1, self._heads, self._out_feats)
         dropout = self.attn_drop.p if self.training else 0.0

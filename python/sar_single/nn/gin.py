@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
+from .ends import Rows, ends
 
 
 class GINConv(nn.Module):
@@ -31,18 +32,19 @@ class GINConv(nn.Module):
         else:
             self.register_buffer("eps", eps)
 
-    def forward(self, graph: Any, feat: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, graph: Any, feat: Rows, edge_weight: Optional[Tensor] = None) -> Tensor:
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
+        rows, own = ends(graph, feat)
         with graph.local_scope():
             message: fn.Message = fn.copy_u("h", "m")
             if edge_weight is not None:
                 graph.edata["w"] = edge_weight
                 message = fn.u_mul_e("h", "w", "m")
-            graph.srcdata["h"] = feat
+            graph.srcdata["h"] = rows
             reduce = {"sum": fn.sum, "max": fn.max, "mean": fn.mean}[self._how]
             graph.update_all(message, reduce("m", "neigh"))
             neigh = graph.dstdata["neigh"]
-            result = (1 + self.eps) * feat[: graph.num_dst_nodes()] + neigh
+            result = (1 + self.eps) * own + neigh
         if self.apply_func is not None:
             result = self.apply_func(result)
         return result if self.activation is None else self.activation(result)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
+from .ends import Rows, ends
 
 
 class GraphConv(nn.Module):
@@ -48,7 +49,7 @@ class GraphConv(nn.Module):
     def forward(
         self,
         graph: Any,
-        feat: Tensor,
+        feat: Rows,
         weight: Optional[Tensor] = None,
         edge_weight: Optional[Tensor] = None,
     ) -> Tensor:
@@ -56,23 +57,24 @@ class GraphConv(nn.Module):
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         weight = self.weight if weight is None else weight
+        rows, _ = ends(graph, feat)
         with graph.local_scope():
             message: fn.Message = fn.copy_u("h", "m")
             if edge_weight is not None:
                 graph.edata["w"] = edge_weight
                 message = fn.u_mul_e("h", "w", "m")
             if self._norm in ("left", "both"):
-                degrees = graph.out_degrees().to(feat).clamp(min=1)
+                degrees = graph.out_degrees().to(rows).clamp(min=1)
                 factor = degrees.pow(-0.5) if self._norm == "both" else 1.0 / degrees
-                feat = feat * factor.unsqueeze(-1)
+                rows = rows * factor.unsqueeze(-1)
             before = weight is not None and self._in_feats > self._out_feats
-            graph.srcdata["h"] = torch.matmul(feat, weight) if before else feat
+            graph.srcdata["h"] = torch.matmul(rows, weight) if before else rows
             graph.update_all(message, fn.sum("m", "h"))
             result = graph.dstdata["h"]
             if weight is not None and not before:
                 result = torch.matmul(result, weight)
             if self._norm in ("right", "both"):
-                degrees = graph.in_degrees().to(feat).clamp(min=1)
+                degrees = graph.in_degrees().to(rows).clamp(min=1)
                 factor = degrees.pow(-0.5) if self._norm == "both" else 1.0 / degrees
                 result = result * factor.unsqueeze(-1)
         if self.bias is not None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
+from .ends import Rows, ends
 
 
 class SAGEConv(nn.Module):
@@ -47,10 +48,9 @@ class SAGEConv(nn.Module):
             if layer is not None:
                 nn.init.xavier_uniform_(layer.weight, gain=gain)
 
-    def forward(self, graph: Any, feat: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, graph: Any, feat: Rows, edge_weight: Optional[Tensor] = None) -> Tensor:
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
-        feat = self.feat_drop(feat)
-        own = feat[: graph.num_dst_nodes()]
+        rows, own = ends(graph, feat, self.feat_drop)
         with graph.local_scope():
             message: fn.Message = fn.copy_u("h", "m")
             if edge_weight is not None:
@@ -58,15 +58,17 @@ class SAGEConv(nn.Module):
                 message = fn.u_mul_e("h", "w", "m")
             before = self._how != "pool" and self._in_feats > self._out_feats
             if self._how == "pool":
-                graph.srcdata["h"] = torch.relu(self.fc_pool(feat))
+                graph.srcdata["h"] = torch.relu(self.fc_pool(rows))
             else:
-                graph.srcdata["h"] = self.fc_neigh(feat) if before else feat
+                graph.srcdata["h"] = self.fc_neigh(rows) if before else rows
             reduce = {"mean": fn.mean, "gcn": fn.sum, "pool": fn.max}[self._how]
             graph.update_all(message, reduce("m", "neigh"))
             neigh = graph.dstdata["neigh"]
             if self._how == "gcn":
-                degrees = graph.in_degrees().to(feat)
-                neigh = (neigh + graph.srcdata["h"][: len(own)]) / (degrees.unsqueeze(-1) + 1)
+                degrees = graph.in_degrees().to(rows)
+                if before:
+                    own = self.fc_neigh(own) if isinstance(feat, tuple) else graph.srcdata["h"][: len(own)]
+                neigh = (neigh + own) / (degrees.unsqueeze(-1) + 1)
             if not before:
                 neigh = self.fc_neigh(neigh)
         if self._how == "gcn":
