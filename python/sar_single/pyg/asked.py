@@ -26,12 +26,12 @@ class AskedTopology(Topology):
     def halo(self, x: Tensor) -> Tensor:
         """Rows of all sources of edges. One pause."""
         check_rows("a value of nodes", x, self.num_sources)
-        result: Tensor = _Halo.apply(self, x)
+        result: Tensor = _Exchange.apply(self, x, True)
         return result
 
     def halo_adjoint(self, rows: Tensor) -> Tensor:
         """Sums of rows of all ranks' sources, by the own node that they belong to. One pause."""
-        result: Tensor = _Adjoint.apply(self, rows)
+        result: Tensor = _Exchange.apply(self, rows, False)
         return result
 
     def gathered(self, x: Tensor) -> Tensor:
@@ -47,25 +47,15 @@ class AskedTopology(Topology):
         return own
 
 
-class _Halo(torch.autograd.Function):
+class _Exchange(torch.autograd.Function):
+    """Rows of own nodes where they are sources, or sums of rows of sources; the gradient goes the other way."""
+
     @staticmethod
-    def forward(ctx: Any, topology: AskedTopology, x: Tensor) -> Tensor:
-        ctx.topology = topology
-        return topology.gathered(x)
+    def forward(ctx: Any, topology: AskedTopology, x: Tensor, to_sources: bool) -> Tensor:
+        ctx.topology, ctx.to_sources = topology, to_sources
+        return topology.gathered(x) if to_sources else topology.scattered(x)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grows: Tensor) -> Tuple[None, Tensor]:
-        return None, ctx.topology.scattered(grows)
-
-
-class _Adjoint(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, topology: AskedTopology, rows: Tensor) -> Tensor:
-        ctx.topology = topology
-        return topology.scattered(rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gx: Tensor) -> Tuple[None, Tensor]:
-        return None, ctx.topology.gathered(gx)
+    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None]:
+        return None, ctx.topology.scattered(gy) if ctx.to_sources else ctx.topology.gathered(gy), None
