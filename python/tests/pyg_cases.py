@@ -42,6 +42,14 @@ def only_nodes(m, d):
     return m(d.x)
 
 
+# Edge types of the one node type that there is.
+TYPES = [("_N", "to", "_N"), ("_N", "first", "_N")]
+
+
+def by_type(m, d):
+    return m({"_N": d.x}, {TYPES[0]: d.edge_index, TYPES[1]: d.edge_index[:, d.kind == 0]})
+
+
 def with_aggregation(aggr, **kwargs):
     return lambda g: g.SAGEConv(WIDTH, OUT, aggr=aggr, **kwargs)
 
@@ -128,13 +136,13 @@ CONVOLUTIONS = {
     "EGConv": (lambda g: g.EGConv(WIDTH, OUT, aggregators=["sum", "max", "std"], num_heads=2, num_bases=2), plain),
     "PDNConv": (lambda g: g.PDNConv(WIDTH, OUT, edge_dim=3, hidden_channels=4), attributed),
     "GeneralConv": (lambda g: g.GeneralConv(WIDTH, OUT, in_edge_channels=3, attention=True, heads=2), attributed),
-    "HGTConv": None,
+    "HGTConv": (lambda g: g.HGTConv(WIDTH, OUT, (["_N"], TYPES), heads=2), by_type),
     "HEATConv": (
         lambda g: g.HEATConv(WIDTH, OUT, 2, 3, 2, 3, 2),
         lambda m, d: m(d.x, d.edge_index, (d.x[:, 0] > 0).long(), d.kind, d.attr),
     ),
-    "HeteroConv": None,
-    "HANConv": None,
+    "HeteroConv": (lambda g: g.HeteroConv({TYPES[0]: g.SAGEConv(WIDTH, OUT), TYPES[1]: g.GATConv(WIDTH, OUT, add_self_loops=False)}), by_type),
+    "HANConv": (lambda g: g.HANConv(WIDTH, OUT, (["_N"], TYPES), heads=2), by_type),
     "LGConv": (lambda g: g.LGConv(), plain),
     "PointGNNConv": (lambda g: g.PointGNNConv(mlp(WIDTH, 3), mlp(WIDTH + 3, OUT), mlp(OUT, WIDTH)), positioned),
     "GPSConv": (lambda g: g.GPSConv(WIDTH, g.GCNConv(WIDTH, WIDTH), heads=2), plain),
@@ -232,6 +240,7 @@ MODELS = {
     "GAT": (lambda g: g.GAT(WIDTH, 8, 2, OUT, heads=2), plain),
     "GAT(v2)": (lambda g: g.GAT(WIDTH, 8, 2, OUT, v2=True, edge_dim=3), attributed),
     "PNA": (lambda g: g.PNA(WIDTH, 8, 2, OUT, aggregators=["mean", "max"], scalers=["identity"], deg=torch.tensor([1, 3, 5])), plain),
+    "to_hetero": (lambda g: g.to_hetero(g.GraphSAGE(WIDTH, 8, 2, OUT), (["_N"], TYPES)), by_type),
     "EdgeCNN": (lambda g: g.EdgeCNN(WIDTH, 8, 2, OUT), plain),
     "MLP": (lambda g: g.MLP([WIDTH, 8, OUT]), only_nodes),
     "LINKX": (lambda g: g.LINKX(60, WIDTH, 8, OUT, 1), plain),
