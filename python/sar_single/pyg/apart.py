@@ -1,15 +1,15 @@
-"""Refuses ``message`` and ``edge_update`` that relate edges to one another other than by their destinations.
+"""Refuses ``message``, ``edge_update`` and ``aggregate`` that relate edges to one another other than by their destinations.
 
-They see a block of a rank's edges, so a mean over their rows is not one over all edges. They are called once with made-up edges, whose number
-divides no other size: wherever a size is a multiple of it, there are edges.
+They see a block of a rank's edges, so a mean over their rows is not one over all edges. They are called with made-up edges, while operations over
+edges are looked for, and again with those to some of the nodes, for which they have to give the same.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
-from itertools import count
 from traceback import walk_stack
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -21,18 +21,18 @@ from .._dropout import dropped
 from .._keys import Block
 from .arguments import Arguments
 from .blocks import called
-from .ends import Ends
 from .errors import Refused, refused
-from .places import Destinations
+from .made_up import MadeUp
 from .pooling import of_messages
 from .stand_in import StandIn
-from .unfit import INSIDE_BLOCK, Unfit
+from .unfit import INSIDE_BLOCK, MADE_UP, Unfit
 
 _WHY = "the code is given a block of one rank's edges, not all edges of the graph, and gives each edge a value of its own"
 _REMEDY = (
     "reduce the edges of each destination, with torch_geometric.utils.softmax or scatter and index; compute a value of all edges before propagate, "
     "as rank.mean(edge_weight) does for all ranks, and pass it as an argument"
 )
+_DRAWN = "use torch.nn.functional.dropout, which draws by edge, on a tensor with a row per edge"
 
 # Operations whose ``dim`` may be that of the edges: each edge keeps its own value, or an index says where it goes.
 _ALONG = frozenset(
@@ -51,83 +51,120 @@ _CONTRACTED = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "vdot": 0, "addmm": 1, "bad
 _CHOOSING = ("index", "index_put", "index_put_impl", "masked_select", "nonzero")
 # Beginnings of operations that read no values, or ask a question whose answer is for a check.
 _HARMLESS = ("new_", "empty", "zeros", "ones", "full", "rand", "any", "all", "equal", "nonzero", "is_", "local_scalar", "assert", "detach")
+# Operations over edges that are watched for whole numbers, too.
+_OF_NUMBERS = frozenset("max min amax amin aminmax argmax argmin sort argsort topk mode median unique2 unique_dim unique_consecutive".split())
+# Operations with one answer about all edges, which may only be for a check.
+_QUESTIONS = ("any", "all", "equal")
+# Operations that draw random numbers, which are functions of the place of an element.
+_DRAWING = ("rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "normal", "uniform", "exponential", "native_dropout")
 # Functions that give values to code other than torch's.
 _READING = ("numpy", "__array__", "tolist", "__dlpack__")
 
 
-def check_apart(module: Any, function: str, names: Sequence[str], arguments: Arguments) -> None:
-    """Raises ``Refused`` if a function of a module relates edges to one another, and ``Unfit`` if it cannot run in blocks."""
-    edges, chosen = _numbers(module, arguments)
-    given = _made_up(arguments, names, edges)
-    rows: Dict[int, Callable[[], Tensor]] = {number: partial(torch.zeros, number, dtype=torch.int64) for number in (edges, edges // 2)}
-    watch = _Watch(edges, chosen, f"the values of edges in {type(module).__name__}.{function}")
+def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run: Callable[[Dict[str, Any]], Tensor], arguments: Arguments) -> None:
+    """Raises ``Refused`` if functions of a module relate edges to one another, and ``Unfit`` if these cannot run in blocks."""
+    made_up = MadeUp(module, arguments)
+    watch = _Watch(made_up, f"the values of edges in {type(module).__name__}.{' and '.join(functions)}")
+    trial = _Trial(module, names, run, made_up)
     try:
-        with torch.random.fork_rng(devices=[]), INSIDE_BLOCK.of(True), of_messages(), Block().of(rows), watch, _Reading(watch):
-            called(module, lambda values: getattr(module, function)(**values), given, edges)
+        trial.result(0, watch)
     except (Refused, Unfit):
         raise
     except Exception:  # Code that made-up values do not suit runs on the edges themselves, where its errors show.
         return
+    if watch.asked:
+        answers = [trial.attempt(0, watch, answer) for answer in (True, False)]
+        if not _same(*answers):
+            watch.refuse(watch.asked, f"a block may give another answer than all edges, and {_WHY}")
+    whole, part = (trial.attempt(first) if made_up.has_parts(names) else None for first in (0, made_up.part))
+    if whole is not None and not _same(made_up.part_of(whole, "aggregate" not in functions), part):
+        if watch.drawn:
+            watch.refuse(watch.drawn, "numbers that are drawn by the places of edges are the same on every rank and in every block", _DRAWN)
+        watch.refuse(functions[-1], f"it gives other values for some of the nodes, with all of their edges, than for all; {_WHY}")
+    if trial.unfit:
+        raise Unfit(trial.unfit[0])
 
 
-def _numbers(module: Any, arguments: Arguments) -> Tuple[int, int]:
-    """Two primes that divide no size that the code can read: how many edges there are, and how many of them a mask chooses, more than half."""
-    rows = arguments.tensors().values()
-    whole = [*arguments.others.values(), *module.parameters(), *module.buffers()]
-    sizes = {size for value in whole if isinstance(value, Tensor) and not torch.nn.parameter.is_lazy(value) for size in value.shape}
-    sizes.update(size for value in rows for size in value.shape[1:])
-    fitting = (number for number in _primes() if all(size % number or size == 0 for size in sizes))
-    before = next(fitting)
-    for number in fitting:
-        if number < 2 * before:
-            return number, before
-        before = number
-    raise AssertionError("there is no last prime")
+class _Trial:
+    """Calls functions of a module with made-up edges."""
+
+    def __init__(self, module: Any, names: Sequence[str], run: Callable[[Dict[str, Any]], Tensor], made_up: MadeUp) -> None:
+        self._module, self._names, self._run, self._made_up = module, names, run, made_up
+        self.unfit: List[str] = []
+
+    def result(self, first: int, watch: "Optional[_Watch]" = None) -> Tensor:
+        """The output for the edges to nodes from ``first`` on."""
+        made_up = self._made_up
+        edges = made_up.edges - made_up.begin(first)
+        rows: Dict[int, Callable[[], Tensor]] = {number: partial(torch.zeros, number, dtype=torch.int64) for number in (edges, made_up.nodes - first)}
+        given, own = made_up.given(self._names, first), made_up.own_rows(first)
+
+        def run(values: Dict[str, Any]) -> Tensor:
+            vars(self._module).update(own)
+            return self._run(values)
+
+        with torch.random.fork_rng(devices=[]), INSIDE_BLOCK.of(True), MADE_UP.of(self.unfit), of_messages(), Block().of(rows), ExitStack() as modes:
+            torch.manual_seed(0)
+            for mode in () if watch is None else (watch, _Reading(watch)):
+                modes.enter_context(mode)
+            return called(self._module, run, given, edges)[0].detach()
+
+    def attempt(self, first: int, watch: "Optional[_Watch]" = None, answer: Optional[bool] = None) -> Optional[Tensor]:
+        """The same, with an ``answer`` to questions about all edges; None if it fails, as it does where the question is for a check."""
+        if watch is not None:
+            watch.answer = answer
+        try:
+            return self.result(first, watch)
+        except Exception:
+            return None
 
 
-def _primes() -> Iterator[int]:
-    return (number for number in count(199, 2) if all(number % part for part in range(3, int(number**0.5) + 1, 2)))
-
-
-def _made_up(arguments: Arguments, names: Sequence[str], edges: int) -> Dict[str, Any]:
-    """Arguments for this number of edges, two or three to a destination."""
-    nodes = edges // 2
-    index = (torch.arange(edges) // 2).clamp(max=nodes - 1)
-    of_edges = {"index": Ends(index, Destinations(nodes, 0, nodes)), "dim_size": nodes, "size_i": nodes, "ptr": None}
-    given = {**arguments.others, **{name: _rows(value, edges) for name, value in arguments.tensors().items()}, **of_edges}
-    return {name: given[name] for name in names}
-
-
-def _rows(like: Tensor, edges: int) -> Tensor:
-    """Values of the shape and type of a row per edge. It does not read ``like``, which may be deferred."""
-    shape = torch.Size((edges, *like.shape[1:]))
-    if not like.is_floating_point():
-        return torch.zeros(shape, dtype=like.dtype)
-    return ((torch.arange(shape.numel()) * 0.7 + 1).sin().reshape(shape) / 4 + 0.5).to(like.dtype)
+def _same(one: Optional[Tensor], other: Optional[Tensor]) -> bool:
+    """Whether two results are equal but for rounding errors, or one of them is not known."""
+    if one is None or other is None or one.shape != other.shape:
+        return one is None or other is None
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    near = 1e-7 if one.dtype == torch.float64 else 1e-3 if one.dtype == torch.float32 else 0.1
+    largest = other.nan_to_num().abs().max().item() if other.numel() else 0.0
+    return torch.allclose(one, other, near, near * largest, equal_nan=True)
 
 
 class _Watch(TorchDispatchMode):
     """Refuses operations that compute a value from several edges. It sees the operations that torch's functions consist of."""
 
-    def __init__(self, edges: int, chosen: int, what: str) -> None:
+    def __init__(self, made_up: MadeUp, what: str) -> None:
         super().__init__()
-        self._edges, self._chosen, self._what = edges, chosen, what
+        self._edges, self._chosen, self._index, self._what = made_up.edges, made_up.chosen, made_up.index, what
+        # The last question and the last draw, by their names.
+        self.asked = self.drawn = ""
+        self.answer: Optional[bool] = None
+        # Whether a function runs that checks its arguments.
+        self.paused = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.split("::")[-1].strip("_")
+        if self.paused:
+            return func(*args, **kwargs)
         if name in _CHOOSING:
             args = self._masked(args)
         given = [value for value in _tensors([args, *kwargs.values()]) if self.places(value)]
         watched = any(value.is_floating_point() or value.is_complex() or value.dtype == torch.bool or name in ("sum", "prod") for value in given)
         if name in _WITH_NUMBERS and any(self._counts(value) for value in args):
             self.refuse(name, f"it is given the number of edges, and {_WHY}")
-        if watched and self._relates(func, name, args, kwargs):
+        if watched and self._relates(func, name, args, kwargs) or name in _OF_NUMBERS and self._orders(func, args, kwargs):
             self.refuse(name)
         # Where each edge's value goes.
         index = any(not value.is_floating_point() and not value.is_complex() and value.dtype != torch.bool for value in given)
         result = func(*args, **kwargs)
         made = _tensors([result])
+        if name in _DRAWING and any(map(self.places, made)):
+            self.drawn = name
+        if name in _QUESTIONS and given and not any(map(self.places, made)):
+            self.asked = name
+            if self.answer is not None:
+                return self.answer if isinstance(result, bool) else torch.full_like(result, self.answer)
         if watched and made and (not index or name == "sum") and not name.startswith(_HARMLESS) and not any(map(self.places, made)):
             self.refuse(name)
         return result
@@ -136,11 +173,11 @@ class _Watch(TorchDispatchMode):
         """The dimensions in which there are edges."""
         return [at for at, size in enumerate(value.shape) if size and (size % self._edges == 0 or size % self._chosen == 0)]
 
-    def refuse(self, name: str, why: str = _WHY) -> None:
+    def refuse(self, name: str, why: str = _WHY, remedy: str = _REMEDY) -> None:
         """Raises the error of an operation, unless this package's dropout does it, which draws for each row by its key."""
         if any(frame.f_globals.get("__name__") == dropped.__module__ for frame, _ in walk_stack(None)):
             return
-        raise refused(name.replace("linalg_vector_", "").replace("native_", ""), f"{self._what} ({call_site()})", why, _REMEDY)
+        raise refused(name.replace("linalg_vector_", "").replace("native_", ""), f"{self._what} ({call_site()})", why, remedy)
 
     def _counts(self, value: Any) -> bool:
         """Whether a number is that of edges, or its inverse or root."""
@@ -165,8 +202,7 @@ class _Watch(TorchDispatchMode):
         places = [] if first is None else self.places(first)
         if first is None or not places or name in _ALONG or name.startswith(_HARMLESS):
             return False
-        known = {argument.name: value for argument, value in zip(func._schema.arguments, args)}
-        known = {**{argument.name: argument.default_value for argument in func._schema.arguments}, **known, **kwargs}
+        known = _known(func, args, kwargs)
         if any(word in name for word in _MIXING):
             return places[-1] > 0
         if "normalized_shape" in known:
@@ -184,8 +220,24 @@ class _Watch(TorchDispatchMode):
         return any(dim % first.dim() in places for dim in (dims if isinstance(dims, (tuple, list)) else [dims]))
 
 
+    def _orders(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> bool:
+        """Whether an operation on whole numbers is one over edges. Where edges end is known in each block."""
+        known, first = _known(func, args, kwargs), args[0]
+        places = self.places(first)
+        if not places or "other" in known or first.is_floating_point() or first.shape == self._index.shape and torch.equal(first, self._index):
+            return False
+        dims = known.get("dim")
+        return dims is None or dims == [] or any(dim % first.dim() in places for dim in (dims if isinstance(dims, (tuple, list)) else [dims]))
+
+
+def _known(func: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    """The arguments of an operation by their names."""
+    given = {argument.name: value for argument, value in zip(func._schema.arguments, args)}
+    return {**{argument.name: argument.default_value for argument in func._schema.arguments}, **given, **kwargs}
+
+
 class _Reading(TorchFunctionMode):
-    """Refuses values of edges to code that a watch does not see."""
+    """Refuses values of edges to code that a watch does not see, and lets functions of torch check their arguments."""
 
     def __init__(self, watch: _Watch) -> None:
         super().__init__()
@@ -195,7 +247,17 @@ class _Reading(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in _READING and not isinstance(args[0], StandIn) and self._watch.places(args[0]):
             self._watch.refuse(name, f"their further use cannot be followed, and {_WHY}")
+        if name == "one_hot" and {"num_classes": -1, **dict(zip(("tensor", "num_classes"), args)), **(kwargs or {})}["num_classes"] != -1:
+            return self._checked(func, args, kwargs)
         return func(*args, **(kwargs or {}))
+
+    def _checked(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The result of a function that looks at all edges to check them."""
+        self._watch.paused = True
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            self._watch.paused = False
 
 
 def _tensors(values: Any) -> List[Tensor]:

@@ -39,6 +39,8 @@ class Arguments:
     destinations: Dict[str, Tensor] = field(default_factory=dict)
     edges: Dict[str, Tensor] = field(default_factory=dict)
     others: Dict[str, Any] = field(default_factory=dict)
+    # Why these are not for blocks of edges.
+    unfit: str = ""
 
     def tensors(self) -> Dict[str, Tensor]:
         """The arguments with a row per source, destination or edge."""
@@ -84,16 +86,16 @@ def _some_rows(like: Tensor) -> Tensor:
 
 def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str], kwargs: Dict[str, Any]) -> Arguments:
     """Sorts what ``propagate`` or ``edge_updater`` was called with by what its rows are."""
-    if edges.turned != (module.flow == "target_to_source"):
-        raise Unfit("messages go from destinations to sources")
-    special = [name for name in names if name in _OF_ALL]
-    if special:
-        raise Unfit(f"its {function} asks for {special[0]}")
     result = Arguments(edges.columns)
+    special = [name for name in names if name in _OF_ALL]
+    if edges.turned != (module.flow == "target_to_source"):
+        result.unfit = "messages go from destinations to sources"
+    elif special:
+        result.unfit = f"its {function} asks for {special[0]}"
     flat = module.inspector.get_flat_param_dict([function] if function == "edge_update" else [function, "aggregate"])
     unclear: Dict[str, Tensor] = {}
     for name in names:
-        if name in _OF_BLOCK:
+        if name in _OF_BLOCK or name in _OF_ALL:
             continue
         if name.endswith(("_i", "_j")):
             _of_ends(module, result, name, kwargs.get(name[:-2]))
@@ -102,7 +104,7 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
         elif isinstance(kwargs[name], Deferred) and len(kwargs[name]) == len(edges.columns):
             result.edges[name] = kwargs[name]
         elif isinstance(kwargs[name], StandIn):
-            raise Unfit(f"its {function} is given edges")
+            result.others[name], result.unfit = kwargs[name], result.unfit or f"its {function} is given edges"
         elif isinstance(kwargs[name], Tensor) and kwargs[name].dim() > 0:
             unclear[name] = kwargs[name]
         else:
@@ -117,15 +119,18 @@ def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
     topology = result.columns.topology
     sizes = topology.num_sources, topology.num_nodes
     if isinstance(value, (tuple, list)):
-        for part, rows in zip(value, sizes if module.flow == "source_to_target" else sizes[::-1]):
+        for part, rows in () if result.unfit else zip(value, sizes if module.flow == "source_to_target" else sizes[::-1]):
             _check(module, name, part, rows)
         value = value[0 if source == (module.flow == "source_to_target") else 1]
     if not isinstance(value, Tensor):
         result.others[name] = None
         return
-    if value.dim() == 0 or module.node_dim % value.dim() != 0:
-        raise Unfit("nodes are not in the first dimension of its values")
-    _check(module, name, value, sizes[0 if source else 1])
+    if value.dim() == 0 or not -value.dim() <= module.node_dim < value.dim():
+        raise Unfit("nodes are not in a dimension of its values")
+    if module.node_dim % value.dim() != 0:
+        result.unfit = result.unfit or "nodes are not in the first dimension of its values"
+    elif not result.unfit:
+        _check(module, name, value, sizes[0 if source else 1])
     (result.sources if source else result.destinations)[name] = value
 
 

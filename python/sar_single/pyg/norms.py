@@ -35,7 +35,8 @@ def patch_torch() -> None:
         rank = _current.current()
         if rank is None or not training or input.dim() < 2:
             return theirs(input, running_mean, running_var, weight, bias, training, momentum, eps)
-        needs_all(_MESSAGES)
+        if needs_all(_MESSAGES):
+            return input
         return _over_ranks.batch_norm(rank, input, running_mean, running_var, weight, bias, momentum, eps)
 
     torch.nn.functional.batch_norm = batch_norm
@@ -43,8 +44,8 @@ def patch_torch() -> None:
 
     @functools.wraps(counting)
     def forward(self: Any, input: Tensor) -> Tensor:
-        if _current.current() is not None and self.training:
-            needs_all(_MESSAGES)  # Before it counts a batch.
+        if _current.current() is not None and self.training and needs_all(_MESSAGES):
+            return input  # Before it counts a batch.
         return counting(self, input)
 
     torch.nn.modules.batchnorm._BatchNorm.forward = forward  # type: ignore[method-assign]
@@ -53,7 +54,6 @@ def patch_torch() -> None:
 def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[Any, Tensor, int]:
     """The rank, the group of each row, and how many groups all ranks have."""
     rank: Any = _current.current()
-    needs_all(_MESSAGES)
     if batch is None:
         return rank, x.new_zeros(len(x), dtype=torch.int64), 1
     if size is None:
@@ -155,6 +155,8 @@ def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda sel
         def forward(self: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
             if _current.current() is None or not when(self):
                 return theirs(self, x, *args, **kwargs)
+            if needs_all(_MESSAGES):
+                return x
             return ours(self, x, *_defaults(args, kwargs))
 
         cls.forward = forward
@@ -191,6 +193,8 @@ def _batch_norms(module: ModuleType) -> None:
     @functools.wraps(theirs)
     def forward(self: Any, x: Tensor, type_vec: Tensor) -> Any:
         ours = _current.current() is not None and _own_statistics(self)
+        if ours and needs_all(_MESSAGES):
+            return x
         return _hetero_batch_norm(self, x, type_vec) if ours else theirs(self, x, type_vec)
 
     @functools.wraps(theirs_single)
@@ -198,8 +202,9 @@ def _batch_norms(module: ModuleType) -> None:
         rank = _current.current()
         if rank is None or not self.allow_single_element or not self.training:
             return theirs_single(self, x)
+        if needs_all(_MESSAGES):
+            return x
         # One node on a rank is not one of the graph.
-        needs_all(_MESSAGES)
         if rank.all_reduce(len(x)) > 1:
             return self.module(x)
         statistics = self.module.running_mean, self.module.running_var, self.module.weight, self.module.bias

@@ -166,11 +166,15 @@ def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, 
         message, aggregate = inspector.get_param_names("message"), inspector.get_param_names("aggregate")
         names = list(dict.fromkeys(message + aggregate))
         arguments = collected(module, edges, "message", names, kwargs)
-        check_apart(module, "message", message, arguments)
-        _check_fit(module, ["message", "aggregate"], update)
+        run = _run(module, message, aggregate)
+        if _has_own_aggregation(module):
+            check_apart(module, ["message", "aggregate"], names, run, arguments)
+        else:
+            check_apart(module, ["message"], message, lambda given: module.message(**given), arguments)
+        _check_fit(module, arguments, ["message", "aggregate"], update)
         out = fused(module, arguments, message)
         if out is None:
-            out = in_blocks(module, arguments, names, _run(module, message, aggregate), per_edge=False)
+            out = in_blocks(module, arguments, names, run, per_edge=False)
     except Unfit as problem:
         note(module, str(problem))
         return theirs(module, edges, size=size, **kwargs)
@@ -207,8 +211,8 @@ def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = Non
 
     try:
         arguments: Arguments = collected(module, edges, "edge_update", names, kwargs)
-        check_apart(module, "edge_update", names, arguments)
-        _check_fit(module, ["edge_update"], [])
+        check_apart(module, ["edge_update"], names, lambda given: module.edge_update(**given), arguments)
+        _check_fit(module, arguments, ["edge_update"], [])
     except Unfit as problem:
         return at_once(problem)
     weights = attention(module, arguments, names, computed)
@@ -224,7 +228,16 @@ def _check_size(module: Any, edges: EdgeIndex, size: Any) -> None:
         raise refused("propagate", f"edge_index in {type(module).__name__}", why, remedy)
 
 
-def _check_fit(module: Any, functions: List[str], update: List[str]) -> None:
+def _has_own_aggregation(module: Any) -> bool:
+    """Whether messages are aggregated by code other than PyG's, which the table of the book is about."""
+    parts = module.aggr_module.modules() if isinstance(module.aggr_module, torch.nn.Module) else []
+    names = [type(module).aggregate.__module__, *(type(part).__module__ for part in parts)]
+    return not all((name or "").startswith(("torch.", "torch_geometric.")) for name in names)
+
+
+def _check_fit(module: Any, arguments: Arguments, functions: List[str], update: List[str]) -> None:
+    if arguments.unfit:
+        raise Unfit(arguments.unfit)
     hooks = [name for name, value in vars(module).items() if name.endswith("_hooks") and name.startswith("_") and value]
     names = ("_propagate", "_message", "_aggregate", "_edge_update")
     if any(name.startswith(names) for name in hooks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Set, Tuple
+from typing import Any, List, Optional, Set, Tuple
 
 from .. import _current
 from .scope import Scope
@@ -12,16 +12,24 @@ _SAID: Set[Tuple[str, str]] = set()
 
 # Whether the code that runs sees some of a rank's edges only.
 INSIDE_BLOCK = Scope(False)
+# Where the code that runs is tried with made-up edges: the reasons for which it needs all edges.
+MADE_UP: Scope[Optional[List[str]]] = Scope(None)
 
 
 class Unfit(Exception):
     """A module cannot run in blocks of edges. All ranks find that out together, as it depends on the program only."""
 
 
-def needs_all(reason: str) -> None:
-    """Called by code that has to see all edges of a rank at once, as it adds up over them."""
+def needs_all(reason: str) -> bool:
+    """Called by code that has to see all edges of a rank at once, as it adds up over them. True where edges are made up: then it has to give what
+    it is given."""
+    reasons = MADE_UP.value
+    if reasons is not None:
+        reasons.append(reason)
+        return True
     if INSIDE_BLOCK.value:
         raise Unfit(reason)
+    return False
 
 
 def note(module: Any, reason: str) -> None:
