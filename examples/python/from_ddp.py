@@ -3,8 +3,6 @@
     python examples/python/from_ddp.py
 """
 
-import tempfile
-
 import communities
 import sar_single as sar
 import torch
@@ -34,9 +32,9 @@ def create_dataloader(rank, world_size, graph, nids):
     return sar.NodeDataLoader(graph, nids, sampler, batch_size=64, shuffle=True, drop_last=False, num_workers=0)
 
 
-def load_data(rank):
+def load_data(rank, data):
     # utils_KDD.prepare_mp(graph), data.pkl: the graph lies in files, which all ranks read; ids are those of the partitioned graph.
-    g = dist.DistGraph("g")
+    g = dist.DistGraph("g", data)
     train_nids, valid_nids = (torch.nonzero(g.ndata[mask][:]).flatten() for mask in ("train_mask", "val_mask"))
     return rank.graph, g.ndata["features"], g.ndata["labels"], train_nids, valid_nids
 
@@ -56,9 +54,9 @@ class GraphSAGE(nn.Module):
 
 
 # @utils_KDD.fix_openmp: workers have one thread for OpenMP, and numpy's libraries one each.
-def train(rank):
+def train(rank, data):
     torch.distributed.init_process_group(backend="gloo")
-    graph, node_features, node_labels, train_nids, valid_nids = load_data(rank)
+    graph, node_features, node_labels, train_nids, valid_nids = load_data(rank, data)
     torch.manual_seed(0)
     train_dataloader = create_dataloader(rank.index, rank.world_size, graph, train_nids)
     model = GraphSAGE(node_features.shape[1], 32, communities.CLASSES, N_LAYERS)
@@ -83,17 +81,9 @@ def train(rank):
     return right / total, [p.detach().numpy() for p in model.parameters()]
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        part_json = communities.partition(f"{folder}/parts")
-        # mp.spawn(train, args=(world_size, data), nprocs=world_size)
-        results = [sar.run(train, part_json, memory_budget=budget) for budget in ("min", "4GiB")]
-    (accuracy, weights), (_, others) = results[0]
+if __name__ == "__main__":
+    # mp.spawn(train, args=(world_size, data), nprocs=world_size)
+    (accuracy, weights), (_, others) = communities.run(train)
     print(f"validation accuracy {accuracy:.3f}")
     assert accuracy > 0.7
     assert all((a == b).all() for a, b in zip(weights, others)), "all ranks have the same parameters"
-    assert all((a == b).all() for a, b in zip(weights, results[1][0][1])), "the budget changes no bit"
-
-
-if __name__ == "__main__":
-    main()

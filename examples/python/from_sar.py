@@ -3,8 +3,6 @@
     python examples/python/from_sar.py
 """
 
-import tempfile
-
 import communities
 import sar_single as sar
 import torch
@@ -61,16 +59,8 @@ def run(rank, part_json):
     return losses, [int(hits) / int(total) for hits, total in counts]
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        # Process(target=run, args=(args, rank, lock, barrier)).start() for each rank
-        part_json = communities.partition(f"{folder}/parts")
-        results = [sar.run(run, part_json, args=(part_json,), memory_budget=budget) for budget in ("min", "4GiB")]
-    (losses, (train, test)), other = results[0][0], results[1][0]
+if __name__ == "__main__":
+    # Process(target=run, args=(args, rank, lock, barrier)).start() for each rank
+    losses, (train, test) = communities.run(run)[0]
     print(f"loss {losses[0]:.3f} to {losses[-1]:.3f}, accuracy {train:.3f} in training, {test:.3f} in the test")
     assert losses[-1] < 0.7 * losses[0] and test > 0.75
-    assert other[0] == losses, "the budget changes no bit"
-
-
-if __name__ == "__main__":
-    main()
