@@ -33,3 +33,22 @@ impl<T> Named<T> {
         Named { value, name, help }
     }
 }
+
+/// Declares an enum whose values users choose by name. The comment on a value is its description; `@default` marks the default.
+macro_rules! choices {
+    ($(#[$meta:meta])* pub enum $name:ident {
+        $($(#[doc = $help:literal])+ $(@$default:ident)? $value:ident = $text:literal,)+
+    }) => {
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[doc = $help])+ $(#[$default])? $value,)+
+        }
+
+        impl $crate::choice::Choice for $name {
+            const VALUES: &'static [$crate::choice::Named<Self>] = &[
+                $($crate::choice::Named::new($name::$value, $text, concat!($($help),+).trim_ascii()),)+
+            ];
+        }
+    };
+}
+pub(crate) use choices;

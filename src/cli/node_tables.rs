@@ -9,6 +9,7 @@ use crate::prepare::import::{
 };
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Node tables")]
 pub(super) struct NodeTableArgs {
     /// Table of nodes with a column of ids: text with a header, or Parquet. Numbers become features; columns of at most 32
     /// different strings become one-hot features. Columns train_mask, val_mask and test_mask are masks
@@ -17,27 +18,26 @@ pub(super) struct NodeTableArgs {
         value_name = "[TYPE=]FILE",
         requires = "id",
         conflicts_with_all = ["part_json", "ogb", "chunked"],
-        help_heading = "Node tables"
     )]
     node_table: Vec<String>,
     /// Column with the ids of nodes in files of edges, numbers or strings
-    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    #[arg(long, value_name = "[TYPE=]COLUMN")]
     id: Vec<String>,
     /// Column of the labels: numbers, or names of classes, which are saved in class_names.txt. Nodes without a label stay
     /// unlabelled
-    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    #[arg(long, value_name = "[TYPE=]COLUMN")]
     label: Vec<String>,
     /// Column to leave out
-    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    #[arg(long, value_name = "[TYPE=]COLUMN")]
     drop: Vec<String>,
     /// Column whose values get learned rows: each value becomes a node of a type of this name, with edges to the nodes that have it
-    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    #[arg(long, value_name = "[TYPE=]COLUMN")]
     embed: Vec<String>,
     /// Replacement for missing values of features and masks [default: an error]
-    #[arg(long, value_parser = choice::<FillMissing>(), help_heading = "Node tables")]
+    #[arg(long, value_parser = choice::<FillMissing>())]
     fill_missing: Option<FillMissing>,
     /// How numbers of tables become features
-    #[arg(long, value_parser = choice::<Scale>(), default_value = Scale::default().name(), help_heading = "Node tables")]
+    #[arg(long, value_parser = choice::<Scale>(), default_value = Scale::default().name())]
     scale: Scale,
 }
 

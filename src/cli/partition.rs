@@ -42,10 +42,10 @@ const MUCH_SPACE: u64 = 1 << 30;
 /// without names. A note for each file shows how it was read. A file called - is standard input.
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
-#[command(allow_negative_numbers = true)]
+#[command(allow_negative_numbers = true, next_help_heading = "Input")]
 pub(super) struct PartitionArgs {
     /// File of edges; may be repeated: files of one type continue each other
-    #[arg(long, value_name = "[SRC:REL:DST=]FILE", help_heading = "Input")]
+    #[arg(long, value_name = "[SRC:REL:DST=]FILE")]
     edges: Vec<String>,
     /// Instead of files of edges: the JSON file of a partition directory, to be cut again
     #[arg(
@@ -53,57 +53,41 @@ pub(super) struct PartitionArgs {
         value_name = "FILE",
         conflicts_with = "edges",
         required_unless_present_any = ["edges", "ogb", "chunked", "npz"],
-        help_heading = "Input"
     )]
     part_json: Option<PathBuf>,
     /// Instead of files of edges: the folder of a data set of the Open Graph Benchmark, with raw/ and split/
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"], help_heading = "Input")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"])]
     ogb: Option<PathBuf>,
     /// Instead of files of edges: metadata.json of a graph in DGL's chunked format
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"], help_heading = "Input")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"])]
     chunked: Option<PathBuf>,
-    /// Instead of files of edges: an archive of all arrays of a graph under usual names, such as edge_index, x, y and train_mask
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb", "chunked"], help_heading = "Input")]
+    /// Archive of the arrays of a graph under usual names, such as edge_index, x, y and train_mask; its edges are left out if there
+    /// are files of edges
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["part_json", "ogb", "chunked"])]
     npz: Option<PathBuf>,
     /// Number of nodes [default: rows of the node data, or one more than the largest id]
-    #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json")]
     num_nodes: Vec<String>,
     /// Features, labels or masks: a row per node
-    #[arg(
-        long,
-        value_name = "[TYPE/]NAME=FILE",
-        conflicts_with = "part_json",
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "[TYPE/]NAME=FILE", conflicts_with = "part_json")]
     node_data: Vec<String>,
     /// Weights or other data of edges: a row per row of the files of edges
-    #[arg(
-        long,
-        value_name = "[SRC:REL:DST/]NAME=FILE",
-        conflicts_with = "part_json",
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "[SRC:REL:DST/]NAME=FILE", conflicts_with = "part_json")]
     edge_data: Vec<String>,
     /// List of nodes or edges that becomes a mask: train=FILE makes train_mask. Or the column of a node table whose values are
     /// train, val and test. Or random shares: random:0.6,0.2,0.2
     #[arg(
         long,
         value_name = "[TYPE/]NAME=FILE|[TYPE=]COLUMN|[TYPE=]random:SHARES",
-        conflicts_with = "part_json",
-        help_heading = "Input"
+        conflicts_with = "part_json"
     )]
     split: Vec<String>,
     /// The split to use, counted from 0, if masks hold several
-    #[arg(long, value_name = "K", conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_name = "K", conflicts_with = "part_json")]
     split_index: Option<u64>,
     /// Column of numbers or dates that orders nodes or edges: the first are for training, the last for the test. The default
     /// shares of training, validation and test are 0.8,0.1,0.1
-    #[arg(
-        long,
-        value_name = "[TYPE=]COLUMN[:SHARES]",
-        conflicts_with = "part_json",
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "[TYPE=]COLUMN[:SHARES]", conflicts_with = "part_json")]
     split_by: Vec<String>,
     /// Treatment of bad rows in files of edges: all are counted and listed in a file next to the output, DIR.bad_rows.txt
     /// [default: the first is an error]
@@ -111,42 +95,34 @@ pub(super) struct PartitionArgs {
         long,
         value_parser = choice::<BadRows>(),
         requires = "edges",
-        conflicts_with_all = ["part_json", "ogb", "chunked", "npz"],
-        help_heading = "Input"
+        conflicts_with_all = ["part_json", "ogb", "chunked"],
     )]
     bad_rows: Option<BadRows>,
     /// Further columns of files of edges, which become edge data: columns with these names; in files without names, the columns
     /// after source and destination
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        conflicts_with = "part_json",
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "part_json")]
     edge_columns: Vec<String>,
     /// Column with the sources of edges, in files with column names [default: a usual name, such as source or from]
-    #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
+    #[arg(long, value_name = "[SRC:REL:DST=]NAME")]
     source_column: Vec<String>,
     /// Column with the destinations of edges [default: a usual name, such as target or to]
-    #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
+    #[arg(long, value_name = "[SRC:REL:DST=]NAME")]
     target_column: Vec<String>,
     /// Column with the type of each edge, in files of triples: its name, or its number from 1 if columns have no names
     #[arg(
         long,
         value_name = "NAME|N",
         requires = "edges",
-        conflicts_with_all = ["part_json", "ogb", "chunked", "npz"],
-        help_heading = "Input"
+        conflicts_with_all = ["part_json", "ogb", "chunked"],
     )]
     relation_column: Option<String>,
     #[command(flatten)]
     text: TextArgs,
     /// How files identify nodes
-    #[arg(long, value_parser = choice::<NodeIds>(), default_value = NodeIds::default().name(), conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_parser = choice::<NodeIds>(), default_value = NodeIds::default().name(), conflicts_with = "part_json")]
     node_ids: NodeIds,
     /// Names of all nodes of a type, one per line, in the order of the rows of node data
-    #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json")]
     node_names: Vec<String>,
     #[command(flatten)]
     tables: NodeTableArgs,
@@ -303,7 +279,7 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     let mut files = match (&args.ogb, &args.chunked, &args.npz) {
         (Some(folder), _, _) => GraphFiles::of_ogb(folder)?,
         (_, Some(json), _) => GraphFiles::of_chunks(json)?,
-        (_, _, Some(archive)) => GraphFiles::of_npz(archive)?,
+        (_, _, Some(archive)) => GraphFiles::of_npz(archive, !args.edges.is_empty())?,
         (None, None, None) => GraphFiles::default(),
     };
     files.edges.extend(edges.collect::<Result<Vec<_>>>()?);

@@ -6,20 +6,21 @@ use crate::error::{Error, Result};
 use crate::prepare::import::{Comment, TextRules};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
 pub(super) struct TextArgs {
     /// The first line of text files names their columns [default: if it holds no number, but others do]
-    #[arg(long, conflicts_with_all = ["part_json", "no_header"], help_heading = "Input")]
+    #[arg(long, conflicts_with_all = ["part_json", "no_header"])]
     header: bool,
     /// The first line of text files is a row
-    #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, conflicts_with = "part_json")]
     no_header: bool,
     /// Character between the fields of text files: a character, tab or space [default: the one that gives all lines the same
     /// number of fields]
-    #[arg(long, value_name = "CHAR", conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_name = "CHAR", conflicts_with = "part_json")]
     separator: Option<String>,
     /// Character at the beginning of comments in text files, or none [default: # and %; after the first row only on lines with a
     /// different number of fields]
-    #[arg(long, value_name = "CHAR|none", conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_name = "CHAR|none", conflicts_with = "part_json")]
     comment: Option<String>,
 }
 

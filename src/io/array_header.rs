@@ -52,24 +52,28 @@ pub fn safetensors_header(
     Ok(header)
 }
 
+/// NumPy's names of the types of numbers that this program writes.
+pub(crate) const NPY_TYPES: [(Dtype, &str); 11] = [
+    (Dtype::F16, "<f2"),
+    (Dtype::F32, "<f4"),
+    (Dtype::F64, "<f8"),
+    (Dtype::I8, "|i1"),
+    (Dtype::I16, "<i2"),
+    (Dtype::I32, "<i4"),
+    (Dtype::I64, "<i8"),
+    (Dtype::U8, "|u1"),
+    (Dtype::U16, "<u2"),
+    (Dtype::U32, "<u4"),
+    (Dtype::U64, "<u8"),
+];
+
 /// The header of a `.npy` file, version 1.0, little endian, in C order.
 ///
 /// # Errors
 /// If this program does not write arrays of the type (`Internal`).
 pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
-    let descr = match dtype {
-        Dtype::F16 => "<f2",
-        Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
-        Dtype::I8 => "|i1",
-        Dtype::I16 => "<i2",
-        Dtype::I32 => "<i4",
-        Dtype::I64 => "<i8",
-        Dtype::U8 => "|u1",
-        Dtype::U16 => "<u2",
-        Dtype::U32 => "<u4",
-        Dtype::U64 => "<u8",
-        other => return Err(Error::internal(format!("arrays of {other:?} cannot be written"))),
+    let Some((_, descr)) = NPY_TYPES.iter().find(|(ty, _)| *ty == dtype) else {
+        return Err(Error::internal(format!("arrays of {dtype:?} cannot be written")));
     };
     let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
     // A Python tuple of one element ends with a comma.

@@ -48,18 +48,17 @@ impl BucketSpool {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
         let room = (memory / buckets.max(1)).clamp(BLOCK.0, BLOCK.1);
         let block = LINK + ((room - LINK) / record).max(1) * record;
-        let bucket = |at: usize| {
-            let place = (at * block) as u64;
-            Bucket { first: place, place, records: 0, buffer: vec![0; LINK] }
-        };
-        Ok(BucketSpool {
-            file,
-            folder: folder.to_owned(),
-            record,
-            block,
-            end: (buckets * block) as u64,
-            buckets: (0..buckets).map(bucket).collect(),
-        })
+        let (folder, end) = (folder.to_owned(), 0);
+        let mut spool = BucketSpool { file, folder, record, block, end, buckets: Vec::new() };
+        (0..buckets).for_each(|_| spool.add_bucket());
+        Ok(spool)
+    }
+
+    /// Adds an empty bucket after all others.
+    pub(crate) fn add_bucket(&mut self) {
+        let place = self.end;
+        self.end += self.block as u64;
+        self.buckets.push(Bucket { first: place, place, records: 0, buffer: vec![0; LINK] });
     }
 
     /// Adds a record, given in two pieces, to a bucket.

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::error::{Error, Result};
+
 /// The mark with which some editors begin a text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -29,4 +31,16 @@ pub fn read_input(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_input(path)?.read_to_string(&mut text)?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The text of a regular file, without a byte order mark; `None` if there is no such file.
+///
+/// # Errors
+/// As for [`read_input`].
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>> {
+    match read_input(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::unreadable(path, &e)),
+        Ok(text) => Ok(Some(text)),
+    }
 }

@@ -11,8 +11,8 @@ use crate::kernels::philox4x32;
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Names of the masks of edges to train on, for validation and for the test, unless they are given.
-const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+/// Usual names of the masks of training, validation and test.
+pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
 /// Fractions kept for validation and for the test, unless they are given.
 const USUAL: EdgeSplit = EdgeSplit::Fractions { val: 0.05, test: 0.1 };

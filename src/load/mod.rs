@@ -35,6 +35,7 @@ mod targets;
 
 #[cfg(feature = "torch")]
 pub use edge_features::EdgeFeatures;
+pub(crate) use edge_split::MASKS;
 pub use edge_split::{EdgeSplit, EdgeUse};
 pub use edges_within::{etypes_within, load_edges_within};
 #[cfg(feature = "torch")]

@@ -87,6 +87,13 @@ fn an_archive_of_a_graph_is_read_by_the_names_of_its_arrays() {
     refused(here, "--npz x.npz", "x.npz: holds no array named edge_index or edges or edge_list")
         .stderr(contains("it holds x, y"));
     write(here, "e.csv", "0,1\n");
+    let words = "--edges e.csv --npz g.npz --split-index 0";
+    assert_eq!(edges(here, words), [(0, 1)]);
+    assert_eq!(tables(here, words).len(), 5);
+    sar(here, &format!("{words} --num-parts 1 --out both")).success().stderr(
+        contains("note: g.npz: feat is x;")
+            .and(contains("left out: edge_index, edge_weight, words")),
+    );
     refused(here, "--npz e.csv", "e.csv: is not an archive of arrays (.npz)");
 }
 

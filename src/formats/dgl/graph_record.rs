@@ -131,18 +131,23 @@ fn read_frames(
     let mut frames = Vec::with_capacity(count);
     for (index, &rows) in rows.iter().enumerate() {
         let prefix = if count == 1 { format!("{side} ") } else { format!("{side}[{index}] ") };
-        reader.enter(format!("{graph} {prefix}"));
-        let columns = reader.count(8 + ndarray::MIN_BYTES)?;
-        let columns = read_pairs(reader, columns, &format!("{graph} {prefix}"))?;
-        for (_, column) in &columns {
-            if column.shape().first() != Some(&rows) {
-                return Err(column
-                    .fail(format!("has shape {:?}, but must have {rows} rows", column.shape())));
-            }
-        }
-        frames.push(Frame { columns });
+        frames.push(read_frame(reader, &format!("{graph} {prefix}"), rows)?);
     }
     Ok(frames)
+}
+
+/// Reads columns with `rows` rows each; fields are named after `prefix`.
+pub(crate) fn read_frame(reader: &mut HeaderReader<'_>, prefix: &str, rows: u64) -> Result<Frame> {
+    reader.enter(prefix);
+    let count = reader.count(8 + ndarray::MIN_BYTES)?;
+    let columns = read_pairs(reader, count, prefix)?;
+    for (_, column) in &columns {
+        if column.shape().first() != Some(&rows) {
+            let problem = format!("has shape {:?}, but must have {rows} rows", column.shape());
+            return Err(column.fail(problem));
+        }
+    }
+    Ok(Frame { columns })
 }
 
 fn read_names(reader: &mut HeaderReader<'_>, graph: &str, due: usize) -> Result<Vec<String>> {

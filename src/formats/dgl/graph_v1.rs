@@ -2,12 +2,11 @@
 
 use crate::error::Result;
 use crate::formats::dgl::graph_file::{CONTENT, Content, read_labels};
-use crate::formats::dgl::graph_record::{Frame, GraphRecord};
+use crate::formats::dgl::graph_record::{GraphRecord, read_frame};
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::ndarray;
 use crate::formats::dgl::relation::DglRelation;
 use crate::formats::dgl::sparse::CsrArrays;
-use crate::formats::dgl::tensor_file::read_pairs;
 use crate::graph::CanonicalEtype;
 use crate::io::Dtype;
 
@@ -96,18 +95,4 @@ fn read_graph(
         node_frames: vec![node_frame],
         edge_frames: vec![edge_frame],
     })
-}
-
-fn read_frame(reader: &mut HeaderReader<'_>, prefix: &str, rows: u64) -> Result<Frame> {
-    reader.enter(prefix);
-    let count = reader.count(8 + ndarray::MIN_BYTES)?;
-    let columns = read_pairs(reader, count, prefix)?;
-    for (_, column) in &columns {
-        if column.shape().first() != Some(&rows) {
-            return Err(
-                column.fail(format!("has shape {:?}, but must have {rows} rows", column.shape()))
-            );
-        }
-    }
-    Ok(Frame { columns })
 }

@@ -29,7 +29,8 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
         return Err(reader.fail(format!("an array has {dims} dimensions")));
     }
     let (code, bits, lanes) = (reader.u8()?, reader.u8()?, reader.u16()?);
-    let Some(dtype) = dtype_of(code, bits, lanes) else {
+    let mut types = TYPES.iter().filter(|_| lanes == 1);
+    let Some(&(dtype, ..)) = types.find(|(_, c, b)| (*c, *b) == (code, bits)) else {
         return Err(reader.fail(format!(
             "element type (code {code}, {bits} bits, {lanes} lanes) is not supported; use integers, bool, float16, \
              bfloat16, float32 or float64"
@@ -52,14 +53,18 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
 /// The header that [`read`] parses, as DGL writes it.
 pub(crate) fn header(dtype: Dtype, shape: &[u64], bytes: u64) -> Vec<u8> {
     const CPU: i32 = 1;
-    let (code, bits) = code_of(dtype);
+    let code = match dtype {
+        // DGL saves truth values as bytes.
+        Dtype::Bool => UNSIGNED,
+        _ => TYPES.iter().find(|(ty, ..)| *ty == dtype).map_or(BOOL, |(_, code, _)| *code),
+    };
     let mut out = Vec::with_capacity(40 + 8 * shape.len());
     out.extend(magic::NDARRAY.to_le_bytes());
     out.extend(0u64.to_le_bytes());
     out.extend(CPU.to_le_bytes());
     out.extend(0i32.to_le_bytes());
     out.extend((shape.len() as i32).to_le_bytes());
-    out.extend([code, bits]);
+    out.extend([code, 8 * dtype.size() as u8]);
     out.extend(1u16.to_le_bytes());
     for &size in shape {
         out.extend(size.to_le_bytes());
@@ -68,35 +73,19 @@ pub(crate) fn header(dtype: Dtype, shape: &[u64], bytes: u64) -> Vec<u8> {
     out
 }
 
-fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<Dtype> {
-    if lanes != 1 {
-        return None;
-    }
-    Some(match (code, bits) {
-        (SIGNED, 8) => Dtype::I8,
-        (SIGNED, 16) => Dtype::I16,
-        (SIGNED, 32) => Dtype::I32,
-        (SIGNED, 64) => Dtype::I64,
-        (UNSIGNED, 8) => Dtype::U8,
-        (UNSIGNED, 16) => Dtype::U16,
-        (UNSIGNED, 32) => Dtype::U32,
-        (UNSIGNED, 64) => Dtype::U64,
-        (FLOAT, 16) => Dtype::F16,
-        (FLOAT, 32) => Dtype::F32,
-        (FLOAT, 64) => Dtype::F64,
-        (BFLOAT, 16) => Dtype::BF16,
-        (BOOL, 8) => Dtype::Bool,
-        _ => return None,
-    })
-}
-
-fn code_of(dtype: Dtype) -> (u8, u8) {
-    let code = match dtype {
-        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => SIGNED,
-        // DGL saves truth values as bytes.
-        Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 | Dtype::Bool => UNSIGNED,
-        Dtype::F16 | Dtype::F32 | Dtype::F64 => FLOAT,
-        Dtype::BF16 => BFLOAT,
-    };
-    (code, (8 * dtype.size()) as u8)
-}
+/// The types of elements, each with its code and its number of bits.
+const TYPES: [(Dtype, u8, u8); 13] = [
+    (Dtype::I8, SIGNED, 8),
+    (Dtype::I16, SIGNED, 16),
+    (Dtype::I32, SIGNED, 32),
+    (Dtype::I64, SIGNED, 64),
+    (Dtype::U8, UNSIGNED, 8),
+    (Dtype::U16, UNSIGNED, 16),
+    (Dtype::U32, UNSIGNED, 32),
+    (Dtype::U64, UNSIGNED, 64),
+    (Dtype::F16, FLOAT, 16),
+    (Dtype::F32, FLOAT, 32),
+    (Dtype::F64, FLOAT, 64),
+    (Dtype::BF16, BFLOAT, 16),
+    (Dtype::Bool, BOOL, 8),
+];

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::array::{ArrayRef, byte_len};
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
-use crate::io::Dtype;
+use crate::io::{Dtype, NPY_TYPES};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,23 +120,12 @@ fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn dtype_of(descr: &str) -> Option<Dtype> {
-    Some(match descr {
-        "|i1" => Dtype::I8,
-        "<i2" => Dtype::I16,
-        "<i4" => Dtype::I32,
-        "<i8" => Dtype::I64,
-        "|u1" => Dtype::U8,
-        "<u2" => Dtype::U16,
-        "<u4" => Dtype::U32,
-        "<u8" => Dtype::U64,
-        "|b1" => Dtype::Bool,
-        "<f2" => Dtype::F16,
+    match descr {
+        "|b1" => Some(Dtype::Bool),
         // The form in which numpy stores ml_dtypes.bfloat16.
-        "<V2" | "|V2" => Dtype::BF16,
-        "<f4" => Dtype::F32,
-        "<f8" => Dtype::F64,
-        _ => return None,
-    })
+        "<V2" | "|V2" => Some(Dtype::BF16),
+        _ => NPY_TYPES.iter().find(|(_, name)| *name == descr).map(|(dtype, _)| *dtype),
+    }
 }
 
 #[cfg(test)]

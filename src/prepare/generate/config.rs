@@ -1,31 +1,18 @@
 //! The parameters of a generated graph.
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 
-/// The random model of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphKind {
-    /// Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees
-    Sbm,
-    /// Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions
-    Rmat,
-}
-
-impl Choice for GraphKind {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            GraphKind::Sbm,
-            "sbm",
-            "Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees",
-        ),
-        Named::new(
-            GraphKind::Rmat,
-            "rmat",
-            "Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions",
-        ),
-    ];
+choices! {
+    /// The random model of a graph.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GraphKind {
+        /// Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees
+        Sbm = "sbm",
+        /// Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions
+        Rmat = "rmat",
+    }
 }
 
 /// The parameters of a generated graph, and the number of partitions it is cut into. The graph does not depend on `num_parts`.

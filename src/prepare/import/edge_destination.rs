@@ -3,7 +3,7 @@
 use super::graph::RawEdgeWriter;
 use super::readers::FileRows;
 use super::spool::{EdgeSpool, ListedEdges};
-use super::tables::{ConvertedArray, NUMBERS, check_data};
+use super::tables::{ConvertedArray, NUMBERS, edge_value};
 use crate::error::Result;
 
 /// A destination of the rows of a file of edges. The columns that are read are those of the ends, of edge data, and of the relation.
@@ -25,7 +25,7 @@ pub(super) struct EdgesOfType<'a> {
 
 impl EdgeDestination for EdgesOfType<'_> {
     fn check(&mut self, rows: &FileRows) -> Result<()> {
-        check_data(rows, 2, self.names.iter())
+        (2..).zip(self.names).try_for_each(|(at, name)| edge_value(rows, at, name).map(drop))
     }
 
     fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {

@@ -1,13 +1,11 @@
 //! Reading files of edges.
 
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 
 use super::edge_columns::EdgeFileColumns;
 use super::edge_destination::EdgeDestination;
-use super::files::GraphFiles;
-use super::ids::IdSpace;
-use super::readers::{Ask, BadRowList, CellValue, FileRows, Wants, shown};
+use super::import_graph::Import;
+use super::readers::{Ask, CellValue, FileRows, Wants, shown};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -16,58 +14,83 @@ const HEADER: &str = "if the first line holds the names of columns, pass ‹head
 /// Number of lines up to which nothing is strange about nodes that occur once.
 const FEW: u64 = 2;
 
-/// The destination of the edges of one type.
-pub(super) struct EdgeSink<'a> {
-    pub(super) files: &'a GraphFiles,
-    pub(super) etype: &'a CanonicalEtype,
-    /// Names of the columns that become edge data.
-    pub(super) columns: &'a [String],
-    /// Folder of temporary files.
-    pub(super) folder: &'a Path,
-    pub(super) spaces: &'a mut [IdSpace],
-    /// The node types of sources and destinations.
-    pub(super) ends: [usize; 2],
-    /// The destination of the rows.
-    pub(super) out: &'a mut dyn EdgeDestination,
-    /// The list that takes bad rows.
-    pub(super) bad_rows: Option<&'a Rc<BadRowList>>,
-    /// The file that holds each edge in both directions.
-    pub(super) both_directions: &'a mut Option<PathBuf>,
-    /// Remarks for the user.
-    pub(super) notes: &'a mut Vec<String>,
-    /// Called with the number of bytes of the file that have been read.
-    pub(super) tell: &'a mut dyn FnMut(u64) -> Result<()>,
+/// Progress of reading edges: the bytes of files that have been read, and of all.
+pub(super) struct EdgeProgress<'t> {
+    pub(super) done: u64,
+    pub(super) total: u64,
+    pub(super) tell: &'t mut dyn FnMut(u64, u64) -> Result<()>,
 }
 
-impl EdgeSink<'_> {
-    /// Reads a file.
-    pub(super) fn read(&mut self, path: &Path) -> Result<()> {
-        let before = self.ends.map(|ntype| self.spaces[ntype].end());
-        let chosen = self.files.end_columns(self.etype)?;
+/// Size of a file in bytes.
+pub(super) fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |info| info.len())
+}
+
+/// The reading of a file of edges.
+struct EdgeReading<'a, 'f> {
+    import: &'a mut Import<'f>,
+    etype: &'a CanonicalEtype,
+    /// Names of the columns that become edge data.
+    columns: &'a [String],
+    /// The node types of sources and destinations.
+    ends: [usize; 2],
+    out: &'a mut dyn EdgeDestination,
+}
+
+impl Import<'_> {
+    /// Reads a file of edges of a type into `out`, with edge data from some columns.
+    pub(super) fn read_file(
+        &mut self,
+        path: &Path,
+        etype: &CanonicalEtype,
+        columns: &[String],
+        out: &mut dyn EdgeDestination,
+        progress: &mut EdgeProgress<'_>,
+    ) -> Result<()> {
+        let ends = self.ends(etype);
+        let mut read = progress.done;
+        let mut tell = |of_file| {
+            read = progress.done + of_file;
+            (progress.tell)(read, progress.total)
+        };
+        let mut reading = EdgeReading { import: self, etype, columns, ends, out };
+        if let Err(error) = reading.read(path, &mut tell) {
+            let full = self.spaces.iter().find_map(|space| space.too_many(read, progress.total));
+            return Err(full.unwrap_or(error));
+        }
+        progress.done += size_of(path);
+        Ok(())
+    }
+}
+
+impl EdgeReading<'_, '_> {
+    /// Reads the file. `tell` is called with the number of bytes that have been read.
+    fn read(&mut self, path: &Path, tell: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let files = self.import.files;
+        let before = self.ends.map(|ntype| self.import.spaces[ntype].end());
+        let chosen = files.end_columns(self.etype)?;
         let chosen = chosen.iter().flat_map(|ends| [ends.source, ends.target]);
         let mut names: Vec<&str> = chosen.chain(self.columns.iter().map(String::as_str)).collect();
         // A column without a name is chosen by its number.
-        let relation = self.files.relation_column.as_deref();
+        let relation = files.relation_column.as_deref();
         names.extend(relation.filter(|name| name.parse::<usize>().is_err()));
-        let ask = Ask::new(Wants::Edges, self.folder);
-        let ids_are_names = self.ends.iter().any(|ntype| self.spaces[*ntype].is_named());
-        let known = self.ends.map(|ntype| &self.spaces[ntype]);
+        let known = self.ends.map(|ntype| &self.import.spaces[ntype]);
         let ask = Ask {
             names: &names,
-            ids_are_names,
+            wants: Wants::Edges,
+            ids_are_names: known.iter().any(|space| space.is_named()),
             has_relations: relation.is_some(),
             is_node: Some(&|word| known.iter().any(|space| space.lists(word))),
-            has_others: self.files.edges.len() > 1,
-            rules: self.files.text,
-            bad_rows: self.bad_rows,
-            ..ask
+            has_others: files.edges.len() > 1,
+            bad_rows: self.import.bad_rows.as_ref(),
+            ..self.import.ask
         };
         let mut rows = FileRows::open(path, &ask)?;
-        let columns = EdgeFileColumns::of(self.files, self.etype, self.columns, &rows)?;
+        let columns = EdgeFileColumns::of(files, self.etype, self.columns, &rows)?;
         let said = self.heed_facts(&rows)?;
-        let notes = self.notes.len();
-        if self.files.layout.as_ref().is_none_or(|folder| !path.starts_with(folder)) {
-            self.notes.push(rows.note(&(columns.note.clone() + &said)));
+        let notes = self.import.notes.len();
+        if !self.import.is_of_layout(path) {
+            self.import.notes.push(rows.note(&(columns.note.clone() + &said)));
         }
         let all = columns.ends.iter().chain(&columns.relation).chain(&columns.data);
         rows.select(all.chain(&columns.kind).copied().collect::<Vec<_>>())?;
@@ -77,7 +100,7 @@ impl EdgeSink<'_> {
         let mut count = 0;
         while rows.advance()? {
             if rows.begins_block() {
-                (self.tell)(rows.bytes_read())?;
+                tell(rows.bytes_read())?;
             }
             count += 1;
             let ids = match self.read_row(&rows, &columns) {
@@ -87,7 +110,7 @@ impl EdgeSink<'_> {
                     // A wrong field on the first line is most likely the name of a column.
                     let is_first = count == 1 && is_bare;
                     let error = if is_first { with_header_hint(error) } else { error };
-                    match self.bad_rows {
+                    match &self.import.bad_rows {
                         Some(list) => list.take(error)?,
                         None => return Err(error),
                     }
@@ -105,10 +128,10 @@ impl EdgeSink<'_> {
             }
         }
         if let Some(first) = first.filter(|_| count > FEW) {
-            self.notes.push(first.note);
+            self.import.notes.push(first.note);
         }
         for (ntype, end) in self.ends.into_iter().zip(before) {
-            self.spaces[ntype].has_read(path, rows.file.unit, end);
+            self.import.spaces[ntype].has_read(path, rows.file.unit, end);
         }
         Ok(())
     }
@@ -123,11 +146,12 @@ impl EdgeSink<'_> {
         }
         if let Some(nodes) = facts.nodes {
             for (ntype, nodes) in self.ends.into_iter().zip(nodes) {
-                self.spaces[ntype].tell(nodes, rows.path().display().to_string())?;
+                self.import.spaces[ntype].tell(nodes, rows.path().display().to_string())?;
             }
         }
         if facts.both_directions {
-            *self.both_directions = Some(rows.path().to_owned());
+            let path = rows.path().to_owned();
+            self.import.both_directions.insert(self.etype.clone(), path);
         }
         Ok(match &facts.undirected {
             Some(words) => undirected(words),
@@ -139,7 +163,7 @@ impl EdgeSink<'_> {
     fn note_kind(&mut self, rows: &FileRows, at: usize, note: usize) {
         if let CellValue::Text(kind) = rows.value(at)
             && kind.eq_ignore_ascii_case(b"undirected")
-            && let Some(note) = self.notes.get_mut(note)
+            && let Some(note) = self.import.notes.get_mut(note)
         {
             *note += &undirected(&String::from_utf8_lossy(kind));
         }
@@ -147,7 +171,7 @@ impl EdgeSink<'_> {
 
     /// Number of nodes so far of types whose names are not known beforehand.
     fn new_names(&self) -> u64 {
-        let count = |ntype: usize| self.spaces[ntype].new_names();
+        let count = |ntype: usize| self.import.spaces[ntype].new_names();
         let [src, dst] = self.ends;
         if src == dst { count(src) } else { count(src) + count(dst) }
     }
@@ -163,10 +187,10 @@ impl EdgeSink<'_> {
     /// Reads a row: the ends of its edge, or none if it is a node without edges.
     fn read_row(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<Option<[u64; 2]>> {
         let is_lone = rows.file.facts.has_lone_nodes && rows.value(1) == CellValue::Missing;
-        if self.bad_rows.is_some() {
+        if self.import.bad_rows.is_some() {
             // A bad row leaves no trace.
             for (at, ntype) in self.ends.into_iter().enumerate().take(2 - usize::from(is_lone)) {
-                if let Some(refusal) = self.spaces[ntype].refusal(rows.value(at)) {
+                if let Some(refusal) = self.import.spaces[ntype].refusal(rows.value(at)) {
                     return Err(refusal.error(|problem| fail(rows, columns.ends[at], &problem)));
                 }
             }
@@ -185,7 +209,7 @@ impl EdgeSink<'_> {
 
     /// The node at an end of the edge in the current row.
     fn node(&mut self, rows: &FileRows, columns: &EdgeFileColumns, end: usize) -> Result<u64> {
-        let space = &mut self.spaces[self.ends[end]];
+        let space = &mut self.import.spaces[self.ends[end]];
         space.at(rows.number());
         let id = space.id_of(rows.value(end))?;
         id.map_err(|refusal| refusal.error(|problem| fail(rows, columns.ends[end], &problem)))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::edge_destination::EdgesOfType;
-use super::edge_files::EdgeSink;
+use super::edge_files::{EdgeProgress, size_of};
 use super::files::{BadRowRule, DataFile, GraphFiles, NodeIds, unknown_etype};
 use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use super::id_spaces::{id_spaces, space_of};
@@ -40,7 +40,6 @@ pub fn import(
     let scan = TableScan { ask, keep_names, memory };
     let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
     let spaces = id_spaces(&files, &mut scanned, &ask, memory)?;
-    let edges = RawEdgeWriter::create(folder)?;
     let both_directions = BTreeMap::new();
     let files = &files;
     let list = |rule: &BadRowRule| Rc::new(BadRowList::new(&rule.list, folder));
@@ -52,7 +51,6 @@ pub fn import(
         memory,
         scanned,
         spaces,
-        edges,
         bad_rows,
         both_directions,
         notes,
@@ -112,7 +110,6 @@ pub(super) struct Import<'f> {
     pub(super) memory: u64,
     pub(super) scanned: Vec<ScannedTable>,
     pub(super) spaces: Vec<IdSpace>,
-    edges: RawEdgeWriter,
     /// The list of bad rows, if there is one.
     pub(super) bad_rows: Option<Rc<BadRowList>>,
     /// The files that hold each edge of a type in both directions.
@@ -138,7 +135,8 @@ impl Import<'_> {
         Ok(tables)
     }
 
-    fn is_of_layout(&self, path: &Path) -> bool {
+    /// Whether a file is part of a data set whose layout says what it holds.
+    pub(super) fn is_of_layout(&self, path: &Path) -> bool {
         self.files.layout.as_ref().is_some_and(|folder| path.starts_with(folder))
     }
 
@@ -229,8 +227,10 @@ impl Import<'_> {
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<(Vec<EdgeType>, RawEdges)> {
         let mut tables = self.open_tables(&self.files.edge_data)?;
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
-        let total = self.files.edges.iter().map(|file| size(&file.path)).sum();
+        let paths = self.files.edges.iter().map(|file| &file.path);
+        let paths = paths.chain(self.edge_splits.iter().map(|file| &file.path));
+        let total = paths.map(|path| size_of(path)).sum();
+        let mut progress = EdgeProgress { done: 0, total, tell };
         let mut embedded: BTreeMap<CanonicalEtype, (usize, EmbeddedColumn)> = BTreeMap::new();
         for (at, table) in self.scanned.iter().enumerate() {
             let columns = table.embedded.iter();
@@ -238,36 +238,37 @@ impl Import<'_> {
                 columns.map(|column| (column.etype(&table.file.ty), (at, column.clone())));
             embedded.extend(columns);
         }
-        let divided = self.divided_edges(tell)?;
+        let mut divided = self.divided_edges(&mut progress)?;
         let of_files = self.files.edges.iter().map(|file| file.etype.clone());
         let types = divided.as_ref().map_or_else(|| of_files.collect(), |all| all.types.clone());
         let names: BTreeSet<CanonicalEtype> =
             types.into_iter().chain(embedded.keys().cloned()).collect();
-        let (mut etypes, mut done) = (Vec::new(), 0);
+        let mut edges = RawEdgeWriter::create(self.ask.folder)?;
+        let mut etypes = Vec::new();
         for name in names {
-            self.edges.start_type();
+            edges.start_type();
             if let Some((table, column)) = embedded.get(&name) {
-                etypes.push(self.embedded(name, *table, column)?);
+                etypes.push(self.embedded(name, *table, column, &mut edges)?);
                 continue;
             }
             let data = tables.remove(&name).unwrap_or_default();
-            let found = divided.as_ref().and_then(|all| Some((all, all.find(&name)?)));
+            let found = divided.as_mut().and_then(|all| Some((all.find(&name)?, all)));
             let own = match found {
-                Some((all, at)) => {
+                Some((at, all)) => {
                     let path = self.files.edges.first().map_or(self.ask.folder, |file| &file.path);
-                    all.write(at, &mut self.edges, path)?
+                    all.write(at, &mut edges, path)?
                 }
-                None => self.read_edges(&name, &mut done, &mut |read| tell(read, total), total)?,
+                None => self.read_edges(&name, &mut edges, &mut progress)?,
             };
-            etypes.push(self.edge_type(name, data, own)?);
+            etypes.push(self.edge_type(name, data, own, edges.of_type().end)?);
         }
+        self.notes.extend(divided.and_then(|all| all.note()));
         if let Some((ty, _)) = tables.first_key_value() {
             return Err(unknown_etype("edge_data", ty, etypes.iter().map(|etype| &etype.name)));
         }
         tell(total, total)?;
-        let count = self.edges.count();
+        let count = edges.count();
         self.spaces.iter().try_for_each(|space| space.check_largest(count))?;
-        let edges = std::mem::replace(&mut self.edges, RawEdgeWriter::create(self.ask.folder)?);
         let edges = edges.finish()?;
         self.note_gaps(&etypes, &edges)?;
         self.spaces.iter_mut().for_each(IdSpace::settle);
@@ -285,6 +286,7 @@ impl Import<'_> {
         name: CanonicalEtype,
         table: usize,
         column: &EmbeddedColumn,
+        edges: &mut RawEdgeWriter,
     ) -> Result<EdgeType> {
         let ends = self.ends(&name);
         let (table, space) = (&self.scanned[table], &mut self.spaces[ends[0]]);
@@ -294,7 +296,7 @@ impl Import<'_> {
                 Error::input(&table.file.path, "", problem)
             };
             let id = space.id_of(CellValue::Text(value))?.map_err(|refusal| refusal.error(fail))?;
-            self.edges.push(id, row)
+            edges.push(id, row)
         })?;
         Ok(EdgeType { name, ends, data: Vec::new(), embeds: true, both_directions: None })
     }
@@ -303,45 +305,19 @@ impl Import<'_> {
     fn read_edges(
         &mut self,
         name: &CanonicalEtype,
-        done: &mut u64,
-        tell: &mut dyn FnMut(u64) -> Result<()>,
-        total: u64,
+        edges: &mut RawEdgeWriter,
+        progress: &mut EdgeProgress<'_>,
     ) -> Result<Vec<(String, Table)>> {
-        let ends = self.ends(name);
         let (files, folder) = (self.files, self.ask.folder);
         let of_type = || files.edges.iter().filter(|file| file.etype == *name);
         let first = of_type().next().map_or(folder, |file| &file.path);
         let array = |_| ConvertedArray::create(first, folder, None);
         let columns = self.edge_columns(name);
         let mut arrays = columns.iter().map(array).collect::<Result<Vec<_>>>()?;
-        let mut both_directions: Option<PathBuf> = None;
         for file in of_type() {
-            let mut read = 0;
-            let (names, arrays) = (&columns, &mut arrays);
-            let mut sink = EdgeSink {
-                files,
-                etype: name,
-                columns: &columns,
-                folder,
-                spaces: &mut self.spaces,
-                ends,
-                out: &mut EdgesOfType { edges: &mut self.edges, names, arrays },
-                bad_rows: self.bad_rows.as_ref(),
-                both_directions: &mut both_directions,
-                notes: &mut self.notes,
-                tell: &mut |of_file| {
-                    read = of_file;
-                    tell(*done + of_file)
-                },
-            };
-            if let Err(error) = sink.read(&file.path) {
-                let mut spaces = self.spaces.iter();
-                let full = spaces.find_map(|space| space.too_many(*done + read, total));
-                return Err(full.unwrap_or(error));
-            }
-            *done += std::fs::metadata(&file.path).map_or(0, |info| info.len());
+            let out = &mut EdgesOfType { edges, names: &columns, arrays: &mut arrays };
+            self.read_file(&file.path, name, &columns, out, progress)?;
         }
-        self.both_directions.extend(both_directions.map(|path| (name.clone(), path)));
         let finish = |(name, array): (&String, ConvertedArray)| {
             Ok((name.clone(), Table::new(vec![array.finish(&[])?])?))
         };
@@ -354,6 +330,7 @@ impl Import<'_> {
         name: CanonicalEtype,
         mut data: BTreeMap<String, Table>,
         own: Vec<(String, Table)>,
+        rows: u64,
     ) -> Result<EdgeType> {
         let ends = self.ends(&name);
         let both_directions = self.both_directions.remove(&name);
@@ -363,7 +340,6 @@ impl Import<'_> {
                 return Err(Error::config("edge_columns", problem));
             }
         }
-        let rows = self.edges.of_type().end;
         let stated = self.files.num_edges.iter().find(|(ty, _)| *ty == name);
         if let Some((_, told)) = stated.filter(|(_, told)| *told != rows) {
             let problem = format!("{rows} edges of type {name} were read, but {told} are stated");

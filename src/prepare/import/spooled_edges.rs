@@ -1,9 +1,9 @@
 //! Reading edges whose types a column names, and edges that splits list.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::edge_destination::{EdgeDestination, ListedRows, SpooledRows};
-use super::edge_files::EdgeSink;
+use super::edge_destination::{ListedRows, SpooledRows};
+use super::edge_files::EdgeProgress;
 use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
 use super::import_graph::Import;
 use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
@@ -79,26 +79,22 @@ impl Import<'_> {
     /// The edges of all types, if a column names the types, or splits list edges.
     pub(super) fn divided_edges(
         &mut self,
-        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+        progress: &mut EdgeProgress<'_>,
     ) -> Result<Option<DividedEdges>> {
         let has_relations = self.files.relation_column.is_some();
         if !has_relations && self.edge_splits.is_empty() {
             return Ok(None);
         }
-        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |info| info.len());
         let listed = std::mem::take(&mut self.edge_splits);
-        let paths = self.files.edges.iter().map(|file| &file.path);
-        let total = paths.chain(listed.iter().map(|file| &file.path)).map(size).sum();
-        let mut done = 0;
         let files = self.files;
         let ty = files.edges.first().map_or_else(edge, |file| file.etype.clone());
         let columns = self.edge_columns(&ty);
-        let mut spool = EdgeSpool::create(self.ask.folder, &columns, has_relations)?;
+        let mut spool =
+            EdgeSpool::create(self.ask.folder, &columns, has_relations, self.memory / 4)?;
         for file in &files.edges {
             let fixed = (!has_relations).then(|| spool.type_of(&file.etype));
             let out = &mut SpooledRows { spool: &mut spool, etype: fixed };
-            self.spool(&columns, &file.etype, &file.path, out, [done, total], tell)?;
-            done += size(&file.path);
+            self.read_file(&file.path, &file.etype, &columns, out, progress)?;
         }
         let names = listed.iter().map(|file| file.name.as_str());
         let mut edges = ListedEdges::new(names, files.undirected, self.memory / 2);
@@ -107,13 +103,9 @@ impl Import<'_> {
             let fixed = (!has_relations).then(|| spool.type_of(&file.ty));
             let out = &mut ListedRows { listed: &mut edges, spool: &mut spool, etype: fixed, mask };
             let columns = self.columns_of_split(&columns, &file.path)?;
-            self.spool(&columns, &file.ty, &file.path, out, [done, total], tell)?;
-            done += size(&file.path);
+            self.read_file(&file.path, &file.ty, &columns, out, progress)?;
         }
-        let edges = (!listed.is_empty()).then_some(edges);
-        let (divided, note) = spool.divide(edges, self.memory / 4)?;
-        self.notes.extend(note);
-        Ok(Some(divided))
+        spool.divide((!listed.is_empty()).then_some(edges)).map(Some)
     }
 
     /// The columns of edge data that the file of a split has: it need not have them.
@@ -128,44 +120,5 @@ impl Import<'_> {
             columns.truncate(rows.columns().len().saturating_sub(ends));
         }
         Ok(columns)
-    }
-
-    /// Reads a file of edges, before which `done` of all bytes were read.
-    fn spool(
-        &mut self,
-        columns: &[String],
-        etype: &CanonicalEtype,
-        path: &Path,
-        out: &mut dyn EdgeDestination,
-        [done, total]: [u64; 2],
-        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
-    ) -> Result<()> {
-        let ends = self.ends(etype);
-        let mut both_directions = None;
-        let mut read = 0;
-        let mut sink = EdgeSink {
-            files: self.files,
-            etype,
-            columns,
-            folder: self.ask.folder,
-            spaces: &mut self.spaces,
-            ends,
-            out,
-            bad_rows: self.bad_rows.as_ref(),
-            both_directions: &mut both_directions,
-            notes: &mut self.notes,
-            tell: &mut |of_file| {
-                read = done + of_file;
-                tell(read, total)
-            },
-        };
-        if let Err(error) = sink.read(path) {
-            let full = self.spaces.iter().find_map(|space| space.too_many(read, total));
-            return Err(full.unwrap_or(error));
-        }
-        if let Some(path) = both_directions {
-            self.both_directions.insert(etype.clone(), path);
-        }
-        Ok(())
     }
 }

@@ -1,14 +1,13 @@
 //! The neighbours of all nodes, on disk.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::edge_rules::RuledEdges;
 use super::progress::Meter;
 use crate::error::{Error, Result};
-use crate::io::{ExternalSort, KeyLayout};
+use crate::io::{ExternalSort, KeyLayout, UnnamedFile};
 
 /// Number of bytes read at a time.
 const BUFFER: usize = 1 << 20;
@@ -79,17 +78,14 @@ impl Adjacency {
 }
 
 struct AdjacencyWriter {
-    file: BufWriter<File>,
-    folder: PathBuf,
+    file: UnnamedFile,
     bytes: u64,
     entries: u64,
 }
 
 impl AdjacencyWriter {
     fn create(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(AdjacencyWriter { file, folder: folder.to_owned(), bytes: 0, entries: 0 })
+        Ok(AdjacencyWriter { file: UnnamedFile::create(folder)?, bytes: 0, entries: 0 })
     }
 
     fn push(&mut self, owned: u64, neighbours: &[u64]) -> Result<()> {
@@ -114,20 +110,12 @@ impl AdjacencyWriter {
         }
         bytes[len] = value as u8;
         self.bytes += len as u64 + 1;
-        let written = self.file.write_all(&bytes[..=len]);
-        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+        self.file.write(&bytes[..=len])
     }
 
     fn finish(self, num_nodes: u64) -> Result<Adjacency> {
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
-        Ok(Adjacency {
-            file,
-            folder: self.folder,
-            bytes: self.bytes,
-            num_nodes,
-            entries: self.entries,
-        })
+        let (file, folder) = self.file.finish()?;
+        Ok(Adjacency { file, folder, bytes: self.bytes, num_nodes, entries: self.entries })
     }
 }
 

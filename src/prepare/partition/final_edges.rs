@@ -1,7 +1,6 @@
 //! All edges in the order in which partitions hold them.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use super::progress::Meter;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::PartitionEdges;
 use crate::graph::IdRanges;
-use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys};
+use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys, UnnamedFile};
 use crate::prepare::import::RawGraph;
 
 /// Number of edges read at a time.
@@ -198,8 +197,7 @@ fn next<const N: usize>(
 }
 
 struct Writer<'a> {
-    file: BufWriter<File>,
-    folder: PathBuf,
+    file: UnnamedFile,
     layout: KeyLayout<3>,
     ranges: &'a IdRanges,
     counts: Vec<Vec<u64>>,
@@ -218,11 +216,9 @@ impl<'a> Writer<'a> {
         halo: HaloEdges,
         rows: Vec<Option<EdgeRows>>,
     ) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
         let (parts, types) = (ranges.num_parts(), rows.len());
         Ok(Writer {
-            file: BufWriter::with_capacity(1 << 20, file),
-            folder: folder.to_owned(),
+            file: UnnamedFile::create(folder)?,
             layout,
             ranges,
             counts: vec![vec![0; types]; parts],
@@ -235,8 +231,7 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, part: usize, etype: usize, edge: [u64; 3], row: u64) -> Result<()> {
         let bytes = self.layout.pack(edge).to_le_bytes();
-        let written = self.file.write_all(&bytes[..self.layout.bytes()]);
-        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        self.file.write(&bytes[..self.layout.bytes()])?;
         let [src, dst, _] = edge;
         if !self.ranges.part_range(part).contains(&src) {
             let owner = self.ranges.part_of(src);
@@ -255,15 +250,9 @@ impl<'a> Writer<'a> {
 
     fn finish(mut self) -> Result<(FinalEdges, Vec<Option<EdgeRows>>)> {
         self.halo.spool.finish()?;
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
-        let edges = FinalEdges {
-            file,
-            folder: self.folder,
-            layout: self.layout,
-            counts: self.counts,
-            halo: self.halo,
-        };
+        let (file, folder) = self.file.finish()?;
+        let edges =
+            FinalEdges { file, folder, layout: self.layout, counts: self.counts, halo: self.halo };
         Ok((edges, self.rows))
     }
 }

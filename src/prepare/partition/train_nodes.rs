@@ -2,10 +2,8 @@
 
 use crate::error::Result;
 use crate::graph::Bitmap;
+use crate::load::MASKS;
 use crate::prepare::import::{RawGraph, Table};
-
-/// The mask's usual name.
-const MASK: &str = "train_mask";
 
 /// Number of rows read at a time.
 const BLOCK: u64 = 1 << 16;
@@ -15,7 +13,9 @@ pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {
     let first_nodes = graph.first_nodes();
     let mut found = None;
     for (ntype, first) in graph.ntypes.iter().zip(first_nodes) {
-        let Some((_, mask)) = ntype.data.iter().find(|(name, _)| name == MASK) else { continue };
+        let Some((_, mask)) = ntype.data.iter().find(|(name, _)| name == MASKS[0]) else {
+            continue;
+        };
         let set = found.get_or_insert_with(|| Bitmap::new(graph.num_nodes()));
         read_mask(mask, |node| {
             set.insert(first + node);

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::ser::{Formatter, PrettyFormatter};
-use std::io::{self, Write};
+use serde_json::ser::PrettyFormatter;
+use std::fmt::Write;
 use std::ops::Range;
 
 /// The content of the JSON file.
@@ -16,13 +16,21 @@ pub(super) struct PartitionJson<'a> {
 }
 
 impl PartitionJson<'_> {
-    /// The file as bytes.
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+    /// The file as Python's `json.dump(indent=4)` writes it: ASCII only.
+    pub(super) fn to_text(&self) -> Result<String> {
         let mut bytes = Vec::new();
-        let format = PythonFormat(PrettyFormatter::with_indent(b"    "));
+        let format = PrettyFormatter::with_indent(b"    ");
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, format);
         self.serialize(&mut serializer).map_err(|e| Error::internal(e.to_string()))?;
-        Ok(bytes)
+        let mut text = String::new();
+        for unit in String::from_utf8_lossy(&bytes).encode_utf16() {
+            let written = match unit {
+                0x0a | 0x20..=0x7e => text.write_char(char::from(unit as u8)),
+                _ => write!(text, "\\u{unit:04x}"),
+            };
+            written.map_err(|e| Error::internal(e.to_string()))?;
+        }
+        Ok(text)
     }
 }
 
@@ -68,69 +76,6 @@ impl<T: Serialize> Serialize for InOrder<'_, T> {
     }
 }
 
-/// A formatter with the output of Python's `json.dump(indent=4)`: ASCII only.
-struct PythonFormat<'a>(PrettyFormatter<'a>);
-
-impl Formatter for PythonFormat<'_> {
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        text: &str,
-    ) -> io::Result<()> {
-        for unit in text.encode_utf16() {
-            match unit {
-                0x20..=0x7e => writer.write_all(&[unit as u8])?,
-                _ => write!(writer, "\\u{unit:04x}")?,
-            }
-        }
-        Ok(())
-    }
-
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +88,7 @@ mod tests {
             PartitionBook::new(vec!["ü".to_owned()], etypes, &[vec![1]], &[vec![0]]).unwrap();
         let json =
             PartitionJson { graph_name: "a\nb", part_method: "m", halo_hops: 1, book: &book };
-        let text = String::from_utf8(json.to_bytes().unwrap()).unwrap();
+        let text = json.to_text().unwrap();
         assert!(text.contains(r#""\u00fc:\ud83d\ude00\":\u00fc""#), "{text}");
         assert!(text.contains(r#""graph_name": "a\nb""#), "{text}");
     }

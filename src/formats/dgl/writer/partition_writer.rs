@@ -143,7 +143,7 @@ impl PartitionWriter {
         };
         let path = self.folder.join(format!("{}.json", self.graph_name));
         let mut file = OutputFile::create(&path)?.durable(self.durable);
-        file.put(&json.to_bytes()?);
+        file.put(json.to_text()?.as_bytes());
         file.finish()?;
         Ok(path)
     }

@@ -7,9 +7,10 @@ use super::split_rows::DividedRows;
 use crate::error::Result;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
+use crate::load::MASKS;
 use crate::platform::signals;
 use crate::prepare::import::files::{DrawnSplit, SplitShares};
-use crate::prepare::import::tables::{MASKS, Table};
+use crate::prepare::import::tables::Table;
 
 /// Masks by name, for each of the types whose nodes or edges are split together.
 pub(crate) struct DrawnMasks {

@@ -2,22 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 
-/// The treatment of bad rows, after all files have been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadRows {
-    /// An error, if there are any bad rows
-    Error,
-    /// Left out; the others make the graph
-    Skip,
-}
-
-impl Choice for BadRows {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(BadRows::Error, "error", "An error, if there are any bad rows"),
-        Named::new(BadRows::Skip, "skip", "Left out; the others make the graph"),
-    ];
+choices! {
+    /// The treatment of bad rows, after all files have been read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BadRows {
+        /// An error, if there are any bad rows
+        Error = "error",
+        /// Left out; the others make the graph
+        Skip = "skip",
+    }
 }
 
 /// The treatment of bad rows, and the file that lists them.

@@ -6,7 +6,7 @@ use super::bad_rows::BadRowRule;
 use super::column_of::ColumnOf;
 use super::drawn_split::DrawnSplit;
 use super::node_tables::NodeTables;
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::readers::TextRules;
@@ -19,25 +19,15 @@ pub(crate) fn edge() -> CanonicalEtype {
     CanonicalEtype::new(NODE, "_E", NODE)
 }
 
-/// How files identify nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NodeIds {
-    /// Numbers from 0 on
-    #[default]
-    Integer,
-    /// Strings, which are numbered in the order in which they occur; the names are saved
-    String,
-}
-
-impl Choice for NodeIds {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(NodeIds::Integer, "integer", "Numbers from 0 on"),
-        Named::new(
-            NodeIds::String,
-            "string",
-            "Strings, which are numbered in the order in which they occur; the names are saved",
-        ),
-    ];
+choices! {
+    /// How files identify nodes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum NodeIds {
+        /// Numbers from 0 on
+        @default Integer = "integer",
+        /// Strings, which are numbered in the order in which they occur; the names are saved
+        String = "string",
+    }
 }
 
 /// A file of edges.

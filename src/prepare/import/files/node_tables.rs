@@ -3,47 +3,28 @@
 use std::path::PathBuf;
 
 use super::column_of::ColumnOf;
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 
-/// The replacement for a missing value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FillMissing {
-    /// The mean of the column; for strings the share of each
-    Mean,
-    /// 0; for strings, 0 for each
-    Zero,
+choices! {
+    /// The replacement for a missing value.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FillMissing {
+        /// The mean of the column; for strings the share of each
+        Mean = "mean",
+        /// 0; for strings, 0 for each
+        Zero = "0",
+    }
 }
 
-impl Choice for FillMissing {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            FillMissing::Mean,
-            "mean",
-            "The mean of the column; for strings the share of each",
-        ),
-        Named::new(FillMissing::Zero, "0", "0; for strings, 0 for each"),
-    ];
-}
-
-/// How numbers of tables become features.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
-    /// Without the mean of the column, in units of its standard deviation
-    #[default]
-    Standard,
-    /// As they are
-    None,
-}
-
-impl Choice for Scale {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            Scale::Standard,
-            "standard",
-            "Without the mean of the column, in units of its standard deviation",
-        ),
-        Named::new(Scale::None, "none", "As they are"),
-    ];
+choices! {
+    /// How numbers of tables become features.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Scale {
+        /// Without the mean of the column, in units of its standard deviation
+        @default Standard = "standard",
+        /// As they are
+        None = "none",
+    }
 }
 
 /// A table of nodes with a column of ids.

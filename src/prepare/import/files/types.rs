@@ -35,33 +35,24 @@ impl GraphFiles {
         }
         let ntypes: BTreeSet<String> =
             etypes.iter().flat_map(|etype| [etype.src.clone(), etype.dst.clone()]).collect();
-        let name = |ty: &mut String, field: &str, form: &str| -> Result<()> {
-            if ty != NODE || ntypes.contains(NODE) || ntypes.is_empty() {
-                return Ok(());
-            }
-            let mut all = ntypes.iter();
-            if let (Some(only), None) = (all.next(), all.next()) {
+        let GraphFiles { node_data, splits, num_nodes, node_names, node_tables, .. } = &mut files;
+        let node_data = node_data.iter_mut().map(|file| (&mut file.ty, "node_data=TYPE/NAME=FILE"));
+        let splits = splits.iter_mut().map(|file| (&mut file.ty, "split=TYPE/NAME=FILE"));
+        let num_nodes = num_nodes.iter_mut().map(|(ty, _)| (ty, "num_nodes=TYPE=N"));
+        let names = node_names.iter_mut().map(|(ty, _)| (ty, "node_names=TYPE=FILE"));
+        let tables = &mut node_tables.files;
+        let tables = tables.iter_mut().map(|file| (&mut file.ty, "node_table=TYPE=FILE"));
+        let flags = node_data.chain(splits).chain(num_nodes).chain(names).chain(tables);
+        let is_known = ntypes.contains(NODE) || ntypes.is_empty();
+        for (ty, flag) in flags.filter(|(ty, _)| *ty == NODE && !is_known) {
+            if let (Some(only), 1) = (ntypes.first(), ntypes.len()) {
                 ty.clone_from(only);
-                return Ok(());
+                continue;
             }
             let list: Vec<&str> = ntypes.iter().map(String::as_str).collect();
             let problem = format!("the graph has the node types {}", list.join(", "));
-            Err(Error::config(field, problem).with_hint(format!("name one: ‹{field}={form}›")))
-        };
-        for file in &mut files.node_data {
-            name(&mut file.ty, "node_data", "TYPE/NAME=FILE")?;
-        }
-        for file in &mut files.splits {
-            name(&mut file.ty, "split", "TYPE/NAME=FILE")?;
-        }
-        for (ty, _) in &mut files.num_nodes {
-            name(ty, "num_nodes", "TYPE=N")?;
-        }
-        for (ty, _) in &mut files.node_names {
-            name(ty, "node_names", "TYPE=FILE")?;
-        }
-        for file in &mut files.node_tables.files {
-            name(&mut file.ty, "node_table", "TYPE=FILE")?;
+            let field = flag.split('=').next().unwrap_or_default();
+            return Err(Error::config(field, problem).with_hint(format!("name one: ‹{flag}›")));
         }
         for file in files.edge_data.iter_mut().filter(|file| file.ty == edge()) {
             match (etypes.first(), etypes.len()) {

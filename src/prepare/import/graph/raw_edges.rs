@@ -1,15 +1,18 @@
 //! The edges of a graph as the user gave them.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::io::UnnamedFile;
 
 /// Size of an id in bytes; see [`MAX_IDS`].
 const ID: usize = 5;
+
+/// Size of both ends of an edge.
+pub(crate) const ENDS: usize = 2 * ID;
 
 /// Largest number of nodes; more are beyond any disk.
 pub(crate) const MAX_IDS: u64 = 1 << 40;
@@ -37,7 +40,7 @@ struct TypeEdges {
 
 impl RawEdges {
     /// Size of an edge in the file.
-    pub(crate) const BYTES: u64 = 2 * ID as u64;
+    pub(crate) const BYTES: u64 = ENDS as u64;
 
     /// Gives back the disk space: the edges cannot be read any more.
     ///
@@ -75,13 +78,12 @@ impl RawEdges {
         let all = 0..self.num_edges(etype);
         for first in all.clone().step_by(BLOCK as usize) {
             let count = BLOCK.min(all.end - first);
-            bytes.resize(count as usize * 2 * ID, 0);
-            let place = (start + first) * 2 * ID as u64;
+            bytes.resize(count as usize * ENDS, 0);
+            let place = (start + first) * Self::BYTES;
             let read = self.file.read_exact_at(&mut bytes, place);
             read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
             edges.clear();
-            let ids = bytes.as_chunks::<ID>().0.as_chunks::<2>().0.iter();
-            edges.extend(ids.map(|ends| ends.map(id)));
+            edges.extend(bytes.as_chunks::<ENDS>().0.iter().map(ends_of));
             if reversed {
                 for ends in &mut edges {
                     ends.reverse();
@@ -93,24 +95,32 @@ impl RawEdges {
     }
 }
 
-fn id([a, b, c, d, e]: [u8; ID]) -> u64 {
-    u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+/// The ends of an edge as bytes.
+pub(crate) fn bytes_of_ends([src, dst]: [u64; 2]) -> [u8; ENDS] {
+    let mut bytes = [0; ENDS];
+    bytes[..ID].copy_from_slice(&src.to_le_bytes()[..ID]);
+    bytes[ID..].copy_from_slice(&dst.to_le_bytes()[..ID]);
+    bytes
+}
+
+/// The ends that bytes hold.
+pub(crate) fn ends_of([a, b, c, d, e, f, g, h, i, j]: &[u8; ENDS]) -> [u64; 2] {
+    [[a, b, c, d, e], [f, g, h, i, j]]
+        .map(|[a, b, c, d, e]| u64::from_le_bytes([*a, *b, *c, *d, *e, 0, 0, 0]))
 }
 
 /// A writer of edges, type by type.
 #[derive(Debug)]
 pub(crate) struct RawEdgeWriter {
-    file: BufWriter<File>,
-    folder: PathBuf,
+    file: UnnamedFile,
     starts: Vec<u64>,
     edges: u64,
 }
 
 impl RawEdgeWriter {
     pub(crate) fn create(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-        let file = BufWriter::with_capacity(1 << 20, file);
-        Ok(RawEdgeWriter { file, folder: folder.to_owned(), starts: Vec::new(), edges: 0 })
+        let file = UnnamedFile::create(folder)?;
+        Ok(RawEdgeWriter { file, starts: Vec::new(), edges: 0 })
     }
 
     /// Starts the next type.
@@ -130,23 +140,18 @@ impl RawEdgeWriter {
 
     /// Appends an edge of the type started last; ids are below [`MAX_IDS`].
     pub(crate) fn push(&mut self, src: u64, dst: u64) -> Result<()> {
-        let mut bytes = [0; 2 * ID];
-        bytes[..ID].copy_from_slice(&src.to_le_bytes()[..ID]);
-        bytes[ID..].copy_from_slice(&dst.to_le_bytes()[..ID]);
         self.edges += 1;
-        let written = self.file.write_all(&bytes);
-        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+        self.file.write(&bytes_of_ends([src, dst]))
     }
 
     pub(crate) fn finish(mut self) -> Result<RawEdges> {
         self.start_type();
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        let (file, folder) = self.file.finish()?;
         let types = self.starts.windows(2);
         let types = types.map(|ends| {
             let (start, count) = (ends[0], ends[1] - ends[0]);
             TypeEdges { start, count, reversed: false }
         });
-        Ok(RawEdges { file, folder: self.folder, types: types.collect() })
+        Ok(RawEdges { file, folder, types: types.collect() })
     }
 }

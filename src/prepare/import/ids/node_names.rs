@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::event::size;
-use crate::platform::signals;
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, nearest};
 
 /// The folder of the nodes' names in a partition directory.
@@ -33,9 +32,6 @@ fn memory_of(name: &[u8]) -> u64 {
 pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
     let mut memory = 0;
     while rows.advance()? {
-        if rows.begins_block() {
-            signals::check()?;
-        }
         memory += rows.value(0).name().map_or(0, |name| memory_of(&name));
     }
     Ok(memory)

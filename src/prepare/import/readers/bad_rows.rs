@@ -1,12 +1,11 @@
 //! A list of bad rows.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{BufWriter, Seek, Write};
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::AtomicFile;
+use crate::io::{AtomicFile, UnnamedFile};
 
 /// The errors of bad rows, a line for each: in an unnamed file until all are known, then in a text file for the user.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub(crate) struct BadRowList {
 /// The bad rows so far.
 #[derive(Debug, Default)]
 struct FoundRows {
-    lines: Option<BufWriter<File>>,
+    lines: Option<UnnamedFile>,
     count: u64,
     first: Option<Error>,
 }
@@ -44,12 +43,10 @@ impl BadRowList {
         }
         let FoundRows { lines, count, first } = &mut *self.found.borrow_mut();
         if lines.is_none() {
-            let file = tempfile::tempfile_in(&self.folder);
-            let file = file.map_err(|e| Error::io("create", &self.folder, e))?;
-            *lines = Some(BufWriter::new(file));
+            *lines = Some(UnnamedFile::create(&self.folder)?);
         }
         if let Some(lines) = lines {
-            writeln!(lines, "{error}").map_err(|e| self.unwritable(e))?;
+            lines.write(format!("{error}\n").as_bytes())?;
         }
         *count += 1;
         first.get_or_insert(error);
@@ -60,17 +57,12 @@ impl BadRowList {
     pub(crate) fn finish(&self) -> Result<Option<BadRowSummary>> {
         let FoundRows { lines, count, first } = self.found.take();
         let Some((lines, first)) = lines.zip(first) else { return Ok(None) };
-        let lines = lines.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let mut lines = lines.map_err(|e| self.unwritable(e))?;
-        lines.rewind().map_err(|e| self.unwritable(e))?;
+        let (mut lines, folder) = lines.finish()?;
+        lines.rewind().map_err(|e| Error::io("read a temporary file in", &folder, e))?;
         let list = AtomicFile::create(&self.path)?;
         std::io::copy(&mut lines, &mut list.file())
             .map_err(|e| Error::io("write", &self.path, e))?;
         list.commit()?;
         Ok(Some(BadRowSummary { count, first }))
-    }
-
-    fn unwritable(&self, error: std::io::Error) -> Error {
-        Error::io("write a temporary file in", &self.folder, error)
     }
 }

@@ -24,6 +24,16 @@ impl TextSpan {
     pub(crate) fn new(start: usize, end: usize) -> Self {
         TextSpan { start: start as u32, end: end as u32 }
     }
+
+    /// The bytes there.
+    pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start as usize..self.end as usize]
+    }
+
+    /// The text there.
+    pub(crate) fn text_of(self, bytes: &[u8]) -> String {
+        String::from_utf8_lossy(self.of(bytes)).into_owned()
+    }
 }
 
 /// Whole number that stands for a missing one; NumPy's `NaT` is the same.
@@ -57,6 +67,6 @@ impl CellBlock {
 
     /// A text.
     pub(crate) fn text(&self, span: TextSpan) -> &[u8] {
-        &self.bytes[span.start as usize..span.end as usize]
+        span.of(&self.bytes)
     }
 }

@@ -64,12 +64,11 @@ impl Dialect {
         if let Some(first) = records.first()
             && is_header(&records, ask)
         {
-            let mut header: Vec<String> =
-                first.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+            let mut header = first.clone();
             // R leaves out the name of the numbers of rows.
             let rest = &records[1..];
-            let is_numbered = |(at, record): (usize, &Vec<Vec<u8>>)| {
-                let number = record.first().and_then(|word| parse_id(word));
+            let is_numbered = |(at, record): (usize, &Vec<String>)| {
+                let number = record.first().and_then(|word| parse_id(word.as_bytes()));
                 record.len() == header.len() + 1 && number == Some(at as u64 + 1)
             };
             if !rest.is_empty() && rest.iter().enumerate().all(is_numbered) {
@@ -115,16 +114,15 @@ impl Dialect {
 }
 
 /// Whether the first record names the columns: it holds no value, but others do.
-fn is_header(records: &[Vec<Vec<u8>>], ask: &Ask<'_>) -> bool {
-    let Some((first, rest)) = records.split_first() else { return false };
+fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
+    let Some((words, rest)) = records.split_first() else { return false };
     // Lists and tables have no header because files of edges have one.
     let forced = ask.rules.header.filter(|header| !header || ask.wants == Wants::Edges);
     if let Some(header) = forced.filter(|header| !header || !ask.has_others) {
         return header;
     }
-    let words: Vec<String> =
-        first.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-    if ask.is_node.is_some_and(|is_node| first.iter().filter(|word| is_node(word)).count() > 1) {
+    let is_node = |word: &&String| ask.is_node.is_some_and(|is_node| is_node(word.as_bytes()));
+    if words.iter().filter(is_node).count() > 1 {
         return false;
     }
     if words.iter().any(|word| ask.names.contains(&word.as_str())) {
@@ -140,7 +138,7 @@ fn is_header(records: &[Vec<Vec<u8>>], ask: &Ask<'_>) -> bool {
         Wants::List | Wants::Table => words.iter().any(|word| is_usual_id(word)),
     };
     // Of names of nodes, a few may be numbers, or begin like one.
-    let are_names = ask.ids_are_names && first.len() <= 2 + usize::from(ask.has_relations);
+    let are_names = ask.ids_are_names && words.len() <= 2 + usize::from(ask.has_relations);
     let fewest = if are_names { 3 } else { 1 };
     let is_number = |word: &[u8]| {
         if are_names {
@@ -150,14 +148,13 @@ fn is_header(records: &[Vec<Vec<u8>>], ask: &Ask<'_>) -> bool {
         }
     };
     let is_numeric = |column: usize| {
-        let mut words = rest.iter().filter_map(|record| record.get(column));
-        words.clone().any(|word| is_number(word))
-            && words.all(|word| is_number(word) || is_missing(word))
+        let mut words = rest.iter().filter_map(|record| Some(record.get(column)?.as_bytes()));
+        words.clone().any(&is_number) && words.all(|word| is_number(word) || is_missing(word))
     };
     forced == Some(true)
         || is_usual
         || !ask.names.is_empty()
-        || rest.len() >= fewest && (0..first.len()).any(is_numeric)
+        || rest.len() >= fewest && (0..words.len()).any(is_numeric)
 }
 
 /// Content of comments in KONECT's and SNAP's lists: `% bip unweighted`, `# Undirected graph: ...`.

@@ -1,6 +1,6 @@
 //! Records of text: rows of fields.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::block::TextSpan;
 
@@ -36,52 +36,7 @@ impl Separator {
         fields: &mut Vec<TextSpan>,
     ) -> Option<RecordEnd> {
         fields.clear();
-        let line = memchr(b'\n', &bytes[start..end]).map_or(end, |at| start + at);
-        let after = (line + 1).min(end);
-        if memchr(b'"', &bytes[start..line]).is_some() {
-            return self.split_quoted(bytes, start, end, fields);
-        }
-        let line = if line > start && bytes[line - 1] == b'\r' { line - 1 } else { line };
-        match self {
-            Separator::None => fields.push(trimmed(bytes, start, line)),
-            Separator::Byte(separator) => {
-                let mut at = start;
-                while let Some(len) = memchr(separator, &bytes[at..line]) {
-                    fields.push(trimmed(bytes, at, at + len));
-                    at += len + 1;
-                }
-                fields.push(trimmed(bytes, at, line));
-            }
-            Separator::Blank => {
-                let mut at = start;
-                loop {
-                    while at < line && bytes[at].is_ascii_whitespace() {
-                        at += 1;
-                    }
-                    if at == line {
-                        break;
-                    }
-                    let first = at;
-                    while at < line && !bytes[at].is_ascii_whitespace() {
-                        at += 1;
-                    }
-                    fields.push(TextSpan::new(first, at));
-                }
-            }
-        }
-        Some(RecordEnd { at: after, lines: 1 })
-    }
-
-    /// The same for records with quotes. A quote begins a quoted field only where a field begins.
-    fn split_quoted(
-        self,
-        bytes: &mut Vec<u8>,
-        start: usize,
-        end: usize,
-        fields: &mut Vec<TextSpan>,
-    ) -> Option<RecordEnd> {
-        let mut at = start;
-        let mut lines = 1;
+        let (mut at, mut lines) = (start, 1);
         loop {
             while at < end && self.is_padding(bytes[at]) {
                 at += 1;
@@ -89,7 +44,8 @@ impl Separator {
             if self == Separator::Blank && (at == end || bytes[at] == b'\n') {
                 return Some(RecordEnd { at: (at + 1).min(end), lines });
             }
-            let is_quoted = bytes.get(at).filter(|_| at < end) == Some(&b'"');
+            // A quote begins a quoted field only where a field begins.
+            let is_quoted = at < end && bytes[at] == b'"';
             let quoted =
                 if is_quoted { self.quoted_field(bytes, at, end) } else { Quoted::Literal };
             let field = match quoted {
@@ -117,17 +73,18 @@ impl Separator {
     /// White space before a field.
     fn is_padding(self, byte: u8) -> bool {
         let is_separator = matches!(self, Separator::Byte(separator) if separator == byte);
-        matches!(byte, b' ' | b'\t' | b'\r') && !is_separator
+        byte.is_ascii_whitespace() && byte != b'\n' && !is_separator
     }
 
     /// The place of the separator or of the line break after a field.
     fn end_of_field(self, bytes: &[u8], start: usize, end: usize) -> usize {
-        let ends = |byte: &u8| match self {
-            Separator::None => *byte == b'\n',
-            Separator::Blank => byte.is_ascii_whitespace(),
-            Separator::Byte(separator) => *byte == separator || *byte == b'\n',
+        let bytes = &bytes[start..end];
+        let len = match self {
+            Separator::None => memchr(b'\n', bytes),
+            Separator::Blank => bytes.iter().position(u8::is_ascii_whitespace),
+            Separator::Byte(separator) => memchr2(separator, b'\n', bytes),
         };
-        bytes[start..end].iter().position(ends).map_or(end, |len| start + len)
+        len.map_or(end, |len| start + len)
     }
 
     /// A field whose first byte is a quote.
@@ -166,7 +123,7 @@ impl Separator {
             text.push(byte);
             rest = if byte == b'"' { &following[following.len().min(1)..] } else { following };
         }
-        text.extend_from_slice(&bytes[behind.start as usize..behind.end as usize]);
+        text.extend_from_slice(behind.of(bytes));
         let first = bytes.len();
         bytes.extend_from_slice(&text);
         Quoted::Field { text: TextSpan::new(first, bytes.len()), stop, breaks }
@@ -207,8 +164,7 @@ mod tests {
         while at < text.len() {
             let Some(end) = separator.split(&mut bytes, at, text.len(), &mut fields) else { break };
             at = end.at;
-            let shown = fields.iter().map(|span| &bytes[span.start as usize..span.end as usize]);
-            found.push(shown.map(|field| String::from_utf8_lossy(field).into_owned()).collect());
+            found.push(fields.iter().map(|span| span.text_of(&bytes)).collect());
         }
         found
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use zip::read::ZipFile;
@@ -17,7 +17,7 @@ use super::sparse_archive;
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
-use crate::io::open_input;
+use crate::io::{UnnamedFile, open_input};
 
 /// Number of bytes unpacked at a time.
 const BUFFER: usize = 256 << 10;
@@ -110,8 +110,7 @@ impl<'p> Archive<'p> {
         {
             return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
         }
-        let mut unpacked =
-            tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let mut unpacked = UnnamedFile::create(folder)?;
         let mut buffer = vec![0; BUFFER];
         loop {
             // A member that cannot be unpacked or fails its checksum is an error of the user's file; a failure to write is ours.
@@ -119,10 +118,9 @@ impl<'p> Archive<'p> {
             if len == 0 {
                 break;
             }
-            let written = unpacked.write_all(&buffer[..len]);
-            written.map_err(|e| Error::io("write a temporary file in", folder, e))?;
+            unpacked.write(&buffer[..len])?;
         }
-        let unpacked = InputFile::from_open(path, unpacked)?;
+        let unpacked = InputFile::from_open(path, unpacked.finish()?.0)?;
         read_npy(&unpacked, 0..unpacked.len())
     }
 

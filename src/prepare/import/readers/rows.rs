@@ -9,6 +9,7 @@ use super::names::listed;
 use super::values::CellValue;
 use super::{folder, formats};
 use crate::error::{Error, Result};
+use crate::platform::signals;
 
 /// The rows of a file, of which some columns are read.
 pub(crate) struct FileRows {
@@ -132,12 +133,13 @@ impl FileRows {
         Ok(())
     }
 
-    /// Moves to the next row; false at the end.
+    /// Moves to the next row; false at the end. Fails if the user has interrupted the program.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         self.at += 1;
         if self.at < self.block.rows {
             return Ok(true);
         }
+        signals::check()?;
         self.first += if self.has_begun { self.block.rows as u64 } else { 0 };
         (self.has_begun, self.at) = (true, 0);
         self.block.clear();

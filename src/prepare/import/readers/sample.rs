@@ -109,7 +109,7 @@ impl Sample {
     }
 
     /// The first records, without lines that may be comments.
-    pub(crate) fn records(&mut self, separator: Separator) -> Vec<Vec<Vec<u8>>> {
+    pub(crate) fn records(&mut self, separator: Separator) -> Vec<Vec<String>> {
         let end = self.bytes.len();
         let (mut found, mut fields, mut at, mut lines) =
             (Vec::new(), Vec::new(), self.start, self.skip);
@@ -118,10 +118,8 @@ impl Sample {
             lines += next.lines;
             let text = self.bytes[at..next.at].trim_ascii();
             if !text.is_empty() && (found.is_empty() || !self.rule.may_be(text)) {
-                let bytes = &self.bytes;
                 let words = fields.iter().take(MOST_COLUMNS + 1);
-                let words = words.map(|f| bytes[f.start as usize..f.end as usize].to_vec());
-                found.push(words.collect());
+                found.push(words.map(|field| field.text_of(&self.bytes)).collect());
                 if found.len() == 1 {
                     self.first_lines = lines;
                 }
@@ -137,8 +135,7 @@ impl Sample {
         let (mut bytes, mut fields) = (line.as_bytes().to_vec(), Vec::new());
         let end = bytes.len();
         separator.split(&mut bytes, 0, end, &mut fields);
-        let words = fields.iter().map(|f| &bytes[f.start as usize..f.end as usize]);
-        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        fields.iter().map(|field| field.text_of(&bytes)).collect()
     }
 
     /// Whether a byte has a blank after it wherever it occurs.

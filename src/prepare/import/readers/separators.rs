@@ -36,8 +36,8 @@ pub(super) fn guess(sample: &mut Sample, wants: Wants) -> Separator {
     }
     // A line is a name, whatever it holds, unless the first line says which column has the names.
     let header = sample.records(separator).into_iter().next().unwrap_or_default();
-    let is_id = |name: &Vec<u8>| is_usual_id(&String::from_utf8_lossy(name));
-    if header.len() > 1 && header.iter().any(is_id) { separator } else { Separator::None }
+    let is_table = header.len() > 1 && header.iter().any(|name| is_usual_id(name));
+    if is_table { separator } else { Separator::None }
 }
 
 /// The separator that gives all lines the same number of fields. Of several it is one that is not part of sentences, then the one
@@ -58,7 +58,7 @@ fn best(sample: &mut Sample, first_line: First) -> Option<Separator> {
             Separator::Byte(byte) => !sample.is_always_before_blank(byte),
             _ => false,
         };
-        let values = rows.iter().flatten().filter(|word| is_value(word)).count();
+        let values = rows.iter().flatten().filter(|word| is_value(word.as_bytes())).count();
         let rank = (is_own, 1000 * values / (due * rows.len()));
         if best.is_none_or(|(known, _)| rank > known) {
             best = Some((rank, separator));

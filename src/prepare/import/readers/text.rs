@@ -187,7 +187,7 @@ impl TextReader {
     /// Whether a line that begins like a comment is one.
     fn is_comment(&self, bytes: &[u8], fields: &[TextSpan]) -> bool {
         let is_mark = |byte: &u8| matches!(byte, b'#' | b'%');
-        let first = fields.first().map_or(&[][..], |f| &bytes[f.start as usize..f.end as usize]);
+        let first = fields.first().map_or(&[][..], |field| field.of(bytes));
         match self.comments {
             // A word of marks alone is the beginning of a sentence.
             Comments::Usual => {

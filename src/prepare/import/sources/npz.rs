@@ -35,30 +35,21 @@ const LISTS: [(&str, &[&str]); 3] = [
 const COUNTS: [&str; 1] = ["num_nodes"];
 
 impl GraphFiles {
-    /// The arrays of an archive with usual names; a note says how each was used.
+    /// The arrays of an archive with usual names; a note says how each was used. With `has_edges`, edges and their data are in
+    /// other files.
     ///
     /// # Errors
-    /// If the file is not an archive of arrays, or does not hold edges.
-    pub fn of_npz(path: &Path) -> Result<Self> {
+    /// If the file is not an archive of arrays, or does not hold edges that are needed.
+    pub fn of_npz(path: &Path, has_edges: bool) -> Result<Self> {
         let mut taken = Taken { arrays: ArchiveArrays::open(path)?, said: Vec::new() };
         let mut files = GraphFiles { layout: Some(path.to_owned()), ..GraphFiles::default() };
-        let edges = taken.arrays.sparse_edges().map(str::to_owned);
-        let edges = match edges {
-            Some(matrix) => Some(matrix),
-            None => taken.find(&USUAL_EDGES).map(str::to_owned),
-        };
-        let Some(edges) = edges else {
-            let names = taken.arrays.names();
-            let problem = format!("holds no array named {}", USUAL_EDGES.join(" or "));
-            return Err(Error::input(path, "", problem).with_hint(format!(
-                "it holds {}; name the files one by one, with ‹edges› and ‹node_data›",
-                listed(&names)
-            )));
-        };
-        taken.take("edges", &edges);
-        files.edges.push(EdgeFile { etype: edge(), path: path.to_owned() });
+        if !has_edges {
+            files.edges.push(taken.edges(path)?);
+        }
         files.node_data = taken.data(path, &NODE_ARRAYS, &NODE.to_owned());
-        files.edge_data = taken.data(path, &EDGE_ARRAYS, &edge());
+        if !has_edges {
+            files.edge_data = taken.data(path, &EDGE_ARRAYS, &edge());
+        }
         files.splits = taken.data(path, &LISTS, &NODE.to_owned());
         if let Some(name) = taken.find(&COUNTS) {
             files.num_nodes.push((NODE.to_owned(), taken.arrays.number(name)?));
@@ -82,6 +73,19 @@ impl Taken {
     /// The first of some names that an array or a sparse matrix has.
     fn find<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| self.arrays.has(name))
+    }
+
+    fn edges(&mut self, path: &Path) -> Result<EdgeFile> {
+        let edges = self.arrays.sparse_edges().or_else(|| self.find(&USUAL_EDGES));
+        let Some(edges) = edges else {
+            let problem = format!("holds no array named {}", USUAL_EDGES.join(" or "));
+            return Err(Error::input(path, "", problem).with_hint(format!(
+                "it holds {}; name the files of edges with ‹edges›",
+                listed(&self.arrays.names())
+            )));
+        };
+        self.take("edges", edges);
+        Ok(EdgeFile { etype: edge(), path: path.to_owned() })
     }
 
     fn take(&mut self, what: &str, name: &str) {

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::record::{EDGE, VALUE, ends_of, value_of};
+use super::listed_edges::ListedEdges;
+use super::record::{VALUE, value_of};
 use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::graph::CanonicalEtype;
 use crate::io::{BucketSpool, Dtype};
-use crate::prepare::import::graph::RawEdgeWriter;
-use crate::prepare::import::tables::{ConvertedArray, TRAIN_MASK, Table};
+use crate::load::MASKS;
+use crate::prepare::import::graph::{ENDS, RawEdgeWriter, ends_of};
+use crate::prepare::import::tables::{ConvertedArray, Table};
 
 /// A column of edge data, with values of one type for all edges.
 pub(super) struct DataColumn {
@@ -39,8 +41,8 @@ pub(crate) struct DividedEdges {
     pub(super) edges: BucketSpool,
     pub(crate) types: Vec<CanonicalEtype>,
     pub(super) columns: Vec<DataColumn>,
-    /// Names of the masks, in the order of their numbers from 1 on.
-    pub(super) masks: Vec<String>,
+    /// The edges that splits list, if there are any.
+    pub(super) listed: Option<ListedEdges>,
     pub(super) folder: PathBuf,
 }
 
@@ -50,31 +52,40 @@ impl DividedEdges {
         self.types.iter().position(|known| known == etype)
     }
 
-    /// Writes the edges of a type, and returns their data and masks. Errors about these name `path`.
+    /// Outcome of splits that list edges, once all edges have been written.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.listed.as_ref().map(ListedEdges::note)
+    }
+
+    /// Writes the edges of a type, and after them those that only splits list; returns their data and masks. Errors about these
+    /// name `path`.
     pub(crate) fn write(
-        &self,
+        &mut self,
         etype: usize,
         out: &mut RawEdgeWriter,
         path: &Path,
     ) -> Result<Vec<(String, Table)>> {
+        let DividedEdges { edges, columns, listed, folder, .. } = self;
         let array =
-            |column: &DataColumn| ConvertedArray::create(path, &self.folder, Some(column.dtype()));
-        let mut arrays = self.columns.iter().map(array).collect::<Result<Vec<_>>>()?;
-        let rest = (!self.masks.is_empty() && self.masks.iter().all(|mask| mask != TRAIN_MASK))
-            .then_some(0);
-        let numbers: Vec<u8> = rest.into_iter().chain(1..=self.masks.len() as u8).collect();
-        let mask = |_| ArrayFile::create(&self.folder);
-        let mut masks = numbers.iter().map(mask).collect::<Result<Vec<_>>>()?;
-        let size = EDGE + self.columns.len() * VALUE;
-        self.edges.read(etype, |records| {
-            for record in records.chunks_exact(size) {
-                let [source, target] = ends_of(record);
-                out.push(source, target)?;
-                for (file, number) in masks.iter_mut().zip(&numbers) {
-                    file.write(&[u8::from(record[EDGE - 1] == *number)])?;
-                }
-                let values = record[EDGE..].as_chunks::<VALUE>().0;
-                for (array, value) in arrays.iter_mut().zip(values) {
+            |column: &DataColumn| ConvertedArray::create(path, folder, Some(column.dtype()));
+        let mut arrays = columns.iter().map(array).collect::<Result<Vec<_>>>()?;
+        let mut names = listed.as_ref().map_or(Vec::new(), |listed| listed.masks.clone());
+        let rest = !names.is_empty() && names.iter().all(|mask| mask != MASKS[0]);
+        let numbers: Vec<u8> = (u8::from(!rest)..=names.len() as u8).collect();
+        names.splice(0..0, rest.then(|| MASKS[0].to_owned()));
+        let masks = numbers.iter().map(|_| ArrayFile::create(folder));
+        let mut masks = masks.collect::<Result<Vec<_>>>()?;
+        let mut write = |[source, target]: [u64; 2], mask| {
+            out.push(source, target)?;
+            let mut files = masks.iter_mut().zip(&numbers);
+            files.try_for_each(|(file, number)| file.write(&[u8::from(mask == *number)]))
+        };
+        edges.read(etype, |records| {
+            for record in records.chunks_exact(ENDS + columns.len() * VALUE) {
+                let Some((ends, values)) = record.split_first_chunk() else { continue };
+                let ends = ends_of(ends);
+                write(ends, listed.as_mut().map_or(0, |listed| listed.find(etype as u32, ends)))?;
+                for (array, value) in arrays.iter_mut().zip(values.as_chunks::<VALUE>().0) {
                     if let Some(problem) = array.push(value_of(*value))? {
                         return Err(Error::internal(problem));
                     }
@@ -82,14 +93,22 @@ impl DividedEdges {
             }
             Ok(())
         })?;
-        let rows = self.edges.num_records(etype);
+        let mut rows = edges.num_records(etype);
+        if let Some(listed) = listed {
+            rows += listed.others(etype as u32, |ends, mask| match columns.first() {
+                Some(DataColumn { name, .. }) => {
+                    let problem = "edges that only a split has lack edge data";
+                    Err(Error::config("split", problem)
+                        .with_hint(format!("list them in the files of edges, too, with {name}")))
+                }
+                None => write(ends, mask),
+            })?;
+        }
         let mut data = Vec::new();
-        for (column, array) in self.columns.iter().zip(arrays) {
+        for (column, array) in columns.iter().zip(arrays) {
             data.push((column.name.clone(), Table::new(vec![array.finish(&[])?])?));
         }
-        let names =
-            rest.map(|_| TRAIN_MASK.to_owned()).into_iter().chain(self.masks.iter().cloned());
-        for (name, file) in names.zip(masks) {
+        for (name, file) in names.into_iter().zip(masks) {
             data.push((name, Table::new(vec![file.finish(path, Dtype::U8, vec![rows])?])?));
         }
         Ok(data)

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::event::size;
-use crate::prepare::import::tables::{MASKS, mask_name};
+use crate::load::MASKS;
+use crate::prepare::import::tables::mask_name;
 
 /// Memory of an edge: its entry in the map and its place in the order.
 const PER_EDGE: u64 = 72;
@@ -28,8 +29,10 @@ pub(crate) struct ListedEdges {
     /// Names of the masks, in the order of their numbers from 1 on.
     pub(super) masks: Vec<String>,
     edges: HashMap<Edge, Listed>,
-    /// The edges in the order in which they are listed.
-    order: Vec<Edge>,
+    /// The ends of the edges of each type, in the order in which they are listed.
+    order: Vec<Vec<[u64; 2]>>,
+    /// Number of edges that the files of edges do not have.
+    added: u64,
     /// Number of edges in several splits.
     repeated: u64,
     /// Whether an edge is also its reverse.
@@ -54,7 +57,7 @@ impl ListedEdges {
         masks.sort_by_key(|mask| (order(mask), mask.clone()));
         masks.dedup();
         let (edges, order) = (HashMap::new(), Vec::new());
-        ListedEdges { masks, edges, order, repeated: 0, undirected, limit }
+        ListedEdges { masks, edges, order, added: 0, repeated: 0, undirected, limit }
     }
 
     /// The number of the mask that a split becomes.
@@ -72,10 +75,10 @@ impl ListedEdges {
             known.mask = known.mask.max(mask);
             return Ok(());
         }
-        if (self.order.len() as u64 + 1) * PER_EDGE > self.limit {
+        if (self.edges.len() as u64 + 1) * PER_EDGE > self.limit {
             let problem = format!(
                 "the edges of splits, more than {}, do not fit in {}",
-                self.order.len(),
+                self.edges.len(),
                 size(self.limit)
             );
             return Err(Error::config("memory", problem).with_hint(
@@ -83,7 +86,9 @@ impl ListedEdges {
             ));
         }
         self.edges.insert(edge, Listed { mask, is_found: false });
-        self.order.push(edge);
+        let types = self.order.len().max(etype as usize + 1);
+        self.order.resize(types, Vec::new());
+        self.order[etype as usize].push(ends);
         Ok(())
     }
 
@@ -103,24 +108,26 @@ impl ListedEdges {
         })
     }
 
-    /// Calls `take` with type, ends and mask of each edge that has not been found.
-    pub(crate) fn others(
-        &self,
-        mut take: impl FnMut(u32, [u64; 2], u8) -> Result<()>,
+    /// Calls `take` with ends and mask of each edge of a type that has not been found; returns their number.
+    pub(super) fn others(
+        &mut self,
+        etype: u32,
+        mut take: impl FnMut([u64; 2], u8) -> Result<()>,
     ) -> Result<u64> {
         let mut count = 0;
-        for edge in &self.order {
-            if let Some(Listed { mask, is_found: false }) = self.edges.get(edge) {
-                take(edge.etype, edge.ends, *mask)?;
+        for &ends in self.order.get(etype as usize).into_iter().flatten() {
+            if let Some(Listed { mask, is_found: false }) = self.edges.get(&Edge { etype, ends }) {
+                take(ends, *mask)?;
                 count += 1;
             }
         }
+        self.added += count;
         Ok(count)
     }
 
-    /// Outcome of the splits, of which `others` edges were not among the files of edges.
-    pub(crate) fn note(&self, others: u64) -> String {
-        let all = self.order.len() as u64;
+    /// Outcome of the splits, after the edges of all types have been looked up.
+    pub(super) fn note(&self) -> String {
+        let (all, others) = (self.edges.len() as u64, self.added);
         let repeated = match self.repeated {
             0 => String::new(),
             count => format!("; {count} are in several splits and count for the last of them"),

@@ -1,38 +1,9 @@
-//! An edge as bytes.
+//! A value of edge data as bytes.
 
 use crate::prepare::import::readers::CellValue;
 
-/// Size of an id in bytes.
-const ID: usize = 5;
-
-/// Size of the ends of an edge and of the number of its mask, which stands after them.
-pub(super) const EDGE: usize = 2 * ID + 1;
-
-/// Size of a value of edge data: its kind and its bits.
+/// Size of a value: its kind and its bits.
 pub(super) const VALUE: usize = 9;
-
-/// The bytes of two ends and a mask.
-pub(super) fn edge(ends: [u64; 2], mask: u8) -> [u8; EDGE] {
-    let mut bytes = [mask; EDGE];
-    for (end, place) in ends.iter().zip(bytes.chunks_exact_mut(ID)) {
-        place.copy_from_slice(&end.to_le_bytes()[..ID]);
-    }
-    bytes
-}
-
-/// The ends at the start of a record.
-pub(super) fn ends_of(record: &[u8]) -> [u64; 2] {
-    [0, 1].map(|end| {
-        let mut bytes = [0; 8];
-        bytes[..ID].copy_from_slice(&record[end * ID..(end + 1) * ID]);
-        u64::from_le_bytes(bytes)
-    })
-}
-
-/// The number of the mask of a record.
-pub(super) fn mask_of(record: &mut [u8]) -> &mut u8 {
-    &mut record[EDGE - 1]
-}
 
 /// A number as it is stored.
 pub(super) fn bytes_of(value: CellValue<'_>) -> [u8; VALUE] {

@@ -106,18 +106,10 @@ impl ConvertedArray {
     }
 }
 
-/// Checks the values of columns of edge data in the current row, which are numbered from `first` on.
-pub(crate) fn check_data<'n>(
-    rows: &FileRows,
-    first: usize,
-    names: impl Iterator<Item = &'n String>,
-) -> Result<()> {
-    for (at, name) in (first..).zip(names) {
-        if let Err(problem) = storable(rows.value(at)) {
-            return Err(rows.fail(format!("column {name}: {problem}")).with_hint(NUMBERS));
-        }
-    }
-    Ok(())
+/// The value of a column of edge data in the current row, as it is stored; the column was selected as number `at`.
+pub(crate) fn edge_value<'r>(rows: &'r FileRows, at: usize, name: &str) -> Result<CellValue<'r>> {
+    storable(rows.value(at))
+        .map_err(|problem| rows.fail(format!("column {name}: {problem}")).with_hint(NUMBERS))
 }
 
 /// Treatment of a value of edge data that is not a number.

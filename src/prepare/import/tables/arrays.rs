@@ -6,7 +6,6 @@ use super::array_writer::ConvertedArray;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
-use crate::platform::signals;
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{
     Ask, CellValue, FileRows, Form, is_index, is_usual_id, listed, parse_id,
@@ -36,9 +35,6 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
     let first = usize::from(table.id.is_some());
     let mut count = 0;
     while rows.advance()? {
-        if rows.begins_block() {
-            signals::check()?;
-        }
         if let Some(id) = table.id {
             check_id(&rows, &rows.name(id), count)?;
         }

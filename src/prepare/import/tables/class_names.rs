@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::io::read_input;
+use crate::io::read_if_there;
 
 /// Name of the file of classes' names, one per line, where one node type has named classes.
 pub(crate) const CLASS_NAMES: &str = "class_names.txt";
@@ -55,11 +54,7 @@ pub(crate) fn all_class_names(folder: &Path, ntypes: &[String]) -> Result<ClassN
 }
 
 fn read(path: &Path) -> Result<Option<Vec<String>>> {
-    match read_input(path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::unreadable(path, &e)),
-        Ok(text) => Ok(Some(text.lines().map(str::to_owned).collect())),
-    }
+    Ok(read_if_there(path)?.map(|text| text.lines().map(str::to_owned).collect()))
 }
 
 /// The names of classes next to a partition directory's JSON file, or next to the file to which it links; empty if there are none.

@@ -1,11 +1,10 @@
 //! The means and deviations by which numbers of tables became features, next to a partition directory's JSON file.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::io::read_input;
+use crate::io::read_if_there;
 
 /// Name of the file: a line for each column of `feat`.
 pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
@@ -18,12 +17,7 @@ pub(super) const HEADER: &str = "type,column,mean,deviation\n";
 /// # Errors
 /// If the file cannot be read.
 pub(crate) fn read_feature_scale(folder: &Path) -> Result<String> {
-    let path = folder.join(FEATURE_SCALE);
-    match read_input(&path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(e) => Err(Error::unreadable(&path, &e)),
-        Ok(text) => Ok(text),
-    }
+    Ok(read_if_there(&folder.join(FEATURE_SCALE))?.unwrap_or_default())
 }
 
 /// Writes the file.

@@ -18,7 +18,7 @@ mod several_splits;
 mod splits;
 mod table;
 
-pub(crate) use array_writer::{ConvertedArray, NUMBERS, check_data, needs_double, storable};
+pub(crate) use array_writer::{ConvertedArray, NUMBERS, edge_value, needs_double};
 pub(crate) use arrays::open_array;
 pub use assignment::read_assignment;
 pub use class_names::ClassNames;
@@ -33,5 +33,5 @@ pub use original_ids::{OriginalIdsFile, read_original_ids};
 pub(crate) use remarks::remarks;
 pub(crate) use scanned_table::{ScannedTable, TableScan};
 pub(crate) use several_splits::SeveralSplits;
-pub(crate) use splits::{MASKS, TRAIN_MASK, check_mask, mask_name, read_split};
+pub(crate) use splits::{check_mask, mask_name, read_split};
 pub use table::Table;

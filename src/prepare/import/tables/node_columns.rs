@@ -1,8 +1,8 @@
 //! The roles of the columns of node tables.
 
-use super::splits::MASKS;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::load::MASKS;
 use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
 use crate::prepare::import::readers::{FileRows, is_index, nearest};
 

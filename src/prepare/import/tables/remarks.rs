@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::moments::Moments;
-use super::splits::MASKS;
 use super::table::Table;
 use crate::error::Result;
+use crate::load::MASKS;
 
 /// Number of rows whose features are looked at, and of the places that they come from.
 const ROWS: u64 = 256;

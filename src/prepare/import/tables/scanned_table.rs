@@ -6,12 +6,11 @@ use super::column_scan::{ColumnScan, MOST_STRINGS};
 use super::encoding::Encoding;
 use super::feature_scale::HEADER;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
-use super::splits::MASKS;
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
-use crate::platform::signals;
+use crate::load::MASKS;
 use crate::prepare::import::files::{NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, FileRows, listed, shown};
@@ -92,9 +91,6 @@ impl ScannedTable {
         let mut ids = TableIds::new(scan.keep_names, scan.memory);
         let mut count = 0;
         while rows.advance()? {
-            if rows.begins_block() {
-                signals::check()?;
-            }
             if let Err(error) = ids.add(&rows, &id_name, count) {
                 return Err(ids.too_many(&mut rows)?.unwrap_or(error));
             }
@@ -158,9 +154,6 @@ impl ScannedTable {
         }
         let mut count = 0;
         while rows.advance()? {
-            if rows.begins_block() {
-                signals::check()?;
-            }
             for (at, (column, place)) in self.columns.iter().zip(&places).enumerate() {
                 let value = rows.element(at, column.element);
                 if !column.encoding.append(value, &mut arrays[*place].row) {
@@ -198,9 +191,6 @@ impl ScannedTable {
         rows.select([column.at])?;
         let mut count = 0;
         while rows.advance()? {
-            if rows.begins_block() {
-                signals::check()?;
-            }
             if count == self.rows {
                 return Err(self.changed());
             }

@@ -12,12 +12,6 @@ use crate::prepare::import::readers::{Ask, FileRows, Form};
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// Names of the masks of training, validation and test.
-pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
-
-/// The training mask.
-pub(crate) const TRAIN_MASK: &str = MASKS[0];
-
 /// The name of the mask that a split becomes: `train_mask` for `train`, `val_mask` for `valid`.
 pub(crate) fn mask_name(split: &str) -> String {
     let split = if split == "valid" { "val" } else { split };
