@@ -2,12 +2,13 @@
 
 use toml::Value;
 
+use super::schedule;
 use crate::choice::Choice;
 use crate::engine::spill::ComputeDtype;
 use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
 use crate::load::{DataKeys, EdgeSplit};
-use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule};
+use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig};
 use crate::run::config::{LinkConfig, Relations, RunConfig};
 use crate::train::{EvaluationConfig, Fanouts, SamplingConfig};
 
@@ -124,7 +125,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
     flags.switch("mfg", *mfg);
     flags.switch("one-shot", *one_shot);
     of_optimizer(&mut flags, *optimizer)?;
-    of_schedule(&mut flags, *schedule);
+    flags.set("schedule", schedule::value(*schedule));
     flags.some("clip-norm", *clip_norm);
     flags.some("patience", *patience);
     of_evaluation(&mut flags, evaluation);
@@ -206,29 +207,6 @@ fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig) -> Result<()> {
     Ok(())
 }
 
-fn of_schedule(flags: &mut Flags, schedule: Schedule) {
-    let name = match schedule {
-        Schedule::Constant => "constant",
-        Schedule::Step { step_size, gamma } => {
-            flags.set("lr-step-size", step_size);
-            flags.set("lr-gamma", gamma);
-            "step"
-        }
-        Schedule::Cosine { t_max, min } => {
-            flags.set("lr-t-max", t_max);
-            flags.set("lr-min", min);
-            "cosine"
-        }
-        Schedule::Plateau { factor, patience, min } => {
-            flags.set("lr-factor", factor);
-            flags.set("lr-patience", patience);
-            flags.set("lr-min", min);
-            "plateau"
-        }
-    };
-    flags.set("schedule", name);
-}
-
 fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
     let SamplingConfig { fanouts, replace, edge_probability, batch_size, .. } = sampling;
     let SamplingConfig { sampler_threads, reduce, optimized_batches, log_every, .. } = sampling;
@@ -274,8 +252,7 @@ fn of_link(flags: &mut Flags, link: &LinkConfig) {
     match split {
         EdgeSplit::Usual => {}
         EdgeSplit::Fractions { val, test } => {
-            flags.set("val-fraction", val);
-            flags.set("test-fraction", test);
+            flags.set("split", format!("val={val},test={test}"));
         }
         EdgeSplit::Masks { train, val, test } => {
             flags.set("train-mask-key", train);

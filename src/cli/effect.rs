@@ -30,22 +30,11 @@ enum On {
 const STACKS: &[&str] = &["appnp", "sgc", "sign"];
 
 /// The rules of a training run and of its plan, but for options of a kind of model, which it declares itself.
-const OF_TRAINING: [Rule; 8] = [
+const OF_TRAINING: [Rule; 4] = [
     Rule { flags: &["layers", "hidden", "dropout"], on: On::OtherValues("model", &["sgc"]) },
     Rule { flags: &["norm", "jk", "residual"], on: On::OtherValues("model", STACKS) },
-    Rule { flags: &["lr_step_size", "lr_gamma"], on: On::Values("schedule", &["step"]) },
-    Rule { flags: &["lr_t_max"], on: On::Values("schedule", &["cosine"]) },
-    Rule { flags: &["lr_min"], on: On::Values("schedule", &["cosine", "plateau"]) },
-    Rule { flags: &["lr_factor", "lr_patience"], on: On::Values("schedule", &["plateau"]) },
     Rule {
-        flags: &[
-            "score",
-            "negatives",
-            "target_etype",
-            "reverse_etype",
-            "val_fraction",
-            "test_fraction",
-        ],
+        flags: &["score", "negatives", "target_etype", "reverse_etype", "split"],
         on: On::Values("task", &["link"]),
     },
     Rule {
@@ -65,17 +54,11 @@ const OF_TRAINING: [Rule; 8] = [
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 20] = [
+const AFTER_THE_FIRST_STEP: [&str; 14] = [
     "optimizer",
     "lr",
     "weight_decay",
     "schedule",
-    "lr_step_size",
-    "lr_gamma",
-    "lr_t_max",
-    "lr_min",
-    "lr_factor",
-    "lr_patience",
     "clip_norm",
     "patience",
     "eval_every",
@@ -91,7 +74,7 @@ const AFTER_THE_FIRST_STEP: [&str; 20] = [
 /// More rules of a training run, and rules of other commands.
 const MORE: [Rule; 13] = [
     Rule { flags: &["reverse_etype"], on: On::Given("target_etype") },
-    Rule { flags: &["val_fraction", "test_fraction"], on: On::NotGiven("train_mask_key") },
+    Rule { flags: &["split"], on: On::NotGiven("train_mask_key") },
     Rule { flags: &["optimized_batches"], on: On::OtherValues("task", &["link"]) },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::fields::render;
 
 /// Fields whose flags have other names.
-const OTHER_NAMES: [(&str, &str); 28] = [
+const OTHER_NAMES: [(&str, &str); 26] = [
     ("evaluation.every", "eval-every"),
     ("evaluation.fanouts", "eval-fanouts"),
     ("keys.edge_features", "edge-features-key"),
@@ -17,9 +17,7 @@ const OTHER_NAMES: [(&str, &str); 28] = [
     ("keys.train_mask", "train-mask-key"),
     ("keys.val_mask", "val-mask-key"),
     ("link", "task link"),
-    ("link.split", "val-fraction and --test-fraction"),
-    ("link.split.test", "test-fraction"),
-    ("link.split.val", "val-fraction"),
+    ("link.split.val", "split val="),
     ("model.jumping_knowledge", "jk"),
     ("model.kind", "model"),
     ("model.kind.norm", "gcn-norm"),
@@ -29,12 +27,12 @@ const OTHER_NAMES: [(&str, &str); 28] = [
     ("relations.target", "target-type"),
     ("sampling", "mode sample"),
     ("sampling.edge_probability", "edge-prob"),
-    ("schedule.factor", "lr-factor"),
-    ("schedule.gamma", "lr-gamma"),
-    ("schedule.min", "lr-min"),
-    ("schedule.patience", "lr-patience"),
-    ("schedule.step_size", "lr-step-size"),
-    ("schedule.t_max", "lr-t-max"),
+    ("schedule.factor", "schedule ...,factor"),
+    ("schedule.gamma", "schedule ...,gamma"),
+    ("schedule.min", "schedule ...,min"),
+    ("schedule.patience", "schedule ...,patience"),
+    ("schedule.step_size", "schedule ...,step_size"),
+    ("schedule.t_max", "schedule ...,t_max"),
 ];
 
 /// The flags of all commands.
@@ -52,6 +50,7 @@ pub(super) fn note_flags(definition: &clap::Command) {
 /// A message of the library that names flags where it names fields.
 pub(super) fn with_flags(message: &str) -> String {
     render(message, |field, value| match (flag(field), value) {
+        (Some(flag), Some(value)) if flag.ends_with('=') => format!("--{flag}{value}"),
         (Some(flag), Some(value)) => format!("--{flag} {value}"),
         (Some(flag), None) => format!("--{flag}"),
         (None, Some(value)) => format!("{field}={value}"),

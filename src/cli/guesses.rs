@@ -32,7 +32,7 @@ pub(super) const TRAINING: &[Guess] = &[
     (&["edge-weight", "edge-weights"], "use --edge-weight-key KEY"),
     (&["edge-attr", "edge-features", "edge-feat"], "use --edge-features-key KEY"),
     (
-        &["split", "train-split", "train-ratio", "train-size"],
+        &["train-split", "train-ratio", "train-size"],
         "`sar-single partition` makes masks: --split random:0.8,0.1,0.1",
     ),
     (
@@ -75,6 +75,13 @@ pub(super) const TRAINING: &[Guess] = &[
     (&["optim"], "use --optimizer NAME"),
     (&["momentum"], "leave it out, or use --optimizer adam: sgd has no momentum here"),
     (&["scheduler", "lr-scheduler", "lr-schedule"], "use --schedule NAME"),
+    // Those with `lr-` were flags of this program.
+    (&["step-size", "lr-step-size"], "use --schedule step,step_size=N"),
+    (&["gamma", "lr-gamma", "lr-decay"], "use --schedule step,step_size=N,gamma=F"),
+    (&["t-max", "lr-t-max"], "use --schedule cosine,t_max=N"),
+    (&["eta-min", "min-lr", "lr-min"], "use --schedule cosine,min=RATE or plateau,min=RATE"),
+    (&["lr-factor"], "use --schedule plateau,factor=F"),
+    (&["lr-patience"], "use --schedule plateau,patience=N"),
     (&["early-stopping", "early-stop", "early-stopping-patience"], "use --patience N, in epochs"),
     (
         &["grad-clip", "gradient-clip-val", "clip-grad-norm", "max-grad-norm"],
@@ -116,8 +123,8 @@ pub(super) const TRAINING: &[Guess] = &[
         "use --negatives K, with --task link",
     ),
     (&["decoder", "predictor"], "use --score dot or --score bilinear, with --task link"),
-    (&["val-ratio", "num-val"], "use --val-fraction SHARE, with --task link"),
-    (&["test-ratio", "num-test"], "use --test-fraction SHARE, with --task link"),
+    (&["val-ratio", "num-val", "val-fraction"], "use --split val=SHARE, with --task link"),
+    (&["test-ratio", "num-test", "test-fraction"], "use --split test=SHARE, with --task link"),
     // The machine.
     (
         &["device", "devices", "gpu", "gpus", "num-gpus", "use-gpu", "cuda", "accelerator"],

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::choice::choice;
+use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn;
@@ -38,14 +39,30 @@ pub(super) struct LinkArgs {
     /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
     #[arg(long, value_name = "K", help_heading = "Training")]
     negatives: Option<usize>,
-    /// Fraction of edges kept for validation, with --task link [default: the edges of val_mask, if the graph has a train_mask of
-    /// edges; otherwise 0.05]
-    #[arg(long, value_name = "SHARE", help_heading = "Training")]
-    val_fraction: Option<f64>,
-    /// Fraction of edges kept for the test, with --task link [default: the edges of test_mask, if the graph has a train_mask of
-    /// edges; otherwise 0.1]
-    #[arg(long, value_name = "SHARE", help_heading = "Training")]
-    test_fraction: Option<f64>,
+    /// Shares of edges kept for validation and for the test, with --task link, such as val=5%,test=0.1 [default: the edges of
+    /// val_mask and test_mask, if the graph has a train_mask of edges; otherwise val=5%,test=10%]
+    #[arg(long, value_name = "val=SHARE,test=SHARE", value_parser = shares, help_heading = "Training")]
+    split: Option<Shares>,
+}
+
+/// Shares of edges.
+#[derive(Debug, Clone, Copy)]
+struct Shares {
+    val: f64,
+    test: f64,
+}
+
+/// Parses `val=SHARE,test=SHARE`, of which one may be missing.
+fn shares(text: &str) -> std::result::Result<Shares, String> {
+    let settings = Settings::parse(text, &["val", "test"])?;
+    let share = |name: &str, usual: f64| {
+        let Some(text) = settings.get::<String>(name)? else { return Ok(usual) };
+        let (number, unit) = text.strip_suffix('%').map_or((&*text, 1.0), |text| (text, 100.0));
+        let number: f64 =
+            number.trim().parse().map_err(|_| format!("{name} cannot be {text:?}"))?;
+        Ok::<_, String>(number / unit)
+    };
+    Ok(Shares { val: share("val", 0.05)?, test: share("test", 0.1)? })
 }
 
 /// The keys of the training, validation and test masks.
@@ -83,13 +100,9 @@ impl LinkArgs {
                 Err(Error::config("keys.train_mask", "is missing, but another mask is given")
                     .with_hint("also name the edge feature that marks training edges"))
             }
-            None if self.val_fraction.is_none() && self.test_fraction.is_none() => {
-                Ok(EdgeSplit::Usual)
-            }
-            None => Ok(EdgeSplit::Fractions {
-                val: self.val_fraction.unwrap_or(0.05),
-                test: self.test_fraction.unwrap_or(0.1),
-            }),
+            None => Ok(self.split.map_or(EdgeSplit::Usual, |Shares { val, test }| {
+                EdgeSplit::Fractions { val, test }
+            })),
         }
     }
 }

@@ -55,6 +55,8 @@ mod resume;
 mod sampling;
 #[cfg(feature = "torch")]
 mod schedule;
+#[cfg(feature = "torch")]
+mod settings;
 mod signals;
 mod statistics_table;
 #[cfg(feature = "torch")]

@@ -16,7 +16,7 @@ use super::model::ModelArgs;
 use super::output::print_path;
 use super::resume::{RunArgs, absolute, absolute_output};
 use super::sampling::SamplingArgs;
-use super::schedule::ScheduleArgs;
+use super::schedule::{ScheduleArg, ScheduleParser};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, file_name, show_status, voice};
@@ -123,8 +123,9 @@ pub(super) struct TrainArgs {
     /// Weight decay
     #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
     weight_decay: f64,
-    #[command(flatten)]
-    schedule: ScheduleArgs,
+    /// How the learning rate changes, as in PyTorch: a name and its settings
+    #[arg(long, value_name = "NAME[,SETTING=VALUE,...]", value_parser = ScheduleParser, default_value = "constant", help_heading = "Training")]
+    schedule: ScheduleArg,
     /// Scale gradients down to this norm [default: never]
     #[arg(long, value_name = "NORM", help_heading = "Training")]
     clip_norm: Option<f64>,
@@ -283,7 +284,7 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         },
         compute_dtype: args.compute_dtype,
         optimizer,
-        schedule: args.schedule.schedule(epochs)?,
+        schedule: args.schedule.of(epochs),
         clip_norm: args.clip_norm,
         patience: args.patience,
         evaluation: args.evaluation.config(),

@@ -115,7 +115,7 @@ fn training_ends_with_the_weights_that_are_to_be_kept() {
         ("--keep best --eval-every 3", true),
         ("--patience 30", true),
         ("--patience 30 --keep last", false),
-        ("--keep best --schedule plateau --lr-patience 1 --mode sample --batch-size 4", true),
+        ("--keep best --schedule plateau,patience=1 --mode sample --batch-size 4", true),
     ] {
         let flags = format!("{flags} --lr 0.3 --dropout 0.2 --checkpoint-every 7");
         train(&whole, &format!("{flags} --epochs 25")).success();
@@ -175,7 +175,7 @@ fn what_has_no_effect_or_no_validation_nodes_is_refused() {
         ),
         ("--task regression --metrics roc_auc", "--metrics: a regression has no classes"),
         (
-            "--mode sample --task link --val-fraction 0 --keep best",
+            "--mode sample --task link --split val=0 --keep best",
             "--keep: there are no validation edges",
         ),
     ] {

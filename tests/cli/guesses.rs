@@ -41,7 +41,8 @@ const TRAINING: &str = "--learning-rate=0.1 --learning_rate=0.1 --num-epochs=3 -
     --num-parts=4 --k=4 --device=cuda --gpu --accelerator=cpu --precision=16 --amp --num-threads=2 --mem=3GiB \
     --tmpdir=/tmp --local-rank=0 --strategy=ddp --dataset=cora --label=y --feat=x --train-split=0.8 \
     --num-classes=7 --output-dir=o --force --save-every=5 --ckpt-path=c --wandb --log-interval=1 --profiler=p \
-    --dry-run --num-negs=5 --decoder=dot --val-ratio=0.1 --edges=e.csv -o~run -e~5 -lr~0.1 --model=GraphSAGE \
+    --dry-run --num-negs=5 --decoder=dot --val-ratio=0.1 --lr-step-size=3 --lr-gamma=0.5 --lr-t-max=20 --lr-min=0 --lr-factor=0.5 --lr-patience=5 \
+    --T_max=20 --min_lr=0 --val-fraction=0.05 --test-fraction=0.1 --edges=e.csv -o~run -e~5 -lr~0.1 --model=GraphSAGE \
     --model=SAGE --model=SAGEConv --model=GATConv --model=GCNII --task=link_prediction --task=node-classification \
     --norm=BatchNorm1d --schedule=CosineAnnealingLR --compute-dtype=bfloat16 --mode=mini-batch --optimizer=Adam";
 #[cfg(feature = "torch")]

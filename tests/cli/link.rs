@@ -29,7 +29,7 @@ fn last(folder: &Path, key: &str) -> f64 {
 fn held_out_edges_are_told_from_drawn_pairs() {
     let folder = tempfile::tempdir().unwrap();
     let learn = ["--epochs", "60", "--batch-size", "16", "--dropout", "0", "--lr", "0.01"];
-    link(folder.path(), &learn).args(["--test-fraction", "0.2"]).assert().success();
+    link(folder.path(), &learn).args(["--split", "test=20%"]).assert().success();
     let (auc, mrr) = (last(folder.path(), "test_roc_auc"), last(folder.path(), "test_mrr"));
     // Scores without any knowledge have an AUC of 0.5, and with 5 pairs per edge a reciprocal rank of 0.41.
     assert!(auc > 0.6 && mrr > 0.45, "AUC {auc}, MRR {mrr}");
@@ -125,33 +125,36 @@ fn edges_are_split_by_masks_that_files_hold() {
     run(&["--train-mask-key", "train_mask", "--test-mask-key", "test_mask"]).success();
     assert!(of_masks > 0.0);
     assert!((of_masks - last(folder.path(), "test_mrr")).abs() < 1e-12);
-    run(&["--test-fraction", "0.1"]).success().stderr(contains("their masks").not());
+    run(&["--split", "test=0.1"]).success().stderr(contains("their masks").not());
     run(&["--train-mask-key", "train_mask", "--val-mask-key", "train_mask"])
         .code(1)
         .stderr(contains("is in several masks"));
     run(&["--test-mask-key", "test_mask"]).code(1).stderr(contains("--train-mask-key"));
-    run(&["--train-mask-key", "train_mask", "--val-fraction", "0.1"])
+    run(&["--train-mask-key", "train_mask", "--split", "val=0.1"])
         .code(1)
-        .stderr(contains("--val-fraction has no effect with --train-mask-key"));
+        .stderr(contains("--split has no effect with --train-mask-key"));
 }
 
 #[test]
 fn what_makes_no_sense_names_its_flag() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |more: &[&str]| link(folder.path(), more).assert().code(1);
-    refused(&["--test-fraction", "0.7", "--val-fraction", "0.3"])
-        .stderr(contains("none to train on"));
+    refused(&["--split", "test=70%,val=0.3"]).stderr(contains("none to train on"));
+    let unknown = link(folder.path(), &["--split", "valid=5%"]).assert().code(2);
+    unknown.stderr(contains("there is no valid: the settings are val, test"));
+    let text = link(folder.path(), &["--split", "val=many"]).assert().code(2);
+    text.stderr(contains("val cannot be \"many\""));
     refused(&["--negatives", "0"]).stderr(contains("--negatives"));
     refused(&["--dump-step", "step.safetensors"]).stderr(contains("dump-step"));
     refused(&["--label-key", "label"]).stderr(contains("no labels"));
-    refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));
+    refused(&["--patience", "2", "--split", "val=0"]).stderr(contains("--split val=SHARE"));
     let train = |more: &[&str]| {
         let mut command = Program::new();
         command.arg("--part-json").arg(repository("data/karate/karate.json"));
         command.arg("--out").arg(folder.path().join("out")).args(more).assert().code(1)
     };
     train(&["--task", "link", "--mode", "full"]).stderr(contains("add --mode sample"));
-    for flag in [["--score", "dot"], ["--negatives", "3"], ["--test-fraction", "0.1"]] {
+    for flag in [["--score", "dot"], ["--negatives", "3"], ["--split", "test=0.1"]] {
         train(&flag).stderr(contains("add --task link"));
     }
 }

@@ -10,7 +10,8 @@ use sar::run::config::{Mode, RunConfig};
 use super::common::repository;
 
 /// Values that some flag takes, for flags that do not list theirs.
-const VALUES: [&str; 9] = ["2", "3", "0.25", "1", "key", "balanced", "2,2,2", "2GiB", "/tmp/x"];
+const VALUES: [&str; 10] =
+    ["2", "3", "0.25", "1", "key", "balanced", "2,2,2", "2GiB", "/tmp/x", "val=25%"];
 
 /// Ways to train, as flags.
 const MODES: [&str; 8] = [
@@ -156,8 +157,8 @@ fn every_flag_changes_the_run_or_is_refused() {
         .flat_map(|model| MODES.map(|mode| format!("--model {model} {mode}")))
         .collect();
     for schedule in values_of(&flags, "schedule") {
-        let needed = if schedule == "step" { "--lr-step-size 5" } else { "" };
-        contexts.push(format!("--schedule {schedule} {needed}"));
+        let needed = if schedule == "step" { ",step_size=5" } else { "" };
+        contexts.push(format!("--schedule {schedule}{needed}"));
     }
     let (mut runs, mut wrong) = (0, Vec::new());
     for context in contexts {

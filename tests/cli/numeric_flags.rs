@@ -38,13 +38,9 @@ fn context(flag: &str) -> String {
         return format!("--model {}", kind.spec().name);
     }
     let others = match flag {
-        "lr-step-size" => "--schedule step",
-        "lr-gamma" => "--schedule step --lr-step-size 1",
-        "lr-t-max" | "lr-min" => "--schedule cosine",
-        "lr-factor" | "lr-patience" => "--schedule plateau",
         "eval-fanouts" => "--mode sample --eval-every 1",
         "fanouts" | "batch-size" | "sampler-threads" | "log-every" => "--mode sample",
-        "negatives" | "val-fraction" | "test-fraction" => "--mode sample --task link",
+        "negatives" => "--mode sample --task link",
         _ => "",
     };
     others.to_owned()

@@ -162,10 +162,16 @@ fn flags_that_make_no_sense_together_are_named() {
     let refused = |flags: &[&str], why: &str| {
         train(folder.path(), flags).code(1).stderr(contains(why));
     };
-    refused(&["--lr-gamma", "0.5"], "--lr-gamma has no effect with --schedule constant");
-    refused(&["--lr-min", "0.5", "--schedule", "step"], "or use --schedule cosine or plateau");
-    refused(&["--schedule", "step"], "--schedule: step needs --lr-step-size N");
-    refused(&["--schedule", "plateau", "--lr-factor", "1.5"], "--lr-factor: must be below 1");
+    for (schedule, why) in [
+        ("step,step_size=0", "--schedule ...,step_size: must be 1 or more"),
+        ("step,step_size=1,gamma=-1", "--schedule ...,gamma: must be above 0, not -1"),
+        ("step,step_size=1,gamma=1e308", "--schedule ...,gamma: must be from 0 to 1e6"),
+        ("cosine,min=nan", "--schedule ...,min: must be 0 or more, not NaN"),
+        ("cosine,t_max=0", "--schedule ...,t_max: must be 1 or more"),
+        ("plateau,factor=1.5", "--schedule ...,factor: must be below 1"),
+    ] {
+        refused(&["--schedule", schedule], why);
+    }
     refused(&["--clip-norm", "0"], "--clip-norm: must be a number above 0, not 0");
     refused(&["--patience", "0"], "--patience: must be 1 or more");
     refused(&["--checkpoint-every", "0"], "--checkpoint-every: must be 1 or more");

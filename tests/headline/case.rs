@@ -31,16 +31,7 @@ impl Case {
             &["--no-remat"],
             &["--mode", "sample", "--batch-size", "512"],
             // Most edges are held out, as an epoch would take half a minute with all of them.
-            &[
-                "--mode",
-                "sample",
-                "--task",
-                "link",
-                "--batch-size",
-                "8192",
-                "--test-fraction",
-                "0.6",
-            ],
+            &["--mode", "sample", "--task", "link", "--batch-size", "8192", "--split", "test=60%"],
             &["--mode", "sample", "--batch-size", "512", "--eval-every", "2"],
             &["--mode", "sample", "--batch-size", "512", "--sampler-threads", "1"],
             &["--mode", "sample", "--eval-every", "2", "--eval-fanouts", "20,20,20"],

@@ -60,7 +60,7 @@ fn karate() -> PathBuf {
 
 #[test]
 fn on_the_full_graph() {
-    let judged = ["--patience", "1000", "--schedule", "plateau", "--lr-patience", "5"];
+    let judged = ["--patience", "1000", "--schedule", "plateau,patience=5"];
     assert_goes_on(&karate(), &judged);
     assert_goes_on(&karate(), &["--norm", "batch", "--model", "gcn", "--checkpoint-every", "1000"]);
 }

@@ -11,7 +11,7 @@ use super::program::Program;
 use super::run::{Ended, Run, is_running, wait_for};
 
 /// Flags with everything that has state: moments, the schedule, early stopping, dropout.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 13] = [
     "--epochs",
     "60",
     "--checkpoint-every",
@@ -19,9 +19,7 @@ const SETTINGS: [&str; 15] = [
     "--patience",
     "1000",
     "--schedule",
-    "plateau",
-    "--lr-patience",
-    "5",
+    "plateau,patience=5",
     "--clip-norm",
     "0.5",
     "--class-weights",

@@ -256,9 +256,9 @@ fn training(flags: &mut Flags, random: &mut Random, mode: Mode) {
     }
     flags.push(&["--optimizer", random.pick(&["sgd", "adam", "adam", "adamw"])]);
     match random.below(6) {
-        0 => flags.push(&["--schedule", "step", "--lr-step-size", "2"]),
+        0 => flags.push(&["--schedule", "step,step_size=2"]),
         1 => flags.push(&["--schedule", "cosine"]),
-        2 if !mode.predicts_edges() => flags.push(&["--schedule", "plateau", "--lr-patience", "1"]),
+        2 if !mode.predicts_edges() => flags.push(&["--schedule", "plateau,patience=1"]),
         _ => {}
     }
     if random.chance(15) {
