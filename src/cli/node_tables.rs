@@ -16,11 +16,10 @@ pub(super) struct NodeTableArgs {
     #[arg(
         long,
         value_name = "[TYPE=]FILE",
-        requires = "id",
         conflicts_with_all = ["part_json", "ogb", "chunked"],
     )]
     node_table: Vec<String>,
-    /// Column with the ids of nodes in files of edges, numbers or strings
+    /// Column with the ids of nodes in files of edges, numbers or strings [default: id; or another usual name, such as node]
     #[arg(long, value_name = "[TYPE=]COLUMN")]
     id: Vec<String>,
     /// Column of the labels: numbers, or names of classes, which are saved in class_names.txt. Nodes without a label stay

@@ -177,6 +177,17 @@ fn edges_without_features_are_predicted_from_learned_rows() {
     sar("predict --run run --top-k 2 --out partners.csv").success();
     let found = std::fs::read_to_string(folder.path().join("partners.csv")).unwrap();
     assert_eq!(found.lines().count(), 1 + 2 * 40, "{found}");
+    // A first line without nodes names the columns, whatever it calls them.
+    let scores = |pairs: &str| {
+        std::fs::write(folder.path().join("pairs.csv"), pairs).unwrap();
+        sar("predict --run run --pairs pairs.csv --out scores.csv --overwrite")
+    };
+    scores("gene,disease\nn0,n1\nn2,n3\n").success();
+    let found = std::fs::read_to_string(folder.path().join("scores.csv")).unwrap();
+    let lines: Vec<&str> = found.lines().map(|line| &line[..5]).collect();
+    assert_eq!(lines, ["sourc", "n0,n1", "n2,n3"], "{found}");
+    scores("n3,disease\nn0,n1\n").failure().stderr(contains("line 1"));
+    scores("gene,disease\n").failure().stderr(contains("\"gene\" is not the name of a node"));
     // A misspelled key does not mean learned rows.
     sar(&format!("{link} --features-key feet --out other")).failure().stderr(contains("feet"));
 }

@@ -222,8 +222,27 @@ fn what_is_wrong_in_a_table_is_named_with_its_place() {
         let due = format!("{name} has no effect without --node-table");
         refused(here, &format!("--edges edges.csv {flag}"), &due);
     }
-    sar(here, "--edges edges.csv --node-table nodes.csv --num-parts 1 --out none").code(2);
+    let unnamed = "--edges edges.csv --node-table nodes.csv";
+    refused(here, unnamed, "--id: does not name the column of ids of type _N");
     sar(here, &format!("{TABLE} --part-json g.json --num-parts 1 --out none")).code(2);
+}
+
+#[test]
+fn columns_of_ids_have_usual_names_and_columns_of_edges_any_that_are_no_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    people(here);
+    let cut = |words: &str, out: &str| {
+        sar(here, &format!("{words} --scale none --num-parts 1 --out {out}")).success();
+        (content(&here.join(out).join("g.json"), 0).0, tables(here, out))
+    };
+    let named = cut("--node-table nodes.csv --id name --edges edges.csv", "named");
+    write(here, "nodes.csv", &PEOPLE.replacen("name", "Node_ID", 1));
+    let edges = text(&here.join("edges.csv"));
+    write(here, "edges.csv", &format!("fan,star\n{edges}"));
+    assert_eq!(cut("--node-table nodes.csv --edges edges.csv", "usual"), named);
+    write(here, "edges.csv", &format!("fan,bob\n{edges}"));
+    refused(here, "--node-table nodes.csv --edges edges.csv", "\"fan\" is not the name of a node");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The nodes that can be predicted: their number, and the user's names for them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::io::open_input;
 use crate::load::{original_ids, read_mask};
 use crate::platform::signals;
 use crate::prepare::import::names_file;
-use crate::prepare::import::{Ask, FileRows, Wants, parse_id, shown};
+use crate::prepare::import::{Ask, FileRows, TextRules, Wants, parse_id, shown};
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
 
@@ -47,8 +47,14 @@ struct PairWords {
 }
 
 impl PairWords {
-    fn read(path: &Path) -> Result<Self> {
-        let mut rows = FileRows::open_pairs(path, &Ask::new(Wants::Edges, &std::env::temp_dir()))?;
+    /// Reads a file of pairs of nodes of these spaces.
+    fn read(path: &Path, spaces: &[NodeSpace<'_>]) -> Result<Self> {
+        let folder = std::env::temp_dir();
+        let ids_are_names = spaces.iter().any(NodeSpace::has_names);
+        let ask = Ask { ids_are_names, ..Ask::new(Wants::Edges, &folder) };
+        let names = if ids_are_names { first_names(path, &ask, spaces)? } else { HashSet::new() };
+        let is_node = |word: &[u8]| names.contains(word);
+        let mut rows = FileRows::open_pairs(path, &Ask { is_node: Some(&is_node), ..ask })?;
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
         while rows.advance()? {
             let [left, right] = [0, 1].map(|at| rows.value(at).name().map(Cow::into_owned));
@@ -64,6 +70,28 @@ impl PairWords {
         }
         Ok(PairWords { words, numbers })
     }
+}
+
+/// The names of nodes in the first two lines of a file, which may name its columns.
+fn first_names(path: &Path, ask: &Ask<'_>, spaces: &[NodeSpace<'_>]) -> Result<HashSet<Vec<u8>>> {
+    let rules = TextRules { header: Some(false), ..TextRules::default() };
+    let mut rows = FileRows::open(path, &Ask { rules, ..*ask })?;
+    let columns = rows.columns().len();
+    rows.select(0..columns)?;
+    let mut words = HashSet::new();
+    for _ in 0..2 {
+        // Reading the pairs reports what is wrong with the file.
+        let Ok(true) = rows.advance() else { break };
+        words.extend((0..columns).filter_map(|at| rows.value(at).name().map(Cow::into_owned)));
+    }
+    let mut found = HashSet::new();
+    for space in spaces.iter().filter(|space| space.has_names()) {
+        let mut names = space.names();
+        for _ in 0..space.len() {
+            found.extend(words.take(names.advance()?));
+        }
+    }
+    Ok(found)
 }
 
 /// The nodes of a list, in its order.
@@ -231,7 +259,8 @@ impl<'a> NodeSpace<'a> {
 
     /// The pairs of a node of one type and a node of another that a file lists, each by its id or name among those of its type.
     pub(super) fn typed_pairs(&self, path: &Path, ntypes: [usize; 2]) -> Result<NodePairs> {
-        let PairWords { words, numbers } = PairWords::read(path)?;
+        let PairWords { words, numbers } =
+            PairWords::read(path, &ntypes.map(|ntype| self.of_type(ntype)))?;
         let end = |at: usize| -> Result<Vec<u64>> {
             let words: Vec<Vec<u8>> = words.iter().map(|pair| pair[at].clone()).collect();
             let places = self.of_type(ntypes[at]).places_of(path, &words, &numbers)?;
@@ -277,7 +306,7 @@ impl<'a> NodeSpace<'a> {
 
     /// The pairs of nodes that a file lists, two ids or names on each line.
     pub(super) fn pairs(&self, path: &Path) -> Result<NodePairs> {
-        let PairWords { words, numbers } = PairWords::read(path)?;
+        let PairWords { words, numbers } = PairWords::read(path, std::slice::from_ref(self))?;
         let numbers: Vec<u64> = numbers.into_iter().flat_map(|number| [number; 2]).collect();
         let places = self.places_of(path, words.as_flattened(), &numbers)?;
         let places = places.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();

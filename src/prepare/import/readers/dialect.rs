@@ -113,7 +113,7 @@ impl Dialect {
     }
 }
 
-/// Whether the first record names the columns: it holds no value, but others do.
+/// Whether the first record names the columns: it holds no value and no node, but others do.
 fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
     let Some((words, rest)) = records.split_first() else { return false };
     // Lists and tables have no header because files of edges have one.
@@ -121,9 +121,14 @@ fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
     if let Some(header) = forced.filter(|header| !header || !ask.has_others) {
         return header;
     }
-    let is_node = |word: &&String| ask.is_node.is_some_and(|is_node| is_node(word.as_bytes()));
-    if words.iter().filter(is_node).count() > 1 {
-        return false;
+    if let Some(is_node) = ask.is_node {
+        let count =
+            |record: &[String]| record.iter().filter(|word| is_node(word.as_bytes())).count();
+        match (count(words), rest.first().map_or(0, |second| count(second))) {
+            (0, 2..) => return true,
+            (0 | 1, _) => {}
+            _ => return false,
+        }
     }
     if words.iter().any(|word| ask.names.contains(&word.as_str())) {
         return true;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::load::MASKS;
 use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
-use crate::prepare::import::readers::{FileRows, is_index, nearest};
+use crate::prepare::import::readers::{FileRows, is_index, is_usual_id, nearest};
 
 /// Names of columns that are rarely features, and the flag for their role.
 const NO_FEATURES: [(&str, &str); 3] =
@@ -175,11 +175,16 @@ impl NodeTables {
     }
 
     fn id_column(&self, ty: &String, rows: &FileRows) -> Result<usize> {
-        let id = ColumnOf::one("id", &self.ids, ty)?.ok_or_else(|| {
-            Error::config("id", format!("does not name the column of ids of type {ty}"))
-                .with_hint(format!("add ‹id={ty}=COLUMN›"))
-        })?;
-        rows.plain(rows.column(id)?)
+        if let Some(id) = ColumnOf::one("id", &self.ids, ty)? {
+            return rows.plain(rows.column(id)?);
+        }
+        let columns = rows.columns();
+        let mut usual = (0..columns.len()).filter(|at| is_usual_id(&columns[*at].name));
+        match (usual.next(), usual.next()) {
+            (Some(at), None) => rows.plain(at),
+            _ => Err(Error::config("id", format!("does not name the column of ids of type {ty}"))
+                .with_hint(format!("add ‹id={ty}=COLUMN›"))),
+        }
     }
 
     fn label_column(&self, ty: &String, rows: &FileRows) -> Result<Option<usize>> {
