@@ -2,13 +2,17 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
 use super::output::{check_output, print_output};
-use crate::error::Result;
+use crate::engine::spill_dir::LivingRun;
+use crate::error::{Error, Result};
+use crate::event::show_status;
 use crate::io::Destination;
+use crate::platform::signals;
 use crate::report::{Page, RunData, RunFiles, page};
 use crate::run::{CONFIG, METRICS, PLAN, TURNS};
 
@@ -28,22 +32,53 @@ pub(super) struct ReportArgs {
     /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
+    /// Write the page again every few seconds, until the runs have ended; the page reloads itself
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     disk_endurance: DiskEndurance,
 }
+
+/// Time between two pages of a running run.
+const PERIOD: Duration = Duration::from_secs(5);
+/// Interval at which signals are seen.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Writes the page, and prints its path.
 pub(super) fn report(args: ReportArgs) -> Result<()> {
     check_output(&args.out)?;
     let place = Destination::find(&args.out, "out", args.overwrite)?;
+    if args.watch && place.regular().is_none() {
+        return Err(Error::config("watch", "writes a file again, and --out is none")
+            .with_hint("name a file with --out"));
+    }
+    if args.watch {
+        let (page, seconds) = (args.out.display(), PERIOD.as_secs());
+        show_status(&format!("{page} is written every {seconds} s until the runs have ended\n"));
+    }
+    // The last page shows runs that have ended.
+    while args.watch && args.runs.iter().any(|run| LivingRun::find(run).is_ok()) {
+        write(&args, &place, Some(PERIOD))?;
+        let begin = Instant::now();
+        while begin.elapsed() < PERIOD {
+            signals::check()?;
+            std::thread::sleep(TICK);
+        }
+    }
+    write(&args, &place, None)?;
+    print_output(&args.out)
+}
+
+/// Writes a page that is read again after some time.
+fn write(args: &ReportArgs, place: &Destination, again: Option<Duration>) -> Result<()> {
     let files = RunFiles { config: CONFIG, metrics: METRICS, turns: TURNS, plan: PLAN };
     let runs = args.runs.iter().map(|folder| RunData::read(folder, files));
     let runs = runs.collect::<Result<_>>()?;
     let made_by = format!("sar-single {}", env!("CARGO_PKG_VERSION"));
     let wear = |written| args.disk_endurance.share_of(written);
-    let html = page(Page { runs, made_by }, &wear);
+    let again = again.map(|period| period.as_secs());
+    let html = page(Page { runs, made_by, again }, &wear);
     let mut file = place.open()?;
     file.write_all(html.as_bytes()).map_err(|e| file.failed(e))?;
-    file.commit()?;
-    print_output(&args.out)
+    file.commit()
 }

@@ -20,6 +20,8 @@ pub struct Page {
     pub runs: Vec<RunData>,
     /// Name and version of the program.
     pub made_by: String,
+    /// Seconds after which a browser reads the page again.
+    pub again: Option<u64>,
 }
 
 /// The page as HTML, without scripts; it loads no other file. `wear` relates written bytes to the endurance of the
@@ -29,8 +31,11 @@ pub fn page(mut page: Page, wear: &dyn Fn(u64) -> Option<String>) -> String {
     let runs = &page.runs;
     let names: Vec<String> = runs.iter().map(|run| escaped(&run.name)).collect();
     let title = names.join(", ");
+    let again = page.again.map_or_else(String::new, |seconds| {
+        format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">")
+    });
     let mut html = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"><link rel=\"icon\" href=\"data:,\"><title>{title} · training report</title><style>{STYLE}</style></head><body><main>\n<h1>{title}</h1>\n"
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">{again}<link rel=\"icon\" href=\"data:,\"><title>{title} · training report</title><style>{STYLE}</style></head><body><main>\n<h1>{title}</h1>\n"
     );
     for run in runs {
         let _ =

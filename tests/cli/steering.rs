@@ -293,3 +293,21 @@ fn progress_inside_an_epoch_shows_phase_workers_bytes_and_memory() {
         assert_eq!(run.wait().unwrap().code(), Some(130));
     }
 }
+
+#[test]
+fn a_page_follows_a_run_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = "--epochs 1000000 --layers 2 --hidden 8";
+    let mut run = training(&karate(), folder.path(), flags).spawn().unwrap();
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).ok();
+    awaited(&mut run, "an epoch", || read("out/metrics.jsonl").filter(|text| text.contains('\n')));
+    let mut watch = sar("report --watch");
+    watch.arg(folder.path().join("out")).arg("--out").arg(folder.path().join("page.html"));
+    let mut watch = watch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let reloads = |page: &String| page.contains("http-equiv=\"refresh\"");
+    awaited(&mut run, "a page", || read("page.html").filter(reloads));
+    kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
+    run.wait().unwrap();
+    assert!(watch.wait().unwrap().success());
+    assert!(!reloads(&read("page.html").unwrap()));
+}
