@@ -37,6 +37,8 @@ use super::status::{StatusArgs, status};
 use super::tips;
 #[cfg(feature = "torch")]
 use super::train::{TrainArgs, train};
+#[cfg(feature = "torch")]
+use super::train_files::TrainFilesArgs;
 use super::voice::{self, VoiceArgs};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;
@@ -85,6 +87,8 @@ enum Command {
     // It has as many flags as training.
     #[cfg(feature = "torch")]
     Plan(Box<PlanArgs>),
+    #[cfg(feature = "torch")]
+    Train(TrainFilesArgs),
     #[cfg(feature = "torch")]
     Predict(PredictArgs),
     #[cfg(feature = "torch")]
@@ -229,7 +233,27 @@ fn parse(
     }
     effect::check(command, given).map_err(Refused::Flag)?;
     let arguments = Arguments::from_arg_matches(&matches);
-    arguments.map_err(|e| Refused::Usage(e.format(definition)))
+    let arguments = arguments.map_err(|e| Refused::Usage(e.format(definition)))?;
+    #[cfg(feature = "torch")]
+    if let Some(Command::Train(files)) = &arguments.command {
+        // Mistakes in the second are reported before the first takes its time.
+        for line in [&files.partition, &files.training] {
+            parse(&mut definition.clone(), line.clone())?;
+        }
+    }
+    Ok(arguments)
+}
+
+/// Cuts the graph that files hold, and trains on it.
+#[cfg(feature = "torch")]
+fn train_files(files: &TrainFilesArgs, mut definition: clap::Command) -> Result<()> {
+    files.check()?;
+    match parse(&mut definition, files.partition.clone()) {
+        Ok(arguments) => execute(arguments, definition)?,
+        Err(Refused::Usage(message)) => return Err(one_line(&message)),
+        Err(Refused::Flag(error)) => return Err(error),
+    }
+    Err(files.start_training())
 }
 
 fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
@@ -253,6 +277,10 @@ fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
         Command::Partition(args) => partition(*args),
         #[cfg(feature = "torch")]
         Command::Plan(args) => plan(*args),
+        #[cfg(feature = "torch")]
+        Command::Train(files) => {
+            train_files(&files, definition).map_err(crate::run::end_everywhere)
+        }
         #[cfg(feature = "torch")]
         Command::Predict(args) => predict(args),
         #[cfg(feature = "torch")]

@@ -86,6 +86,51 @@ const TRAINING: Page = Page {
                sar-single --part-json graph/g.json --model gat --patience 10",
 };
 
+#[cfg(feature = "torch")]
+const FILES: Page = Page {
+    usage: "sar-single train EDGES... [FLAGS]",
+    groups: &[
+        (
+            "Files",
+            &[
+                shown("node-table", "FILE", "Table of nodes, with a column of ids"),
+                shown("id", "COLUMN", "Its column of ids"),
+                shown("label", "COLUMN", "Its column of labels"),
+                shown("split", "SPLIT", "COLUMN, random:0.8,0.1,0.1, train=FILE"),
+                shown("node-data", "NAME=FILE", "Features, labels, masks: a row per node"),
+                shown("edge-data", "NAME=FILE", "Data of edges: a row per edge"),
+                shown("undirected", "", "Store every edge in both directions"),
+                shown("num-parts", "N", "Partitions"),
+            ],
+        ),
+        (
+            "Training",
+            &[
+                shown("task", "TASK", "{}"),
+                shown("model", "NAME", "{}"),
+                shown("layers", "N", "Number of layers"),
+                shown("hidden", "N", "Width of hidden layers"),
+                shown("dropout", "P", "Dropout between layers"),
+                shown("epochs", "N", "Number of epochs"),
+                shown("lr", "RATE", "Learning rate"),
+                shown("patience", "N", "Stop after N epochs without progress"),
+                shown("seed", "N", "Seed of all random choices"),
+                shown("mode", "MODE", "Graph in a step: {}"),
+            ],
+        ),
+        (
+            "Memory and results",
+            &[
+                shown("memory-budget", "SIZE", "All processes"),
+                shown("spill-dir", "DIR", "For spilled data"),
+                shown("out", "DIR", "Folder of results"),
+            ],
+        ),
+    ],
+    examples: "  sar-single train edges.csv --node-table nodes.csv --label class\n  \
+               sar-single train edges.csv --task link --split val=5%,test=10%",
+};
+
 const PARTITION: Page = Page {
     usage: "sar-single partition --num-parts N --out DIR --edges FILE [FLAGS]",
     groups: &[
@@ -153,6 +198,7 @@ fn of_training(definition: Command) -> Command {
                 if is_of_results { arg.hide(true) } else { arg }
             })
         })
+        .mut_subcommand("train", |command| with(command, &FILES))
         .mut_subcommands(|command| command.hide(true));
     let examples = TRAINING.examples;
     with(definition, &TRAINING).after_help(format!("{commands}\n\nExamples:\n{examples}"))

@@ -15,7 +15,7 @@ Train on it, within 2 GiB:
 Predict the class of every node:
   sar-single predict --run run --out classes.csv
 
-Your own files:  sar-single partition --help
+Your own files:  sar-single train --help, sar-single partition --help
 Flags of a run:  sar-single --help, all of them: sar-single --help-all
 The book:        docs/src/introduction.md in the sources, or `make book`
 ";

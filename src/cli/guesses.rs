@@ -39,7 +39,7 @@ pub(super) const TRAINING: &[Guess] = &[
         &["num-classes", "in-feats", "out-feats", "in-channels", "out-channels", "num-features"],
         "leave it out: the graph says it",
     ),
-    (&["edges", "node-table"], "your files become a graph first: sar-single partition --help"),
+    (&["edges", "node-table"], "to train on your files: sar-single train EDGES --node-table FILE"),
     // The model.
     (&["gnn", "gnn-type", "arch", "architecture", "layer-type", "conv"], "use --model NAME"),
     (&["num-layers", "n-layers", "depth"], "use --layers N"),
@@ -170,6 +170,23 @@ pub(super) const TRAINING: &[Guess] = &[
     (&["dry-run"], "use `sar-single plan` with the same flags"),
 ];
 
+/// Flags of `partition` and of training that `train` does not have, or calls otherwise.
+pub(super) const FILES: &[Guess] = &[
+    (
+        &["edges", "input", "graph", "file", "edge-list", "edgelist", "edge-index", "edge-file"],
+        "name the files without a flag: sar-single train edges.csv",
+    ),
+    (
+        &["part-json", "resume"],
+        "without `train`: sar-single --part-json FILE, or sar-single --resume RUN",
+    ),
+    (
+        &["ogb", "chunked", "npz", "method", "assignment", "balance-ntypes"],
+        "cut the graph with `sar-single partition`, and train with --part-json",
+    ),
+    (&["memory", "mem", "max-memory", "ram"], "use --memory-budget SIZE, such as 3GiB"),
+];
+
 pub(super) const PARTITION: &[Guess] = &[
     (&["num-partitions", "n-parts", "nparts", "parts", "k", "num-clusters"], "use --num-parts N"),
     (
@@ -244,10 +261,7 @@ pub(super) const LETTERS: [(&str, &str); 10] = [
 ];
 
 pub(super) const COMMANDS: &[Guess] = &[
-    (
-        &["train", "run", "fit"],
-        "to train, pass flags without a command: sar-single --part-json FILE",
-    ),
+    (&["run", "fit"], "to train: sar-single --part-json FILE, or sar-single train EDGES"),
     (
         &["import", "convert", "load", "build", "prepare", "preprocess", "cut", "split", "metis"],
         "use `sar-single partition`, which takes files of edges and of nodes",

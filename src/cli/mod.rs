@@ -66,6 +66,8 @@ mod text_rules;
 mod tips;
 #[cfg(feature = "torch")]
 mod train;
+#[cfg(feature = "torch")]
+mod train_files;
 mod voice;
 #[cfg(not(feature = "torch"))]
 mod without_torch;

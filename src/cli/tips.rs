@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::guesses::{COMMANDS, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
+use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
 
 /// The error with a tip, if another program uses the name on the command line.
 pub(super) fn with_tip(
@@ -92,13 +92,14 @@ fn of_argument(
 ) -> Option<String> {
     if let Some(name) = word.strip_prefix("--") {
         let name = name.to_lowercase().replace('_', "-");
-        let table = match command {
-            None | Some("plan") => TRAINING,
-            Some("partition") => PARTITION,
-            Some("predict" | "correct-and-smooth") => PREDICTION,
+        let tables: &[&[Guess]] = match command {
+            None | Some("plan") => &[TRAINING],
+            Some("train") => &[FILES, PARTITION, TRAINING],
+            Some("partition") => &[PARTITION],
+            Some("predict" | "correct-and-smooth") => &[PREDICTION],
             Some(_) => &[],
         };
-        return found(table, &name);
+        return tables.iter().find_map(|table| found(table, &name));
     }
     if let Some(letter) = word.strip_prefix('-') {
         let flags = command.map_or(Some(definition), |name| definition.find_subcommand(name));

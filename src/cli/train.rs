@@ -239,7 +239,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
     let out = args.results.out.clone();
-    let out = out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
+    let out = out.unwrap_or_else(|| free_folder("runs", partitions.graph_name()));
     described(args, run_args, out)
 }
 
@@ -311,10 +311,10 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
     })
 }
 
-/// The first of runs/GRAPH-1, runs/GRAPH-2, ... that does not exist.
-fn free_run_folder(graph: &str) -> PathBuf {
+/// The first of PARENT/GRAPH-1, PARENT/GRAPH-2, ... that does not exist.
+pub(super) fn free_folder(parent: &str, graph: &str) -> PathBuf {
     let graph = file_name(graph);
-    let candidates = (1..).map(|n: u32| Path::new("runs").join(format!("{graph}-{n}")));
+    let candidates = (1..).map(|n: u32| Path::new(parent).join(format!("{graph}-{n}")));
     let mut free = candidates.filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| PathBuf::from("runs"))
+    free.next().unwrap_or_else(|| PathBuf::from(parent))
 }

@@ -10,7 +10,7 @@ pub(super) const ABOUT: &str = "Prepare graphs for sar-single: generate, partiti
 This program was built without libtorch. A program with libtorch also trains: build it with `make build` in the sources.";
 
 /// Commands of the program with libtorch. Flags without a command are those of training.
-const COMMANDS: [&str; 3] = ["plan", "predict", "correct-and-smooth"];
+const COMMANDS: [&str; 4] = ["train", "plan", "predict", "correct-and-smooth"];
 
 /// Flags that both programs have.
 const FLAGS: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];

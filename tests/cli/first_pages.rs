@@ -44,7 +44,7 @@ fn first_pages_of_help_fit_a_screen() {
     let training: &[&str] = &[];
     let mut commands = vec![&["partition"][..]];
     if cfg!(feature = "torch") {
-        commands.extend([training, &["plan"]]);
+        commands.extend([training, &["plan"], &["train"]]);
     }
     for command in commands {
         let page = printed(&[command, &["--help"]].concat());

@@ -21,7 +21,7 @@ fn tips(before: &str, guesses: &str) -> String {
     lines
 }
 
-const COMMANDS: &str = "train fit import convert metis resume restart stop kill evaluate test infer embed info stats \
+const COMMANDS: &str = "run fit import convert metis resume restart stop kill evaluate test infer embed info stats \
     watch ls plot estimate init demo gc version";
 const PARTITION: &str = "--num-partitions=4 --k=4 --edge-list=e --edge_index=e --nodes=n --features=x --labels=y \
     --train-mask=m --part-method=metis --to-bidirected --add-self-loops --coalesce --sep=, --src=a --dst=b --etype=t \
@@ -46,13 +46,17 @@ const TRAINING: &str = "--learning-rate=0.1 --learning_rate=0.1 --num-epochs=3 -
     --model=SAGE --model=SAGEConv --model=GATConv --model=GCNII --task=link_prediction --task=node-classification \
     --norm=BatchNorm1d --schedule=CosineAnnealingLR --compute-dtype=bfloat16 --mode=mini-batch --optimizer=Adam";
 #[cfg(feature = "torch")]
+const FILES: &str = "--edges=e.csv --part-json=g.json --resume=r --ogb=d --memory=3GiB --labels=y --learning-rate=0.1";
+#[cfg(feature = "torch")]
 const PREDICTION: &str =
     "runs/x --checkpoint=c --model=m --proba --embeddings --k=5 --links=p -o~x.csv";
 
 #[cfg(feature = "torch")]
 #[test]
 fn flags_of_training_and_of_predictions() {
-    let all = tips("--part-json g.json", TRAINING) + &tips("predict", PREDICTION);
+    let all = tips("--part-json g.json", TRAINING)
+        + &tips("train edges.csv", FILES)
+        + &tips("predict", PREDICTION);
     let definition = sar::cli::definition();
     let commands = || std::iter::once(&definition).chain(definition.get_subcommands());
     let flags =

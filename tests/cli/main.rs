@@ -73,5 +73,7 @@ mod tasks;
 mod tensorboard;
 #[cfg(feature = "torch")]
 mod trace;
+#[cfg(feature = "torch")]
+mod train_files;
 #[cfg(not(feature = "torch"))]
 mod without_torch;

@@ -10,7 +10,8 @@ fn sar() -> Command {
 
 #[test]
 fn commands_that_need_libtorch_say_how_to_get_them() {
-    let asked: [(&[&str], &str); 6] = [
+    let asked: [(&[&str], &str); 7] = [
+        (&["train", "edges.csv"], "`train`"),
         (&["plan", "--part-json", "g.json"], "`plan`"),
         (&["predict", "--run", "r"], "`predict`"),
         (&["correct-and-smooth", "--run", "r"], "`correct-and-smooth`"),

@@ -1,0 +1,260 @@
+//! `train`: from files to a trained model, by what `partition` and training do.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use clap::builder::{OsStringValueParser, Resettable};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+
+use super::effect::is_given;
+use super::end_of_run::shell_word;
+use super::partition::PartitionArgs;
+use super::resume::RunArgs;
+use super::train::{TrainArgs, free_folder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{file_name, flush, show_status};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
+use crate::run::is_one_of_several;
+
+/// Headings of the flags of `partition` that the command has, with the number of partitions.
+const OF_FILES: [&str; 3] = ["Input", "Node tables", "Edges"];
+/// Flags of `partition` and of training that name the graph in other ways, or are about earlier runs and other machines.
+const LEFT_OUT: [&str; 9] =
+    ["edges", "part-json", "ogb", "chunked", "npz", "world-size", "config", "resume", "partitions"];
+/// Flags on what commands say.
+const VOICE: [&str; 3] = ["quiet", "verbose", "json"];
+/// The masks that nodes get where nothing else makes any.
+const USUAL_SPLIT: &str = "--split=random:0.8,0.1,0.1";
+
+const EDGES: &str = "files_of_edges";
+const NUM_PARTS: &str = "num-parts";
+const SPLIT: &str = "split";
+
+const ABOUT: &str = "Train on a graph from your own files";
+const LONG_ABOUT: &str = "Train on a graph from your own files
+
+Cuts the graph into partitions, as `partition` does, trains on them and evaluates, as the program does without a command, and says how \
+to go on. Takes flags of both. The graph goes to graphs/NAME-N and the run to runs/NAME-N, where NAME is that of the first file, and N \
+the first number that is free.
+
+Nodes without masks of their own are split by --split random:0.8,0.1,0.1.";
+
+/// The command lines that `train` stands for.
+#[derive(Debug)]
+pub(super) struct TrainFilesArgs {
+    /// The command line of `partition`.
+    pub(super) partition: Vec<OsString>,
+    /// The command line of the training run.
+    pub(super) training: Vec<OsString>,
+    edges: Vec<OsString>,
+    json: PathBuf,
+}
+
+impl TrainFilesArgs {
+    /// Checks that there is a graph to cut.
+    ///
+    /// # Errors
+    /// If there are several processes, or the graph is cut already.
+    pub(super) fn check(&self) -> Result<()> {
+        if is_one_of_several() {
+            let problem = "train cuts a graph, which one process does";
+            return Err(Error::new(ErrorKind::Config, problem)
+                .with_hint("cut it with `sar-single partition`, then train with --part-json"));
+        }
+        for file in self.edges.iter().map(Path::new) {
+            let is_json = file.extension().is_some_and(|extension| extension == "json");
+            if is_json && PartitionConfig::open(file).is_ok() {
+                let problem = "describes partitions, and train takes files of edges";
+                let hint =
+                    format!("leave out `train`: sar-single --part-json {}", shell_word(file));
+                return Err(Error::input(file, "", problem).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the training run in the place of this program; the graph is there. Returns if that fails.
+    pub(super) fn start_training(&self) -> Error {
+        let json = shell_word(&self.json);
+        show_status(&format!("to train on this graph again: sar-single --part-json {json}\n"));
+        flush();
+        match std::env::current_exe() {
+            // The memory that partitioning has taken is not that of the run.
+            Ok(program) => {
+                let error = process::Command::new(&program).args(&self.training[1..]).exec();
+                Error::io("start", &program, error)
+            }
+            Err(error) => Error::io("find", Path::new("this program"), error),
+        }
+    }
+}
+
+/// The flags of `partition` that the command has.
+fn of_partition() -> Vec<Arg> {
+    let all = PartitionArgs::augment_args(Command::new(""));
+    let is_taken = |arg: &&Arg| {
+        arg.get_long().is_some_and(|name| {
+            !LEFT_OUT.contains(&name)
+                && (name == NUM_PARTS
+                    || arg.get_help_heading().is_some_and(|h| OF_FILES.contains(&h)))
+        })
+    };
+    all.get_arguments().filter(is_taken).cloned().collect()
+}
+
+/// The flags of training that the command has.
+fn of_training() -> Vec<Arg> {
+    let all = RunArgs::augment_args(TrainArgs::augment_args(Command::new("")));
+    let is_taken = |arg: &&Arg| arg.get_long().is_some_and(|name| !LEFT_OUT.contains(&name));
+    all.get_arguments().filter(is_taken).cloned().collect()
+}
+
+/// The id of a flag, which differs from those in rules about other commands.
+fn id(name: &str) -> String {
+    format!("files-{name}")
+}
+
+/// A flag of another command, alone: rules about several flags are that command's.
+fn passed(arg: &Arg) -> Arg {
+    let own = arg.clone().id(id(arg.get_long().unwrap_or_default())).required(false);
+    own.conflicts_with(Resettable::Reset).requires(Resettable::Reset)
+}
+
+impl Args for TrainFilesArgs {
+    fn augment_args(command: Command) -> Command {
+        let edges = Arg::new(EDGES)
+            .value_name("[SRC:REL:DST=]FILE")
+            .required(true)
+            .num_args(1..)
+            .value_parser(OsStringValueParser::new())
+            .help("Files of edges; files of one type continue each other");
+        let mut args: Vec<Arg> = of_partition().iter().map(passed).collect();
+        for arg in &mut args {
+            if arg.get_long() == Some(NUM_PARTS) {
+                let help = "Number of partitions [default: auto; the smallest with which training fits into --memory-budget, and 1 for samples]";
+                *arg = arg.clone().help(help).long_help(help);
+            }
+        }
+        for arg in of_training() {
+            if args.iter().all(|other| other.get_long() != arg.get_long()) {
+                args.push(passed(&arg));
+            }
+        }
+        let command = command.about(ABOUT).long_about(LONG_ABOUT).allow_negative_numbers(true);
+        command.arg(edges).args(args)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        TrainFilesArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TrainFilesArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> clap::error::Result<Self> {
+        let files: Vec<&OsStr> = matches.get_raw(EDGES).into_iter().flatten().collect();
+        let name = name_of(files.first().copied().unwrap_or_default());
+        let folder = free_folder("graphs", &name);
+        let json = folder.join(format!("{name}.json"));
+        let mut partition: Vec<OsString> = vec!["sar-single".into(), "partition".into()];
+        partition.extend(files.iter().map(|file| word("edges", file)));
+        partition.extend([word("name", name.as_ref()), word("out", folder.as_os_str())]);
+        let mut training = vec!["sar-single".into(), word("part-json", json.as_os_str())];
+        for name in VOICE.iter().filter(|name| is_given(matches, name)) {
+            partition.push(format!("--{name}").into());
+            training.push(format!("--{name}").into());
+        }
+        // The masks of edges are a matter of training, those of nodes of the graph.
+        let of_links = value(matches, "task").is_some_and(|task| task == "link");
+        for arg in of_partition() {
+            let name = arg.get_long().unwrap_or_default();
+            let line = if of_links && name == SPLIT { &mut training } else { &mut partition };
+            line.extend(words(matches, &arg));
+        }
+        // The memory of samples does not depend on the number of partitions.
+        let is_sampled = of_links || value(matches, "mode").is_some_and(|mode| mode == "sample");
+        let usual = OsStr::new(if is_sampled { "1" } else { "auto" });
+        let is_auto = value(matches, NUM_PARTS).unwrap_or(usual) == "auto";
+        if value(matches, NUM_PARTS).is_none() {
+            partition.push(word(NUM_PARTS, usual));
+        }
+        let known = PartitionArgs::augment_args(Command::new(""));
+        let is_measured = |arg: &Arg| {
+            let named = known.get_arguments().find(|other| other.get_long() == arg.get_long());
+            named.is_some_and(|other| {
+                other.get_id().as_str().starts_with("run-") || arg.get_long() == Some("hidden")
+            })
+        };
+        for arg in of_training().iter().filter(|arg| arg.get_long() != Some(SPLIT)) {
+            if is_auto && is_measured(arg) {
+                partition.extend(words(matches, arg));
+            }
+            training.extend(words(matches, arg));
+        }
+        if !of_links && !has_masks(matches) {
+            partition.push(USUAL_SPLIT.into());
+        }
+        let edges = files.into_iter().map(ToOwned::to_owned).collect();
+        Ok(TrainFilesArgs { partition, training, edges, json })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> clap::error::Result<()> {
+        *self = TrainFilesArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The name of the graph of a file of edges.
+fn name_of(edges: &OsStr) -> String {
+    let edges = edges.to_string_lossy();
+    let path = edges.split_once('=').map_or(&*edges, |(_, path)| path);
+    let file = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+    file_name(stem.trim_matches('-'))
+}
+
+fn word(name: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(format!("--{name}="));
+    word.push(value);
+    word
+}
+
+/// The values of a flag that stands on the command line.
+fn values<'a>(matches: &'a ArgMatches, name: &str) -> impl Iterator<Item = &'a OsStr> {
+    let id = id(name);
+    let raw = is_given(matches, &id).then(|| matches.get_raw(&id)).flatten();
+    raw.into_iter().flatten()
+}
+
+fn value<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a OsStr> {
+    values(matches, name).last()
+}
+
+/// A flag as words of another command line.
+fn words(matches: &ArgMatches, arg: &Arg) -> Vec<OsString> {
+    let name = arg.get_long().unwrap_or_default();
+    if arg.get_action().takes_values() {
+        return values(matches, name).map(|value| word(name, value)).collect();
+    }
+    let given = is_given(matches, &id(name));
+    given.then(|| format!("--{name}").into()).into_iter().collect()
+}
+
+/// Whether flags or node tables say which nodes are trained on.
+fn has_masks(matches: &ArgMatches) -> bool {
+    let holds_mask = |file: &OsStr| {
+        let text = file.to_string_lossy();
+        let (_, path) = GraphFiles::parse_of_type(&text);
+        let folder = std::env::temp_dir();
+        // Partitioning reports what is wrong with the table.
+        let rows = FileRows::open(Path::new(&path), &Ask::new(Wants::Table, &folder));
+        rows.is_ok_and(|rows| rows.columns().iter().any(|column| column.name == "train_mask"))
+    };
+    let is_mask = |value: &OsStr| value.to_string_lossy().contains("train_mask=");
+    values(matches, SPLIT).next().is_some()
+        || values(matches, "split-by").next().is_some()
+        || values(matches, "node-data").any(is_mask)
+        || values(matches, "node-table").any(holds_mask)
+}
