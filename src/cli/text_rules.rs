@@ -18,8 +18,8 @@ pub(super) struct TextArgs {
     /// number of fields]
     #[arg(long, value_name = "CHAR", conflicts_with = "part_json")]
     separator: Option<String>,
-    /// Character at the beginning of comments in text files, or none [default: # and %; after the first row only on lines with a
-    /// different number of fields]
+    /// Character at the beginning of comments in text files, or none. The default is # and %, after the first row only on lines
+    /// with a different number of fields
     #[arg(long, value_name = "CHAR|none", conflicts_with = "part_json")]
     comment: Option<String>,
 }
