@@ -108,8 +108,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 fn a_command_that_does_not_exist_names_the_one_that_was_meant() {
     let karate = repository("data/karate/karate.json");
     let meant = format!("sar-single --part-json {}", karate.display());
-    for (word, tip) in
-        [("train", "sar-single --part-json FILE"), (karate.to_str().unwrap(), &meant)]
+    for (word, tip) in [("fit", "sar-single --part-json FILE"), (karate.to_str().unwrap(), &meant)]
     {
         sar()
             .args([word, "--epochs", "3"])

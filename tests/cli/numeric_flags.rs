@@ -14,6 +14,19 @@ const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "922337203685477580
 /// Flags that take numbers among other values.
 const ALSO: [&str; 4] = ["fanouts", "eval-fanouts", "memory-budget", "class-weights"];
 
+/// Settings that take numbers, and their flags.
+const SETTINGS: [(&str, &str); 9] = [
+    ("schedule", "step,step_size"),
+    ("schedule", "step,step_size=1,gamma"),
+    ("schedule", "cosine,t_max"),
+    ("schedule", "cosine,min"),
+    ("schedule", "plateau,factor"),
+    ("schedule", "plateau,patience"),
+    ("schedule", "plateau,min"),
+    ("split", "val"),
+    ("split", "test"),
+];
+
 /// Names of the flags of a command that take numbers.
 fn numeric(command: &clap::Command) -> Vec<String> {
     let numbers = [
@@ -40,7 +53,7 @@ fn context(flag: &str) -> String {
     let others = match flag {
         "eval-fanouts" => "--mode sample --eval-every 1",
         "fanouts" | "batch-size" | "sampler-threads" | "log-every" => "--mode sample",
-        "negatives" => "--mode sample --task link",
+        "negatives" | "split" => "--mode sample --task link",
         _ => "",
     };
     others.to_owned()
@@ -86,11 +99,16 @@ fn training(folder: &Path, flag: &str) -> Vec<String> {
 fn numbers_of_a_training_that_make_no_sense_are_refused_by_flag() {
     let command = sar::cli::definition();
     let flags = numeric(&command);
-    assert!(flags.len() > 30, "{flags:?}");
-    for flag in flags {
-        for value in VALUES {
+    assert!(flags.len() + SETTINGS.len() > 30, "{flags:?}");
+    for value in VALUES {
+        for flag in &flags {
             let folder = tempfile::tempdir().unwrap();
-            assert_works_or_names(&flag, value, training(folder.path(), &flag));
+            assert_works_or_names(flag, value, training(folder.path(), flag));
+        }
+        for (flag, setting) in SETTINGS {
+            let folder = tempfile::tempdir().unwrap();
+            let value = format!("{setting}={value}");
+            assert_works_or_names(flag, &value, training(folder.path(), flag));
         }
     }
 }
@@ -122,8 +140,8 @@ fn numbers_of_other_commands_that_make_no_sense_are_refused_by_flag() {
                         let run = folder.path().join("out");
                         format!("{} --out {}.html", run.display(), out.display())
                     }
-                    // It has the flags of training, and checks them in the same place.
-                    "plan" => continue,
+                    // They have the flags of training, and check them in the same place.
+                    "plan" | "train" => continue,
                     other => panic!("how is {other} run?"),
                 };
                 let rest = match (&*name, &*flag) {

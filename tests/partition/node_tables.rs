@@ -233,7 +233,8 @@ fn columns_of_ids_have_usual_names_and_columns_of_edges_any_that_are_no_nodes() 
     let here = folder.path();
     people(here);
     let cut = |words: &str, out: &str| {
-        sar(here, &format!("{words} --scale none --num-parts 1 --out {out}")).success();
+        sar(here, &format!("{words} --label topic --scale none --num-parts 1 --out {out}"))
+            .success();
         (content(&here.join(out).join("g.json"), 0).0, tables(here, out))
     };
     let named = cut("--node-table nodes.csv --id name --edges edges.csv", "named");
@@ -242,7 +243,11 @@ fn columns_of_ids_have_usual_names_and_columns_of_edges_any_that_are_no_nodes() 
     write(here, "edges.csv", &format!("fan,star\n{edges}"));
     assert_eq!(cut("--node-table nodes.csv --edges edges.csv", "usual"), named);
     write(here, "edges.csv", &format!("fan,bob\n{edges}"));
-    refused(here, "--node-table nodes.csv --edges edges.csv", "\"fan\" is not the name of a node");
+    refused(
+        here,
+        "--node-table nodes.csv --label topic --edges edges.csv",
+        "\"fan\" is not the name of a node",
+    );
 }
 
 #[test]
