@@ -1,8 +1,7 @@
 //! Measurement of the process tree's memory: private memory of all processes plus shared memory once, and the page cache that
 //! their own files fill.
 //!
-//! The measure is the sum of proportional set sizes: of a page that n processes share, each counts the n-th part. Pages of files
-//! that other programs on the machine share, such as those of libtorch, count in full: a run has to hold them alone once the others end.
+//! The measure is the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
 
 use std::time::{Duration, Instant};
 
@@ -52,10 +51,6 @@ pub(super) struct MemorySampler {
 #[derive(Clone, Copy)]
 struct Sample {
     proportional: u64,
-    /// The part of `proportional` that is pages of files.
-    of_files: u64,
-    /// Bytes of the pages of files that the process has mapped.
-    mapped: u64,
     anonymous: u64,
 }
 
@@ -85,9 +80,9 @@ impl MemorySampler {
             }
         }
         // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
-        let mut usage = MemoryUsage { sum: self.shared_elsewhere(), ..MemoryUsage::default() };
+        let mut usage = MemoryUsage::default();
         for (i, process) in processes.iter().enumerate() {
-            let Sample { proportional, anonymous, .. } = self.processes[i];
+            let Sample { proportional, anonymous } = self.processes[i];
             // A process that has ended takes no memory.
             let now = anonymous_bytes(process).unwrap_or(0);
             let bytes = (proportional + now).saturating_sub(anonymous);
@@ -106,13 +101,6 @@ impl MemorySampler {
         Some(usage)
     }
 
-    /// Bytes of files of which other programs carry a part: at least what one process has mapped is needed.
-    fn shared_elsewhere(&self) -> u64 {
-        let needed = self.processes.iter().map(|process| process.mapped).max().unwrap_or(0);
-        let counted: u64 = self.processes.iter().map(|process| process.of_files).sum();
-        needed.saturating_sub(counted)
-    }
-
     /// The largest sum of a sample, in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.peak
@@ -120,34 +108,10 @@ impl MemorySampler {
 }
 
 impl Sample {
-    /// Reads all numbers at the same moment; they are 0 for a process that has ended.
+    /// Reads both numbers at the same moment; they are 0 for a process that has ended.
     fn take(pid: &str) -> Self {
         let rollup = Rollup::of(pid);
-        let [proportional, private, resident, anonymous] =
-            ["Pss:", "Pss_Anon:", "Rss:", "Anonymous:"].map(|name| rollup.bytes(name));
-        Sample {
-            proportional,
-            of_files: proportional.saturating_sub(private),
-            mapped: resident.saturating_sub(anonymous),
-            anonymous,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_that_other_programs_map_count_in_full() {
-        let process =
-            |of_files| Sample { proportional: 10 + of_files, of_files, mapped: 100, anonymous: 10 };
-        let mut sampler = MemorySampler::new();
-        // Alone: two processes share 100 bytes of files.
-        sampler.processes = vec![process(50), process(50)];
-        assert_eq!(sampler.shared_elsewhere(), 0);
-        // Three others map the same files.
-        sampler.processes = vec![process(20), process(20)];
-        assert_eq!(sampler.shared_elsewhere(), 60);
+        let bytes = |name| rollup.bytes(name);
+        Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
     }
 }
