@@ -192,7 +192,7 @@ fn learned_rows_of_columns_go_on_to_the_same_bits_too() {
 #[test]
 fn predicted_edges_go_on_to_the_same_bits_too() {
     // Edges have no class weights.
-    let mut settings = SETTINGS[..12].to_vec();
+    let mut settings = SETTINGS[..10].to_vec();
     settings.extend(["--task", "link", "--mode", "sample", "--layers", "2", "--score", "bilinear"]);
     settings.extend(["--batch-size", "32", "--lr", "0.003"]);
     let expected = Run::start(&karate(), &settings).end();
