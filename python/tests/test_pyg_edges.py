@@ -293,7 +293,7 @@ def test_common_operations_are_not_refused(results):
 
 
 MESSAGES = {
-    ("e", "e.max()"): "max of edge_index: a rank numbers nodes in its own way.*x.size",
+    ("e", "e.max()"): "max of edge_index: each rank numbers nodes in its own way.*x.size",
     ("e[:, :5]", "total(e)"): "__getitem__ of edge_index: each rank has its own edges in its own order.*boolean mask",
     ("torch.cat([e, e.flip(0)], dim=1)", "total(e)"): "cat of edge_index: .*change the graph before sar.partition",
     # Old versions of torch leave the text of the exception out.
