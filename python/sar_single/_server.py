@@ -123,7 +123,10 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
         if os.getpid() != process:  # A process that the worker has forked.
             print(failure["traceback"], file=sys.stderr, flush=True)
             os._exit(1)
-        _write(folder / f"failure-{rank}", pickle.dumps(failure))
+        try:
+            _write(folder / f"failure-{rank}", pickle.dumps(failure))
+        except OSError:  # The disk may be full: the engine's message has the problem, without the traceback.
+            print(failure["traceback"], file=sys.stderr, flush=True)
         return str(failure["problem"])
     finally:
         _end_children()

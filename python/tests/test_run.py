@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -86,6 +87,21 @@ def test_an_exception_names_rank_and_traceback_and_the_process_can_run_again(kar
     assert error.value.rank == 1 and "no such thing" in error.value.traceback
     assert isinstance(error.value.__cause__, KeyError)
     assert run(lambda rank: rank.index, karate, spill) == [0, 1]
+
+
+def test_an_exception_is_named_on_a_full_disk(karate, spill, capfd):
+    def worker(rank):
+        from sar_single import _server
+
+        def full(path, content):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+        _server._write = full
+        raise KeyError("no such thing")
+
+    with pytest.raises(sar.WorkerError, match="rank [01].*KeyError: 'no such thing'"):
+        run(worker, karate, spill)
+    assert "in worker" in capfd.readouterr().err
 
 
 def test_sys_exit_ends_the_run(karate, spill):
