@@ -32,13 +32,15 @@ _AGREED: Dict[Tuple[Any, ...], Tuple[bool, ...]] = {}
 
 @dataclass
 class Arguments:
-    """Values by the name of the argument."""
+    """Values by the name of the argument. Those of sources and destinations have a row per node; ``dims`` has the dimension in which functions
+    get these, where it is not the first one."""
 
     columns: Columns
     sources: Dict[str, Tensor] = field(default_factory=dict)
     destinations: Dict[str, Tensor] = field(default_factory=dict)
     edges: Dict[str, Tensor] = field(default_factory=dict)
     others: Dict[str, Any] = field(default_factory=dict)
+    dims: Dict[str, int] = field(default_factory=dict)
     # Why these are not for blocks of edges.
     unfit: str = ""
 
@@ -51,7 +53,7 @@ class Arguments:
         topology = self.columns.topology
         rows = {name: rows_of_sources(topology, self.sources[name]) for name in sorted(self.sources)}
         edges = {name: read(value) for name, value in self.edges.items()}
-        return Arguments(self.columns, rows, self.destinations, edges, self.others)
+        return Arguments(self.columns, rows, self.destinations, edges, self.others, self.dims)
 
     def of_block(self, names: Sequence[str], which: Any, first: int, last: int) -> Dict[str, Any]:
         """The arguments for a block of edges to the destinations from ``first`` to ``last``."""
@@ -70,6 +72,7 @@ class Arguments:
         place = Destinations(self.columns.topology.num_nodes, first, count)
         known = {"index": Ends(index, place), "dim_size": count, "size_i": count, "ptr": None}
         given.update({name: value for name, value in known.items() if name in names})
+        given.update({name: given[name].movedim(0, dim) for name, dim in self.dims.items()})
         return given
 
 
@@ -127,19 +130,22 @@ def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
         return
     if value.dim() == 0 or not -value.dim() <= module.node_dim < value.dim():
         raise Unfit("nodes are not in a dimension of its values")
-    if module.node_dim % value.dim() != 0:
-        result.unfit = result.unfit or "nodes are not in the first dimension of its values"
-    elif not result.unfit:
+    if not result.unfit:
         _check(module, name, value, sizes[0 if source else 1])
+    dim = module.node_dim % value.dim()
+    # A value that is the same in two functions stays the same.
+    if dim != 0:
+        result.dims[name], value = dim, value.movedim(dim, 0)
     (result.sources if source else result.destinations)[name] = value
 
 
 def _check(module: Any, name: str, value: Any, rows: int) -> None:
-    if isinstance(value, Tensor) and value.dim() > 0 and module.node_dim % value.dim() == 0 and len(value) != rows:
+    dim = module.node_dim
+    if isinstance(value, Tensor) and -value.dim() <= dim < value.dim() and value.shape[dim] != rows:
         raise refused(
             "propagate",
             f"edge_index in {type(module).__name__}",
-            f"{name[:-2]!r} has {len(value)} rows, but this rank has {rows} nodes there",
+            f"{name[:-2]!r} has {value.shape[dim]} rows, but this rank has {rows} nodes there",
             "use values with a row per own node, as rank.x has them",
         )
 

@@ -25,6 +25,7 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
     """Calls ``run`` with the arguments of each block and joins the results: a row per destination, or per edge if ``per_edge``."""
     # What the backward pass computes again is not inside the call of the module.
     widest = None if per_edge else widest_of(module, arguments.columns)
+    dim = module.node_dim if arguments.dims and not per_edge else 0
     arguments = arguments.with_halo()
     order, cuts = arguments.columns.blocks()
     topology, drawn = arguments.columns.topology, Block()
@@ -54,11 +55,12 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
         if isinstance(result, Exception):
             raise result
         output, changed = result
-        outputs.append(output[padding:] if per_edge else output[1:] if padding else output)
+        skipped = padding if per_edge else min(padding, 1)
+        outputs.append(output.narrow(dim, skipped, output.shape[dim] - skipped))
         attributes.append({name: value[padding:] for name, value in changed.items()})
     for name in attributes[0]:
         setattr(module, name, _in_order([part[name] for part in attributes], order))
-    return _in_order(outputs, order) if per_edge else _joined(outputs)
+    return _in_order(outputs, order) if per_edge else _joined(outputs, dim)
 
 
 def called(module: Any, run: Run, given: Dict[str, Any], edges: int) -> Tuple[Tensor, Dict[str, Tensor]]:
@@ -82,8 +84,8 @@ def _check_attributes(changed: Dict[str, Any], edges: int) -> None:
             raise Unfit(f"it sets the attribute {name}")
 
 
-def _joined(parts: List[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+def _joined(parts: List[Tensor], dim: int = 0) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim)
 
 
 def _in_order(parts: List[Tensor], order: "Tensor | None") -> Tensor:

@@ -25,7 +25,7 @@ def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Ten
     from torch_geometric.nn import MessagePassing, aggr
 
     mean = {aggr.SumAggregation: False, aggr.MeanAggregation: True}.get(type(module.aggr_module))
-    if mean is None or type(module).aggregate is not MessagePassing.aggregate or arguments.columns.topology.graph is None:
+    if mean is None or type(module).aggregate is not MessagePassing.aggregate or arguments.columns.topology.graph is None or arguments.dims:
         return None
     node = traced(module, module.message, message, arguments)
     found = None if node is None else _parts(node, arguments)

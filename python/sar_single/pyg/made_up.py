@@ -28,7 +28,7 @@ class MadeUp:
         self.nodes = self.edges // 2
         # The first node has one edge more, so that a part behind it has neither its number of edges nor the largest values.
         self.index = (torch.arange(self.edges) - 1).clamp(min=0) // 2
-        self._rows = {name: (rows_like(value, self.edges, dim), dim) for name, (value, dim) in self._of_edges().items()}
+        self._rows = {name: rows_like(value, self.edges) for name, value in arguments.tensors().items()}
 
     @property
     def part(self) -> int:
@@ -54,7 +54,8 @@ class MadeUp:
         for name, value in self._arguments.others.items():
             known[name] = ends if isinstance(value, Ends) else EdgeMask.of(self.index[begin:] % 3 > 0) if isinstance(value, EdgeMask) else value
         # Code may change its arguments in place.
-        known.update({name: rows.narrow(dim, begin, self.edges - begin).clone() for name, (rows, dim) in self._rows.items()})
+        dims = self._arguments.dims
+        known.update({name: rows[begin:].movedim(0, dims.get(name, 0)).clone() for name, rows in self._rows.items()})
         return {name: known[name] for name in names}
 
     def own_rows(self, first: int = 0) -> Dict[str, Tensor]:
@@ -72,24 +73,16 @@ class MadeUp:
         begin = self.begin(self.part) if per_edge else self.part
         return output.narrow(dim, begin, output.shape[dim] - begin)
 
-    def _of_edges(self) -> Dict[str, Tuple[Tensor, int]]:
-        """The arguments with rows, and the dimension in which these are."""
-        arguments, dim = self._arguments, self._module.node_dim
-        of_nodes = {**arguments.sources, **arguments.destinations}
-        found = {name: (value, dim % value.dim()) for name, value in of_nodes.items()}
-        return {**found, **{name: (value, 0) for name, value in arguments.edges.items()}}
 
-
-def rows_like(like: Tensor, edges: int, dim: int = 0) -> Tensor:
+def rows_like(like: Tensor, edges: int) -> Tensor:
     """Values of the shape and type of a row per edge. It does not read ``like``, which may be deferred."""
-    shape = torch.Size((*like.shape[:dim], edges, *like.shape[dim + 1 :]))
+    shape = torch.Size((edges, *like.shape[1:]))
     if not like.is_floating_point():
         return torch.zeros(shape, dtype=like.dtype)
     # Those of the first edges are the largest and the smallest.
-    scale = torch.full((edges,), 0.25)
+    scale = torch.full((edges, *[1] * (like.dim() - 1)), 0.25)
     scale[: edges // 4] = 0.375
-    values = (torch.arange(shape.numel()) * 0.7 + 1).sin().reshape(shape).movedim(dim, -1) * scale + 0.5
-    return values.movedim(-1, dim).to(like.dtype).contiguous()
+    return ((torch.arange(shape.numel()) * 0.7 + 1).sin().reshape(shape) * scale + 0.5).to(like.dtype)
 
 
 def _numbers(module: Any, arguments: Arguments) -> Tuple[int, int]:

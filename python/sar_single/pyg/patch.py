@@ -250,6 +250,8 @@ def _check_fit(module: Any, arguments: Arguments, functions: List[str], update: 
         raise Unfit("nodes are not in the first dimension of its values")
     if any(name.endswith(("_i", "_j")) and name != "size_i" or name in ("edge_index", "adj_t", "size") for name in update):
         raise Unfit("its update asks for edges")
+    if arguments.dims and functions == ["edge_update"]:
+        raise Unfit("nodes are not in the first dimension of its values")
     state = own_state(module, functions)
     if state is not None:
         raise Unfit(f"it reads the tensor self.{state}, which may have a row per edge")
