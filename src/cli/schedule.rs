@@ -151,7 +151,7 @@ mod tests {
     fn a_schedule_that_cannot_be_read_says_what_is_known() {
         for (text, why) in [
             ("step", "step needs step_size=N, in epochs"),
-            ("step,every=3", "there is no every: the settings are step_size, gamma"),
+            ("step,every=3", "\"every\" is not a setting: choose from step_size, gamma"),
             ("cosine,50", "\"50\" is not a setting with its value, such as t_max=..."),
             ("cosine,t_max=x", "t_max cannot be \"x\""),
             ("cosine,min=0,min=1", "min is given twice"),

@@ -20,7 +20,7 @@ impl<'a> Settings<'a> {
             })?;
             let spelled = name.trim().to_lowercase().replace('-', "_");
             let name = known.iter().find(|name| **name == spelled).ok_or_else(|| {
-                format!("there is no {}: the settings are {}", name.trim(), known.join(", "))
+                format!("{:?} is not a setting: choose from {}", name.trim(), known.join(", "))
             })?;
             if settings.iter().any(|(other, _)| other == name) {
                 return Err(format!("{name} is given twice"));

@@ -5,9 +5,10 @@
 //! are not zero, and the bytes behind the last group of eight words; then a table with the stored size of each block and their
 //! CRC-32 (u32 each, native byte order). A reader that knows the table finds the block of any row.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::{WordSize, count_words, pack_words, unpack_words};
 
 /// Number of bytes of a block before it is packed.
@@ -161,6 +162,16 @@ pub(super) enum Unreadable<E> {
     Source(E),
     /// The bytes are not what was written.
     Damaged(&'static str),
+}
+
+impl Unreadable<Error> {
+    /// The error of reading the file at `path`.
+    pub(super) fn of_file(self, path: &Path) -> Error {
+        match self {
+            Unreadable::Source(error) => error,
+            Unreadable::Damaged(problem) => Error::corrupt(path, problem),
+        }
+    }
 }
 
 impl<E> From<E> for Unreadable<E> {

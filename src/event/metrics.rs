@@ -183,7 +183,7 @@ impl Line {
         self.field("bytes_written", io.written);
         self.field("bytes_read", io.read);
         self.field("bytes_cached", io.cached);
-        if io.saved_in_writing > 0 {
+        if io.saved_in_writing + io.saved_in_reading > 0 {
             self.field("bytes_written_unpacked", io.written + io.saved_in_writing);
             self.field("bytes_read_unpacked", io.read + io.saved_in_reading);
         }

@@ -33,7 +33,7 @@ pub fn read_input(path: &Path) -> io::Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// The text of a regular file, without a byte order mark; `None` if there is no such file.
+/// The text of a regular file, without a byte order mark; `None` if the file does not exist.
 ///
 /// # Errors
 /// As for [`read_input`].

@@ -141,7 +141,7 @@ fn what_makes_no_sense_names_its_flag() {
     let refused = |more: &[&str]| link(folder.path(), more).assert().code(1);
     refused(&["--split", "test=70%,val=0.3"]).stderr(contains("none to train on"));
     let unknown = link(folder.path(), &["--split", "valid=5%"]).assert().code(2);
-    unknown.stderr(contains("there is no valid: the settings are val, test"));
+    unknown.stderr(contains("\"valid\" is not a setting: choose from val, test"));
     let text = link(folder.path(), &["--split", "val=many"]).assert().code(2);
     text.stderr(contains("val cannot be \"many\""));
     refused(&["--negatives", "0"]).stderr(contains("--negatives"));

@@ -16,7 +16,7 @@ use super::group::{
 use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
-use crate::engine::packed::{PackedEnd, Packer, Unpacker, Unreadable};
+use crate::engine::packed::{PackedEnd, Packer, Unpacker};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
@@ -155,7 +155,7 @@ impl ProcessGroup for FileGroup {
         };
         let table = |bytes: &mut [u8], at| stored.fill(bytes, at);
         let unpacker = entry.packed().map(|packed| Unpacker::new(packed, entry.stored, table));
-        let unpacker = unpacker.transpose().map_err(|problem| stored.unreadable(problem))?;
+        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(&stored.path))?;
         Ok(Box::new(FileInbox { stored, unpacker, remaining: entry.len }))
     }
 }
@@ -311,13 +311,6 @@ impl StoredMessage {
         self.read += bytes.len() as u64;
         Ok(())
     }
-
-    fn unreadable(&self, problem: Unreadable<Error>) -> Error {
-        match problem {
-            Unreadable::Source(error) => error,
-            Unreadable::Damaged(problem) => Error::corrupt(&self.path, problem),
-        }
-    }
 }
 
 struct FileInbox {
@@ -347,7 +340,7 @@ impl Inbox for FileInbox {
             None => stored.next(bytes)?,
             Some(unpacker) => {
                 let read = unpacker.read(bytes, |bytes| stored.next(bytes));
-                read.map_err(|problem| stored.unreadable(problem))?;
+                read.map_err(|problem| problem.of_file(&stored.path))?;
             }
         }
         *remaining -= len;

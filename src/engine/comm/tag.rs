@@ -90,7 +90,7 @@ impl Tag {
         [self.sequence, self.operation as u64]
     }
 
-    /// The tag that a message has; `None` if there is no such operation.
+    /// The tag that a message has; `None` if the operation is unknown.
     pub(super) fn from_words([sequence, code]: [u64; 2]) -> Option<Self> {
         let operation = *OPERATIONS.get(usize::try_from(code).ok()?)?;
         Some(Tag { sequence, operation })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, Unreadable};
+use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker};
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 
@@ -213,7 +213,7 @@ impl SpillFile {
     pub(super) fn reader(&self, extent: Extent) -> Result<SpillReader<'_>> {
         let table = |bytes: &mut [u8], at| self.read(bytes, extent.offset + at);
         let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
-        let unpacker = unpacker.transpose().map_err(|problem| self.unreadable(problem))?;
+        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(&self.guard.path))?;
         Ok(SpillReader {
             file: self,
             extent,
@@ -230,13 +230,6 @@ impl SpillFile {
             .map_err(|e| Error::io("read", &guard.path, e))?;
         counters.read(bytes.len() as u64);
         Ok(())
-    }
-
-    fn unreadable(&self, problem: Unreadable<Error>) -> Error {
-        match problem {
-            Unreadable::Source(error) => error,
-            Unreadable::Damaged(problem) => Error::corrupt(&self.guard.path, problem),
-        }
     }
 }
 
@@ -267,7 +260,9 @@ impl SpillReader<'_> {
         };
         match unpacker {
             None => stored(bytes)?,
-            Some(unpacker) => unpacker.read(bytes, stored).map_err(|e| file.unreadable(e))?,
+            Some(unpacker) => {
+                unpacker.read(bytes, stored).map_err(|e| e.of_file(&file.guard.path))?;
+            }
         }
         *read += bytes.len() as u64;
         Ok(())

@@ -51,8 +51,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) io: IoMode,
     /// Bytes of disk space to reserve for the files.
     pub(in crate::run) disk: Option<u64>,
-    /// Planned memory of the workers if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None` if
-    /// there is no plan.
+    /// Planned memory of the workers if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None`
+    /// without a plan.
     pub(in crate::run) memory: Option<LeastMemory>,
     /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
     pub(in crate::run) lends: bool,

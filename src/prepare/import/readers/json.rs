@@ -139,7 +139,7 @@ impl JsonReader {
         let new = object.fields.iter().enumerate().find(|(at, field)| !is_known(*at, &field.key));
         new.map_or(Ok(()), |(_, field)| {
             let problem = format!("key {:?} is in none of the first objects", field.key);
-            let hint = "write all keys in the first object, with null where there is no value";
+            let hint = "write all keys in the first object, and null for missing values";
             Err(self.objects.fail(problem).with_hint(hint))
         })
     }

@@ -89,7 +89,7 @@ pub(super) fn tables(folder: &Path, side: &str) -> Result<Vec<(String, PathBuf)>
     Ok(found)
 }
 
-/// The names of the files in a folder, sorted; none if there is no such folder.
+/// The names of the files in a folder, sorted; none if the folder does not exist.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let name = |entry: std::io::Result<fs::DirEntry>| {

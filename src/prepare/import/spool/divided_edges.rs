@@ -47,7 +47,7 @@ pub(crate) struct DividedEdges {
 }
 
 impl DividedEdges {
-    /// The number of a type; `None` if there are no such edges.
+    /// The number of a type; `None` if no edge has the type.
     pub(crate) fn find(&self, etype: &CanonicalEtype) -> Option<usize> {
         self.types.iter().position(|known| known == etype)
     }
