@@ -136,6 +136,10 @@ RIGHT = {
         lambda rank, h: (h - rank.all_reduce(h.detach().amax(0), "max")).exp() / (rank.mean((h - rank.all_reduce(h.detach().amax(0), "max")).exp()) * rank.num_total_nodes)
     ),
     "numbers of own nodes": between(lambda rank, h: h[torch.arange(len(h))]),
+    "numbers for all nodes": between(lambda rank, h: h * (torch.rand(rank.num_total_nodes, 1) < 0.5)[rank.orig_ids]),
+    "numbers for columns": between(lambda rank, h: h * torch.rand(8) + F.dropout(torch.ones(3, 8)).mean(0)),
+    "dropout by node": between(lambda rank, h: torch.nn.Dropout(0.3)(torch.nn.Dropout1d(0.3)(h))),
+    "pairs for all ranks": lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * torch.randint(rank.num_total_nodes, (2, 9)).sum(), log=lambda *_: 0.0),
     "a pooled loss, divided": lambda rank: train(rank, Net(), lambda *args: pooled_loss(*args) / args[0].world_size, log=lambda rank, loss: 0.0),
 }
 
@@ -148,7 +152,23 @@ WRONG = {
     "batch norm of torch's core": (between(lambda rank, h: torch.batch_norm(h, None, None, None, None, True, 0.1, 1e-5, False)), "result of batch_norm at "),
     "maximum": (between(lambda rank, h: h / h.max(0).values.clamp(min=1)), r"result of max at .*\nhint: rank.all_reduce\(x.amax"),
     "order": (between(lambda rank, h: h.flip(0)), r"result of flip at .*before sar.partition"),
-    "random numbers": (between(lambda rank, h: h * (torch.rand(len(h), 1) < 0.5)), r"result of rand at .*\nhint: each rank draws"),
+    "random numbers": (between(lambda rank, h: h * (torch.rand(len(h), 1) < 0.5)), r"rand at test_check.py:.* draws other .*\nhint: each rank draws for its own rows.*orig_ids"),
+    "random numbers of each rank": (
+        lambda rank: torch.manual_seed(rank.index) and train(rank, Net(between=lambda rank, h: h * torch.rand(len(h), 1))),
+        r"result of mul at test_check.py.* uses the result of rand at .*\nhint: each rank draws",
+    ),
+    "a random order": (between(lambda rank, h: h + 0 * h[torch.randperm(len(h))[:5]].sum()), "randperm at test_check.py:.* draws other random numbers"),
+    "random choices": (between(lambda rank, h: h + 0 * h[torch.multinomial(torch.ones(len(h)), 5)].sum()), "multinomial at test_check.py:.* draws other"),
+    "random rows": (between(lambda rank, h: h + 0 * h[torch.randint(len(h), (5,))].sum()), "randint at test_check.py:.* draws other random numbers"),
+    "numbers in place": (between(lambda rank, h: h * torch.empty(len(h), 1).bernoulli_(0.5)), "bernoulli_ at test_check.py:.* draws other random numbers"),
+    "dropout of some rows": (
+        lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * F.dropout(out[mask]).sum()),
+        r"dropout at test_check.py:.* draws other random numbers on 3 partitions than on one\nhint: .*F.dropout\(x\)\[mask\]",
+    ),
+    "a module's dropout of some rows": (
+        lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * torch.nn.Dropout(0.1)(out[mask]).sum()),
+        "dropout at test_check.py",
+    ),
     "a mean loss per rank": (lambda rank: train(rank, Net(), lambda rank, out, y, mask: F.cross_entropy(out, y)), r"the loss of backward\(\) at .*rank.mean_loss"),
     "a loss per rank that is not a number": (
         lambda rank: train(rank, Net(), lambda rank, out, y, mask: F.cross_entropy(out[mask], y[mask]), log=lambda *_: 0.0),

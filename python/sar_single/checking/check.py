@@ -59,6 +59,8 @@ def _plural(kind: str) -> str:
 
 def _described(finding: Finding) -> str:
     event, cause = finding.event, finding.cause
+    if event.kind == "draw":
+        return f"{event.name} at {event.site} draws other random numbers on {PARTS} partitions than on one"
     place = f" {event.site}" if event.kind == "gradient" else f" at {event.site}" if event.site else ""
     text = f"{_WORDS[event.kind].format(event.name)}{place} differs between one partition and {PARTS}"
     text += f" by {finding.by:.2g} of its largest value" if finding.by != float("inf") else ", or is not a number"
@@ -73,7 +75,7 @@ def check(program: Any, data: Any, *, args: Sequence[Any] = (), nodes: int = 300
 
     ``program`` is a worker as for ``sar.run``, with its ``args``, or a module, which is called with the rank's data that its
     ``forward`` names (``x``, ``edge_index``, ``graph``, ...). ``data`` is a graph for ``sar.partition``, or the path of partitions; about ``nodes`` of its nodes
-    are used, with the edges between them. All values are in float64 and without dropout. Operations, outputs of modules, losses and gradients are
+    are used, with the edges between them. All values are in float64 and without dropout. Operations, random draws, outputs of modules, losses and gradients are
     compared in the first ``steps`` steps of optimizers; logged and returned values are always compared.
 
     Raises ``WorkerError`` if the program fails on one partition.

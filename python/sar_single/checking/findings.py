@@ -71,6 +71,8 @@ class Comparison:
         event, parts = self._events[number], self._parts[number]
         if parts is None:
             return None
+        if event.kind == "draw":
+            return float("inf") if _drawn_apart(event, parts) else None
         worst = 0.0
         for place, value in enumerate(event.values):
             others = [part.values[place] for part in parts if place < len(part.values)]
@@ -136,6 +138,15 @@ class Comparison:
         ratio = float((values[0] * expected).sum() / (expected * expected).sum().clamp(min=1e-300))
         if max(_apart(expected * ratio, value) for value in values) <= _NEAR:
             finding.factor = ratio
+
+
+def _drawn_apart(event: Event, parts: Sequence[Event]) -> bool:
+    """Whether ranks draw for rows of their own. Generators in other states, which a program has seeded by rank, may give other numbers."""
+    state, *values = event.values
+    same_state = all(torch.equal(state, part.values[0]) for part in parts)
+    if not values:  # A dropout.
+        return not same_state
+    return same_state and not all(map(torch.equal, values * len(parts), [value for part in parts for value in part.values[1:]]))
 
 
 def _numbered(events: Sequence[Event]) -> List[Tuple[Key, Event]]:

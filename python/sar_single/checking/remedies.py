@@ -10,7 +10,11 @@ _SOFTMAX = (
     'over all nodes it is e / (rank.mean(e) * rank.num_total_nodes) with e = (x - rank.all_reduce(x.detach().amax(0), "max")).exp()'
 )
 _NORM = "torch.nn.BatchNorm1d, torch.nn.functional.batch_norm and PyG's norms take the statistics of all ranks; or use rank.mean"
-_RANDOM = "each rank draws its own numbers: store them as node data, or compute them from rank.orig_ids"
+_DRAW = (
+    "each rank draws for its own rows, by their places: draw for all nodes and choose the rank's, as in "
+    "torch.rand(rank.num_total_nodes, 8)[rank.orig_ids], or store the numbers as node data"
+)
+_DROPOUT = "dropout draws by node or edge where a tensor has a row for each of the rank's; call it before rows are chosen, as in F.dropout(x)[mask]"
 _ORDER = "a rank has only some of the nodes, in its own order: do this before sar.partition, or after rank.all_gather"
 _OTHER = "a rank has only some of the nodes: combine values of all of them with rank.mean, rank.all_reduce or rank.all_gather"
 _LOSS = (
@@ -27,7 +31,6 @@ _BY_NAME = {
     **dict.fromkeys("max amax".split(), 'rank.all_reduce(x.amax(0), op="max") is the maximum over all ranks, without a gradient'),
     **dict.fromkeys("min amin".split(), 'rank.all_reduce(x.amin(0), op="min") is the minimum over all ranks, without a gradient'),
     **dict.fromkeys("var std var_mean std_mean batch_norm native_batch_norm instance_norm layer_norm group_norm normalize".split(), _NORM),
-    **dict.fromkeys("rand randn rand_like randn_like bernoulli bernoulli_ randint randperm multinomial normal normal_ uniform_".split(), _RANDOM),
     **dict.fromkeys("sort argsort topk cumsum flip roll unique median quantile argmax argmin arange cdist".split(), _ORDER),
 }
 
@@ -37,6 +40,8 @@ def remedy(finding: Finding, ranks: int) -> str:
     event = finding.cause or finding.event
     if event.kind == "operation":
         return _BY_NAME.get(event.name, _OTHER)
+    if event.kind == "draw":
+        return _DROPOUT if event.name == "dropout" else _DRAW
     if event.kind == "parameter":
         return _PARAMETERS
     if event.kind == "gradient" and finding.adds_up:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -15,6 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from .._call_sites import call_site, called_by_package, called_by_user
+from .._keys import keyed
 from ..pyg.pooling import MESSAGES
 from ..pyg.stand_in import StandIn
 
@@ -23,13 +25,18 @@ if TYPE_CHECKING:
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout dropout_".split())
+# Functions that draw random numbers by the places of elements.
+_DRAWING = frozenset(
+    "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial poisson binomial gumbel_softmax rrelu "
+    "normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ geometric_ log_normal_".split()
+)
 # Functions without a value that has been computed.
 _IGNORED = frozenset("__get__ __set__ empty empty_like new_empty".split())
 
 
 @dataclass
 class Event:
-    """A value of the program: ``kind`` is parameter, output, operation, loss, gradient, log or result."""
+    """A value of the program: ``kind`` is parameter, output, operation, draw, loss, gradient, log or result."""
 
     kind: str
     name: str
@@ -65,20 +72,31 @@ class Watch(TorchFunctionMode):
         kwargs = kwargs or {}
         name = str(getattr(func, "__name__", func))
         if name in _DROPOUT:
-            return args[0] if args else kwargs["input"]
+            return self.dropped(*args, **kwargs)
         if name == "backward" and args and isinstance(args[0], Tensor):
             return self._backward(*args, **kwargs)
         if name in ("float", "half", "bfloat16") and isinstance(args[0], Tensor) and not isinstance(args[0], StandIn):
             return args[0].double()
         if called_by_package():
             return func(*args, **kwargs)
+        state = _state(kwargs.get("generator")) if name in _DRAWING and self._watches() else None
         result = func(*map(_wide, args), **{key: _wide(value) for key, value in kwargs.items()})
-        if name not in _IGNORED and self._watches() and called_by_user():
+        if state is not None:
+            self._note(Event("draw", name, call_site(), [state, *_tensors(result)]))
+        elif name not in _IGNORED and self._watches() and called_by_user():
             self._operation(name, args, kwargs, result)
         return result
 
     def _watches(self) -> bool:
         return not self._paused and self._steps > 0 and not MESSAGES.value
+
+    def dropped(self, input: Tensor, p: float = 0.5, training: bool = True, *_: Any, **__: Any) -> Tensor:
+        """In place of ``dropout``: the same values. Notes whether it would draw by node or edge, and if not, for how many elements."""
+        if training and p > 0 and self._watches():
+            with torch.random.fork_rng(devices=[]):
+                by_key = input.dim() > 0 and keyed(len(input)) is not None
+            self._note(Event("draw", "dropout", call_site(), [torch.tensor([] if by_key else input.shape, dtype=torch.int64)]))
+        return input
 
     def _operation(self, name: str, args: Any, kwargs: Dict[str, Any], result: Any) -> None:
         values = _tensors(result)
@@ -180,7 +198,7 @@ class Seen:
 def watched(rank: "Rank", worker: Callable[..., Any], args: Sequence[Any], steps: int) -> Seen:
     """Runs a worker's program in float64 and without dropout; gives what it computes."""
     watch = Watch(steps)
-    with _float64(), _hooks(watch), _methods(rank, watch), watch:
+    with _float64(), _hooks(watch), _methods(rank, watch), _dropout(watch), watch:
         result = worker(rank, *args)
     watch.returned(result)
     return Seen(watch.events, rank.ndata.original_ids())
@@ -231,10 +249,28 @@ def _methods(rank: "Rank", watch: Watch) -> Iterator[None]:
             delattr(rank, name)
 
 
+@contextmanager
+def _dropout(watch: Watch) -> Iterator[None]:
+    """Lets the watch see dropout before its keys are looked up."""
+    before, nn.functional.dropout = nn.functional.dropout, watch.dropped
+    try:
+        yield
+    finally:
+        nn.functional.dropout = before
+
+
+def _state(generator: Optional[torch.Generator]) -> Tensor:
+    """A number that tells states of a random generator apart."""
+    state = torch.get_rng_state() if generator is None else generator.get_state()
+    return torch.tensor(zlib.crc32(state.numpy().tobytes()))
+
+
 def _without_dropout(module: nn.Module) -> None:
     """Sets the rate of dropout that is part of another function of torch's or of this package's attention."""
-    if isinstance(module, nn.modules.dropout._DropoutNd):
-        module.p = 0.0
+    if type(module).__module__.startswith("sar_single.nn"):
+        for part in module.children():
+            if isinstance(part, nn.Dropout):
+                part.p = 0.0
     if isinstance(module, (nn.RNNBase, nn.MultiheadAttention)):
         module.dropout = 0.0
 
