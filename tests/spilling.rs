@@ -8,14 +8,23 @@ use std::sync::Arc;
 
 use sar::ErrorKind;
 use sar::engine::array::{Array, ArrayLayout};
-use sar::engine::spill::{PartitionDataManager, SpillStore};
+use sar::engine::spill::{PartitionDataManager, Pointer, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
 use sar::graph::ShardBuilder;
 use sar::io::{DiskStorage, Dtype, Fault, FaultyStorage, IoCounters, IoMode, Storage};
 
 /// A rank alone, in its first turn.
 fn manager(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
-    let control = Arc::new(Control::in_memory(1, 1).unwrap());
+    manager_keeping(folder, storage, &Arc::new(Control::in_memory(1, 1).unwrap()))
+}
+
+/// The same, if it may keep what `control` says.
+fn manager_keeping(
+    folder: &Path,
+    storage: Arc<dyn Storage>,
+    control: &Arc<Control>,
+) -> Rc<PartitionDataManager> {
+    let control = control.clone();
     let store = SpillStore::new(folder, storage, IoCounters::default());
     let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
     manager.callback_func().unwrap();
@@ -243,11 +252,16 @@ fn a_bit_that_flips_on_the_way_back_is_noticed() {
     }
 }
 
-#[test]
-fn zeros_are_left_out_of_files_and_come_back_as_the_same_bits() {
+/// Four of seven elements are zeros.
+fn mostly_zeros() -> Array {
     let elements: Vec<f32> =
         (0..300_007).map(|i| [0.0, -0.0, i as f32, 0.0, 0.0, 0.0, f32::NAN][i % 7]).collect();
-    let array = || Array::from_slice(&[300_007], &elements).unwrap();
+    Array::from_slice(&[300_007], &elements).unwrap()
+}
+
+#[test]
+fn zeros_are_left_out_of_files_and_come_back_as_the_same_bits() {
+    let array = mostly_zeros;
     // The table is read first, then the blocks.
     for (disk, flipped) in
         disks().into_iter().flat_map(|disk| (0..3).map(move |n| (disk.clone(), n)))
@@ -265,6 +279,53 @@ fn zeros_are_left_out_of_files_and_come_back_as_the_same_bits() {
         let totals = manager.store().counters().totals();
         assert_eq!(totals.written + totals.saved_in_writing, 4 * 300_007);
         assert!(totals.written < 2 * 300_007, "{totals:?}");
+    }
+}
+
+#[test]
+fn what_fits_without_its_zeros_stays_in_memory() {
+    let len = 4 * 300_007;
+    for disk in disks() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Arc::new(Control::in_memory(1, 1).unwrap());
+        let manager = manager_keeping(folder.path(), Arc::new(disk), &control);
+        let pointers = ["a", "b", "c"].map(|label| manager.track(label, mostly_zeros()));
+        let resident = || pointers.each_ref().map(Pointer::is_resident);
+        let written = || {
+            let totals = manager.store().counters().totals();
+            (totals.written, totals.written + totals.saved_in_writing)
+        };
+        let unchanged = |pointer: &Pointer<Array>| {
+            assert_eq!(pointer.pin().unwrap().bytes(), mostly_zeros().bytes());
+        };
+        let pause_within = |share: u64| {
+            control.set_parked_share(share);
+            pause(&manager).unwrap();
+            assert!(manager.resident_bytes() <= share, "{} of {share}", manager.resident_bytes());
+        };
+        pause_within(2 * len);
+        assert_eq!((resident(), written()), ([false, false, true], (0, 0)));
+        pause_within(len + len / 2);
+        assert_eq!((resident(), written()), ([false; 3], (0, 0)));
+        pointers.iter().for_each(unchanged);
+        assert_eq!(resident(), [true; 3]);
+        // The one that was used longest ago leaves, and the others stay packed.
+        pause_within(len);
+        assert_eq!((resident(), written().1), ([false; 3], len));
+        let once = written().0;
+        assert!(once < len / 2);
+        // What is packed is written as it is.
+        pause_within(0);
+        assert_eq!(written(), (3 * once, 3 * len));
+        pointers.iter().for_each(unchanged);
+        // What has a file is kept packed to save reading, and leaves without being written again.
+        pause_within(len);
+        let read = || manager.store().counters().totals().read;
+        let before = read();
+        pointers[1..].iter().for_each(unchanged);
+        assert_eq!(read(), before);
+        pause_within(0);
+        assert_eq!(written(), (3 * once, 3 * len));
     }
 }
 

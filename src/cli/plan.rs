@@ -86,6 +86,10 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     let moved = epoch.written + epoch.read;
     let parts = format!("{} written, {} read", size(epoch.written), size(epoch.read));
     table.row(["bytes per epoch", &size(moved), &parts]);
+    let unpacked = epoch.unpacked();
+    if unpacked > moved {
+        table.row(["", &size(unpacked), "if zeros were not left out"]);
+    }
     if memory.kept > 0 {
         let least = format!("with {}", size(memory.least));
         table.row(["", &size(epoch.moved_at_least_memory), &least]);
@@ -95,15 +99,16 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
         table.row(["", &size(past), "around the page cache; the rest fits in the budget"]);
     }
     if let Some(bound) = epoch.bound {
+        let all = unpacked.saturating_sub(epoch.cached);
         let ratio = match bound {
             0 => "the lower bound: everything fits".to_owned(),
             // A bound that is nearly zero is far below any run.
-            bound if bound < past / 10 || bound > past => {
+            bound if bound < all / 10 || bound > all => {
                 "the lower bound of any schedule".to_owned()
             }
             bound => format!(
-                "the lower bound of any schedule; this run moves {:.2} times that",
-                past as f64 / bound as f64
+                "the lower bound of any schedule; this run moves {:.2} times that, zeros included",
+                all as f64 / bound as f64
             ),
         };
         table.row(["", &size(bound), &ratio]);

@@ -5,6 +5,7 @@
 //! are not zero, and the bytes behind the last group of eight words; then a table with the stored size of each block and their
 //! CRC-32 (u32 each, native byte order). A reader that knows the table finds the block of any row.
 
+use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -14,13 +15,15 @@ use crate::kernels::{WordSize, count_words, pack_words, unpack_words};
 /// Number of bytes of a block before it is packed.
 const BLOCK: usize = 64 << 10;
 
+static ZEROS: [u8; BLOCK] = [0; BLOCK];
+
 /// Fewest bytes that are packed: a page of a file.
 const LEAST: usize = 4 << 10;
 
 /// Every 16th block is looked at before elements are packed.
 const SAMPLE: usize = 16;
 
-/// A variable of the environment that turns packing off, for measurements and tests.
+/// A variable of the environment, for measurements and tests: `off` turns packing off, `all` packs elements of few bytes too.
 const VARIABLE: &str = "SAR_PACKING";
 
 /// The description of packed elements that lets them be read.
@@ -49,9 +52,49 @@ impl Packed {
     }
 }
 
+/// Writes `len` zeros.
+pub(super) fn pad(len: u64, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let (blocks, rest) = (len / BLOCK as u64, (len % BLOCK as u64) as usize);
+    (0..blocks).try_for_each(|_| write(&ZEROS))?;
+    write(&ZEROS[..rest])
+}
+
 /// Whether storing `packed` bytes instead of `raw` ones saves a tenth.
 fn saves_a_tenth(packed: usize, raw: usize) -> bool {
     packed * 10 <= raw * 9
+}
+
+/// Number of bytes that elements of `size` bytes take when they are packed; `None` if they are not of a size that is packed.
+pub(super) fn packed_len(bytes: &[u8], size: usize) -> Option<u64> {
+    let word = word_of(bytes, size)?;
+    let stored = |block: &[u8]| stored_len(block, word).unwrap_or(block.len()) as u64;
+    let blocks = bytes.len().div_ceil(BLOCK) as u64;
+    Some(bytes.chunks(BLOCK).map(stored).sum::<u64>() + 4 * (blocks + 1))
+}
+
+/// The words that zeros are looked for in, if elements of `size` bytes may be packed.
+fn word_of(bytes: &[u8], size: usize) -> Option<WordSize> {
+    static FROM: OnceLock<usize> = OnceLock::new();
+    let from = || match std::env::var(VARIABLE).as_deref() {
+        Ok("off") => usize::MAX,
+        Ok("all") => 1,
+        _ => LEAST,
+    };
+    if bytes.len() < *FROM.get_or_init(from) {
+        return None;
+    }
+    match size {
+        2 => Some(WordSize::Two),
+        4 | 8 => Some(WordSize::Four),
+        _ => None,
+    }
+}
+
+/// Number of bytes of a block when it is packed, if that saves a tenth.
+fn stored_len(raw: &[u8], word: WordSize) -> Option<usize> {
+    let (groups, rest) = raw.split_at(raw.len() - raw.len() % word.group());
+    let len = groups.len() / word.group() + count_words(groups, word) * word.size() + rest.len();
+    saves_a_tenth(len, raw.len()).then_some(len)
 }
 
 /// The end of packed elements.
@@ -74,16 +117,7 @@ pub(super) struct Packer {
 impl Packer {
     /// A packer of elements of `size` bytes that begin with `bytes`, if packing these saves at least a tenth.
     pub(super) fn that_saves(bytes: &[u8], size: usize) -> Option<Self> {
-        static OFF: OnceLock<bool> = OnceLock::new();
-        let word = match size {
-            2 => WordSize::Two,
-            4 | 8 => WordSize::Four,
-            _ => return None,
-        };
-        let is_off = || std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == "off");
-        if bytes.len() < LEAST || *OFF.get_or_init(is_off) {
-            return None;
-        }
+        let word = word_of(bytes, size)?;
         let (mut packed, mut raw) = (0, 0);
         for block in bytes.chunks(BLOCK).step_by(SAMPLE) {
             packed += block.len() / word.group() + count_words(block, word) * word.size();

@@ -161,7 +161,7 @@ fn bytes(runs: &[RunData]) -> Chart {
             ("written", run.values("bytes_written")),
             ("read", run.values("bytes_read")),
             ("written, with zeros", run.values("bytes_written_unpacked")),
-            ("planned at most", level(run, run.plan.map(|plan| plan.written + plan.read))),
+            ("planned", level(run, run.plan.map(|plan| plan.written + plan.read))),
             ("lower bound of any schedule", level(run, run.plan.and_then(|plan| plan.bound))),
         ];
         for (i, (what, points)) in lines.into_iter().enumerate() {
@@ -173,7 +173,7 @@ fn bytes(runs: &[RunData]) -> Chart {
     let remark = if runs.iter().all(|run| run.plan.is_none()) {
         "The runs are so small that nothing was planned."
     } else {
-        "Plan and bound are for written and read bytes together."
+        "Plan and bound are for written and read bytes together, and the bound counts zeros, too."
     };
     let title = "Bytes per epoch against plan and bound".to_owned();
     Chart { title, unit: Unit::Bytes, from_zero: true, curves, remark: remark.to_owned() }

@@ -67,18 +67,23 @@ fn bytes_and_memory_are_planned() {
     let flags = ["--hidden", "48", "--memory-budget", "min"];
     let plan = plan(&json, folder.path(), &flags);
     let epoch = third_epoch(&json, folder.path(), &flags);
-    // Zeros are planned like other values.
-    assert_close("written", &plan["epoch"]["written"], &epoch["bytes_written_unpacked"], 0.02);
-    assert_close("read", &plan["epoch"]["read"], &epoch["bytes_read_unpacked"], 0.02);
+    for what in ["written", "read"] {
+        let of_plan = |field: &str| &plan["epoch"][field];
+        let (taken, unpacked) = (format!("bytes_{what}"), format!("{what}_unpacked"));
+        // A stand-in's values have about as many zeros.
+        assert_close(what, of_plan(what), &epoch[taken], 0.1);
+        assert_close(what, of_plan(&unpacked), &epoch[format!("bytes_{unpacked}")], 0.02);
+    }
     // Samples of a short run miss peaks, so this can only be rough.
     let [planned, taken] = [&plan["memory"]["least"], &epoch["peak_memory_bytes"]].map(number);
     assert!(planned > 0.8 * taken && planned < 2.0 * taken, "{planned} planned, {taken} taken");
     assert_eq!(plan["edges"], 900_000);
     assert_eq!(plan["sampled"], false);
-    let moved = number(&plan["epoch"]["written"]) + number(&plan["epoch"]["read"]);
+    let moved =
+        number(&plan["epoch"]["written_unpacked"]) + number(&plan["epoch"]["read_unpacked"]);
     assert!(moved > number(&plan["epoch"]["bound"]), "{plan}");
     assert!(number(&plan["disk"]["peak"]) > 1e6, "{plan}");
-    let all = number(&plan["disk"]["epochs"]) * number(&plan["epoch"]["written"]);
+    let all = number(&plan["disk"]["epochs"]) * number(&plan["epoch"]["written_unpacked"]);
     assert_close("written in the run", &plan["disk"]["written"], &all.into(), 0.001);
 }
 

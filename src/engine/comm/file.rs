@@ -16,7 +16,7 @@ use super::group::{
 use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
-use crate::engine::packed::{PackedEnd, Packer, Unpacker};
+use crate::engine::packed::{PackedEnd, Packer, Unpacker, pad};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
@@ -33,8 +33,8 @@ pub struct FileGroup {
     counters: IoCounters,
     next: Cell<u64>,
     read: ReadOutboxes,
-    /// Whether messages are stored without their zeros.
-    packs: bool,
+    /// Whether each file is as long as if it had all zeros.
+    pads: bool,
 }
 
 impl FileGroup {
@@ -61,15 +61,14 @@ impl FileGroup {
     ) -> Self {
         let (rank, folder) = (placement.local()[slot], folder.to_owned());
         let (next, read) = (Cell::new(0), ReadOutboxes::default());
-        let packs = true;
-        FileGroup { control, placement, rank, slot, folder, storage, counters, next, read, packs }
+        let pads = false;
+        FileGroup { control, placement, rank, slot, folder, storage, counters, next, read, pads }
     }
 
-    /// The same group, whose messages are stored without their zeros if it `packs`. Files of one that does not are as long as
-    /// they can become.
+    /// The same group, whose files are as long as if they had all zeros, if it `pads`: for stand-ins.
     #[must_use]
-    pub fn packing(self, packs: bool) -> Self {
-        FileGroup { packs, ..self }
+    pub fn padding(self, pads: bool) -> Self {
+        FileGroup { pads, ..self }
     }
 
     fn path(&self, sequence: u64, sender: usize) -> PathBuf {
@@ -208,8 +207,14 @@ impl FileOutbox<'_> {
             word = packed.word.size() as u64;
         }
         let Message { recipient, begin, len, checksum, .. } = std::mem::take(&mut self.message);
-        self.message.begin = self.len;
         let (stored, checksum) = (self.len - begin, u64::from(checksum.finalize()));
+        if self.group.pads {
+            let saved = len.saturating_sub(stored);
+            pad(saved, |zeros| self.file.write(zeros))
+                .map_err(|e| Error::io("write", &self.path, e))?;
+            self.len += saved;
+        }
+        self.message.begin = self.len;
         let entry = MessageEntry { offset: begin, stored, checksum, len, word };
         let placement = &self.group.placement;
         let copies = match recipient {
@@ -248,7 +253,7 @@ impl Outbox for FileOutbox<'_> {
     }
 
     fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
-        if self.group.packs && self.message.len == 0 {
+        if self.message.len == 0 {
             self.message.packer = Packer::that_saves(bytes, size);
         }
         self.write(bytes)

@@ -8,6 +8,7 @@ use tracing::debug;
 
 use super::dtype::{ComputeDtype, SpillDtype};
 use super::pointer::{Pointer, Spillable};
+use super::room::to_pack;
 use super::shard::ShardPointer;
 use super::store::SpillStore;
 use super::value::Spill;
@@ -174,7 +175,9 @@ impl PartitionDataManager {
             return Ok(());
         }
         let resident = self.resident_bytes();
-        self.spill(slots, resident, self.lock.room_to_wait(&[resident]))
+        let room = self.lock.room_to_wait(&[resident]);
+        self.pack(&slots, room)?;
+        self.spill(slots, self.resident_bytes(), room)
     }
 
     /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user wants the run to
@@ -302,11 +305,16 @@ impl PartitionDataManager {
         let soon = self.bytes_of_next_turn(&slots);
         // Freed memory is worth keeping too: the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
-        let room = self.lock.claim_room(&[soon, resident, all]);
+        let mut wants = vec![soon, resident, all];
+        if (1..all).contains(&self.lock.room_to_wait(&[all])) {
+            wants.push(slots.iter().map(|slot| slot.sizes().least).sum());
+        }
+        let room = self.lock.claim_room(&wants);
         debug!(resident, needed_soon = soon, room, "pause");
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
         if room == 0 || room < all {
-            self.spill(slots, resident, room)?;
+            self.pack(&slots, room)?;
+            self.spill(slots, self.resident_bytes(), room)?;
             if !matches!(self.stand_in.get(), Some(None)) {
                 give_memory_back();
             }
@@ -338,6 +346,20 @@ impl PartitionDataManager {
             return None;
         }
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
+    }
+
+    /// Leaves the zeros of values out where more of them fit into `room` bytes that way.
+    fn pack(&self, slots: &[Rc<dyn Spillable>], room: u64) -> Result<()> {
+        let resident = self.resident_bytes();
+        let others = resident - slots.iter().map(|slot| slot.resident_bytes()).sum::<u64>();
+        if resident <= room || room <= others {
+            return Ok(());
+        }
+        let mut slots: Vec<_> = slots.iter().filter(|slot| slot.resident_bytes() > 0).collect();
+        slots.sort_by_key(|slot| slot.used().get());
+        let sizes: Vec<_> = slots.iter().map(|slot| slot.sizes()).collect();
+        let places = to_pack(&sizes, room - others);
+        places.into_iter().try_for_each(|place| slots[place].pack())
     }
 
     /// Spills values, the one used longest ago first, until at most `room` of `resident` bytes are left.

@@ -1,11 +1,12 @@
 //! A handle on a value that is in memory, on disk, or both.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
 use tracing::debug;
 
+use super::room::ValueSizes;
 use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,11 +31,15 @@ pub(super) struct Slot<T: Spill> {
     used: Cell<u64>,
     /// Number of holds on the value.
     holds: Cell<usize>,
+    /// Number of bytes without zeros, if leaving them out halves the value.
+    packed_len: OnceCell<Option<u64>>,
     state: RefCell<State<T>>,
 }
 
 struct State<T> {
     resident: Option<Rc<T>>,
+    /// The value without its zeros, in memory. It is no longer resident then.
+    packed: Option<(Rc<SpillFile>, Extent)>,
     backing: Backing<T>,
 }
 
@@ -72,8 +77,7 @@ impl<T: Spill> Pointer<T> {
         value: T,
         store: Rc<SpillStore>,
     ) -> Self {
-        let state = State { resident: Some(Rc::new(value)), backing: Backing::None };
-        Pointer::of(label, layout, state, store)
+        Pointer::of(label, layout, Some(value), Backing::None, store)
     }
 
     pub(super) fn from_recipe(
@@ -83,14 +87,25 @@ impl<T: Spill> Pointer<T> {
         recipe: Rc<dyn Fn() -> Result<T>>,
         store: Rc<SpillStore>,
     ) -> Self {
-        let state = State { resident: value.map(Rc::new), backing: Backing::Recipe(recipe) };
-        Pointer::of(label, layout, state, store)
+        Pointer::of(label, layout, value, Backing::Recipe(recipe), store)
     }
 
-    fn of(label: &str, layout: T::Layout, state: State<T>, store: Rc<SpillStore>) -> Self {
-        let (used, holds) = (Cell::new(store.tick()), Cell::new(0));
-        let state = RefCell::new(state);
-        Pointer(Rc::new(Slot { label: label.to_owned(), layout, store, used, holds, state }))
+    fn of(
+        label: &str,
+        layout: T::Layout,
+        value: Option<T>,
+        backing: Backing<T>,
+        store: Rc<SpillStore>,
+    ) -> Self {
+        Pointer(Rc::new(Slot {
+            label: label.to_owned(),
+            layout,
+            used: Cell::new(store.tick()),
+            holds: Cell::new(0),
+            packed_len: OnceCell::new(),
+            state: RefCell::new(State { resident: value.map(Rc::new), packed: None, backing }),
+            store,
+        }))
     }
 
     pub(super) fn slot(&self) -> &Rc<Slot<T>> {
@@ -122,7 +137,8 @@ impl<T: Spill> Pointer<T> {
             return Ok(Pinned(value.clone()));
         }
         let value = Rc::new(self.0.bring_back()?);
-        self.0.state.borrow_mut().resident = Some(value.clone());
+        let mut state = self.0.state.borrow_mut();
+        (state.resident, state.packed) = (Some(value.clone()), None);
         Ok(Pinned(value))
     }
 
@@ -194,15 +210,16 @@ impl Pointer<Vec<u32>> {
 impl<T: Spill> Slot<T> {
     fn bring_back(&self) -> Result<T> {
         // The recipe may pin other pointers; the state must not stay borrowed meanwhile.
-        let recipe = match &self.state.borrow().backing {
+        let state = self.state.borrow();
+        if let Some((file, extent)) = &state.packed {
+            let _unpacks = span_of(SpanKind::Operation, || format!("unpack {}", self.label));
+            return self.load(file, *extent);
+        }
+        let recipe = match &state.backing {
             Backing::File(file, extent) => {
                 let mut reads = span_of(SpanKind::Disk, || format!("read {} back", self.label));
                 reads.set("bytes", T::byte_len(&self.layout));
-                let mut reader = file.reader(*extent)?;
-                let value = T::load(&self.layout, &mut reader)?;
-                debug!(value = self.label, bytes = T::byte_len(&self.layout), "read back");
-                reader.finish()?;
-                return Ok(value);
+                return self.load(file, *extent);
             }
             Backing::Recipe(recipe) => recipe.clone(),
             Backing::None => {
@@ -212,8 +229,28 @@ impl<T: Spill> Slot<T> {
                 )));
             }
         };
+        drop(state);
         let _makes = span_of(SpanKind::Operation, || format!("make {} again", self.label));
         recipe()
+    }
+
+    /// Number of bytes without zeros, if the value is resident, has no recipe, and leaving zeros out at least halves it.
+    fn packed_len(&self) -> Option<u64> {
+        let state = self.state.borrow();
+        let value = state.resident.as_ref()?;
+        if matches!(state.backing, Backing::Recipe(_)) {
+            return None;
+        }
+        let halves = |packed: &u64| packed * 2 <= T::byte_len(&self.layout);
+        *self.packed_len.get_or_init(|| value.packed_len().filter(halves))
+    }
+
+    fn load(&self, file: &SpillFile, extent: Extent) -> Result<T> {
+        let mut reader = file.reader(extent)?;
+        let value = T::load(&self.layout, &mut reader)?;
+        debug!(value = self.label, bytes = T::byte_len(&self.layout), "read back");
+        reader.finish()?;
+        Ok(value)
     }
 }
 
@@ -223,6 +260,11 @@ pub(super) trait Spillable {
     fn label(&self) -> &str;
     /// Number of bytes that have to be written before the value can leave memory; `None` if it can leave now, or has left.
     fn unwritten_bytes(&self) -> Option<u64>;
+    /// Bytes of memory that the value takes now, and without its zeros. Zeros stay in values that leaving them out does not halve, and in
+    /// those that are computed again.
+    fn sizes(&self) -> ValueSizes;
+    /// Leaves the zeros of a resident value out, in memory; does nothing if memory runs out.
+    fn pack(&self) -> Result<()>;
     /// Whether the value can only come back from a file.
     fn needs_file(&self) -> bool;
     /// Writes the value.
@@ -250,8 +292,28 @@ impl<T: Spill> Spillable for Slot<T> {
 
     fn unwritten_bytes(&self) -> Option<u64> {
         let state = self.state.borrow();
-        let unwritten = state.resident.is_some() && matches!(state.backing, Backing::None);
-        unwritten.then(|| T::byte_len(&self.layout))
+        let is_unwritten = state.is_in_memory() && matches!(state.backing, Backing::None);
+        is_unwritten.then(|| state.bytes(&self.layout))
+    }
+
+    fn sizes(&self) -> ValueSizes {
+        let now = self.resident_bytes();
+        ValueSizes { now, least: self.packed_len().unwrap_or(now) }
+    }
+
+    fn pack(&self) -> Result<()> {
+        let Some(len) = self.packed_len() else { return Ok(()) };
+        let _packs = span_of(SpanKind::Operation, || format!("pack {}", self.label));
+        let Some(mut writer) = SpillWriter::in_memory(&self.label, len) else {
+            return Ok(());
+        };
+        let extent = self.save(&mut writer)?;
+        if extent.is_packed() {
+            let mut state = self.state.borrow_mut();
+            (state.resident, state.packed) = (None, Some((writer.finish()?, extent)));
+            debug!(value = self.label, bytes = extent.byte_len(), "packed");
+        }
+        Ok(())
     }
 
     fn needs_file(&self) -> bool {
@@ -259,7 +321,11 @@ impl<T: Spill> Spillable for Slot<T> {
     }
 
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent> {
-        if let Some(value) = &self.state.borrow().resident {
+        let state = self.state.borrow();
+        if let Some((file, extent)) = &state.packed {
+            return writer.copy(file, *extent);
+        }
+        if let Some(value) = &state.resident {
             value.save(&self.layout, writer)?;
         }
         writer.end_value()
@@ -270,7 +336,8 @@ impl<T: Spill> Spillable for Slot<T> {
     }
 
     fn leave(&self) {
-        self.state.borrow_mut().resident = None;
+        let mut state = self.state.borrow_mut();
+        (state.resident, state.packed) = (None, None);
     }
 
     fn check_unpinned(&self) -> Result<()> {
@@ -294,6 +361,21 @@ impl<T: Spill> Spillable for Slot<T> {
     }
 
     fn resident_bytes(&self) -> u64 {
-        if self.state.borrow().resident.is_some() { T::byte_len(&self.layout) } else { 0 }
+        self.state.borrow().bytes(&self.layout)
+    }
+}
+
+impl<T: Spill> State<T> {
+    fn is_in_memory(&self) -> bool {
+        self.resident.is_some() || self.packed.is_some()
+    }
+
+    /// Bytes of memory that the value takes.
+    fn bytes(&self, layout: &T::Layout) -> u64 {
+        match (&self.resident, &self.packed) {
+            (Some(_), _) => T::byte_len(layout),
+            (None, Some((_, extent))) => extent.byte_len(),
+            (None, None) => 0,
+        }
     }
 }

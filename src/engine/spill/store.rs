@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker};
+use super::memory_file::MemoryFile;
+use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, pad};
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
+
+/// Number of bytes that are copied at a time.
+const COPIED: usize = 1 << 20;
 
 /// The folder of a rank's spill files.
 pub struct SpillStore {
@@ -18,27 +22,27 @@ pub struct SpillStore {
     clock: Cell<u64>,
     /// Bytes of the page cache that messages, which are in the same storage, may take.
     for_messages: Cell<u64>,
-    /// Whether values are stored without their zeros.
-    packs: bool,
+    /// Whether each file is as long as if it had all zeros.
+    pads: bool,
 }
 
 impl SpillStore {
     /// Creates a store in `folder`, which must exist.
     pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
-        Self::packing(folder, storage, counters, true)
+        Self::padding(folder, storage, counters, false)
     }
 
-    /// A store whose values are stored without their zeros if it `packs`. Files of one that does not are as long as they can
-    /// become.
-    pub fn packing(
+    /// A store whose files are as long as if they had all zeros, if it `pads`: a stand-in's values have more of them than those of
+    /// the run may have.
+    pub fn padding(
         folder: &Path,
         storage: Arc<dyn Storage>,
         counters: IoCounters,
-        packs: bool,
+        pads: bool,
     ) -> Rc<Self> {
         let (next, clock, for_messages) = (Cell::new(0), Cell::new(0), Cell::new(0));
         let folder = folder.to_owned();
-        Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages, packs })
+        Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages, pads })
     }
 
     /// A number larger than all before it, which orders uses in time.
@@ -52,19 +56,14 @@ impl SpillStore {
         let number = self.next.replace(self.next.get() + 1);
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
-        let guard = Removal { path, storage: self.storage.clone() };
+        let guard = Removal { path, storage: Some(self.storage.clone()) };
         // Values for which there is room stay in memory, not in the page cache.
         self.storage.set_cache_share(0);
         Ok(SpillWriter {
-            file,
-            guard,
             for_messages: self.for_messages.get(),
             counters: self.counters.clone(),
-            len: 0,
-            begin: 0,
-            checksum: crc32fast::Hasher::new(),
-            packs: self.packs,
-            packer: None,
+            pads: self.pads,
+            ..SpillWriter::new(file, guard)
         })
     }
 
@@ -106,12 +105,32 @@ pub struct SpillWriter {
     /// Offset at which the present value begins.
     begin: u64,
     checksum: crc32fast::Hasher,
-    packs: bool,
+    pads: bool,
     /// The zeros of the present value are left out by this.
     packer: Option<Packer>,
 }
 
 impl SpillWriter {
+    fn new(file: Box<dyn FileWriter>, guard: Removal) -> Self {
+        SpillWriter {
+            file,
+            guard,
+            for_messages: 0,
+            counters: IoCounters::default(),
+            len: 0,
+            begin: 0,
+            checksum: crc32fast::Hasher::new(),
+            pads: false,
+            packer: None,
+        }
+    }
+
+    /// Starts a file of `len` bytes in memory, for a value without its zeros; `None` if memory runs out.
+    pub(super) fn in_memory(label: &str, len: u64) -> Option<Self> {
+        let guard = Removal { path: format!("{label}, packed in memory").into(), storage: None };
+        Some(SpillWriter::new(Box::new(MemoryFile::with_room(len)?), guard))
+    }
+
     /// Appends bytes to the value.
     ///
     /// # Errors
@@ -132,7 +151,7 @@ impl SpillWriter {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
-        if self.packs && self.len == self.begin {
+        if self.len == self.begin {
             self.packer = Packer::that_saves(bytes, size);
         }
         self.write(bytes)
@@ -162,7 +181,31 @@ impl SpillWriter {
         let checksum = std::mem::take(&mut self.checksum).finalize();
         let extent = Extent { offset, len: self.len - offset, checksum, packed };
         self.counters.saved_in_writing(extent.saved());
+        if self.pads {
+            pad(extent.saved(), |zeros| self.file.write(zeros))
+                .map_err(|e| Error::io("write", &self.guard.path, e))?;
+            self.len += extent.saved();
+            self.begin = self.len;
+        }
         Ok(extent)
+    }
+
+    /// Appends a value of another file as it is stored there.
+    ///
+    /// # Errors
+    /// If the other file cannot be read, or this one cannot be written (`Io`, `OutOfDisk`).
+    pub(super) fn copy(&mut self, file: &SpillFile, from: Extent) -> Result<Extent> {
+        let offset = std::mem::replace(&mut self.begin, self.len + from.len);
+        let mut piece = vec![0; COPIED.min(from.len as usize)];
+        let mut at = 0;
+        while at < from.len {
+            let piece = &mut piece[..COPIED.min((from.len - at) as usize)];
+            file.read(piece, from.offset + at)?;
+            self.append(piece)?;
+            at += piece.len() as u64;
+        }
+        self.counters.saved_in_writing(from.saved());
+        Ok(Extent { offset, ..from })
     }
 
     /// Ends the file.
@@ -170,7 +213,9 @@ impl SpillWriter {
         let SpillWriter { file, guard, for_messages, counters, .. } = self;
         let cached = file.cached();
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
-        guard.storage.set_cache_share(for_messages);
+        if let Some(storage) = &guard.storage {
+            storage.set_cache_share(for_messages);
+        }
         Ok(Rc::new(SpillFile { file, guard, counters, cached }))
     }
 }
@@ -188,6 +233,16 @@ impl Extent {
     /// Number of bytes of the value.
     fn value_len(&self) -> u64 {
         self.packed.map_or(self.len, |packed| packed.len)
+    }
+
+    /// Number of bytes of its place.
+    pub(super) fn byte_len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the value is stored without its zeros.
+    pub(super) fn is_packed(&self) -> bool {
+        self.packed.is_some()
     }
 
     /// Number of bytes by which the value is longer than its place.
@@ -285,13 +340,15 @@ impl SpillReader<'_> {
 
 /// Removes a file when it is dropped.
 struct Removal {
+    /// The file's place; a name for messages if it is in memory.
     path: PathBuf,
-    storage: Arc<dyn Storage>,
+    /// `None` if it is in memory.
+    storage: Option<Arc<dyn Storage>>,
 }
 
 impl Drop for Removal {
     fn drop(&mut self) {
         // An error cannot be reported here; a file that cannot be removed goes with the run's folder.
-        let _ = self.storage.remove(&self.path);
+        let _ = self.storage.as_ref().map(|storage| storage.remove(&self.path));
     }
 }

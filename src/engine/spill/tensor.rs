@@ -7,6 +7,7 @@ use tch::{Kind, Tensor};
 use super::pointer::Pointer;
 use super::store::{SpillReader, SpillWriter};
 use super::value::Spill;
+use crate::engine::packed::packed_len;
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::Dtype;
@@ -81,6 +82,10 @@ impl Spill for Tensor {
         let mut value = tensor::empty(&layout.shape, layout.held)?;
         source.read(&mut tensor::bytes_mut(&mut value))?;
         Ok(value)
+    }
+
+    fn packed_len(&self) -> Option<u64> {
+        packed_len(&tensor::bytes(self), self.kind().elt_size_in_bytes())
     }
 
     fn widened(&self, layout: &TensorLayout) -> Result<Option<Self>> {

@@ -4,6 +4,7 @@ use bytemuck::Pod;
 
 use super::store::{SpillReader, SpillWriter};
 use crate::engine::array::{Array, ArrayLayout, Elements};
+use crate::engine::packed::packed_len;
 use crate::error::Result;
 use crate::graph::{Csr, SortedEdges};
 
@@ -29,6 +30,11 @@ pub trait Spill: Sized + 'static {
     /// # Errors
     /// If the file cannot be read (`Io`).
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
+
+    /// Number of bytes that the value takes without its zeros, if it can be stored without them.
+    fn packed_len(&self) -> Option<u64> {
+        None
+    }
 
     /// The value in the type in which it is used, if it is held in another one.
     ///
@@ -57,6 +63,10 @@ impl Spill for Array {
 
     fn load(layout: &ArrayLayout, source: &mut SpillReader<'_>) -> Result<Self> {
         Array::from_elements(layout, |bytes| source.read(bytes))
+    }
+
+    fn packed_len(&self) -> Option<u64> {
+        packed_len(self.bytes(), Array::layout(self).dtype.size())
     }
 }
 

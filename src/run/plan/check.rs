@@ -108,7 +108,7 @@ pub(in crate::run) fn check(
         size(disk)
     )));
     observe(&Event::Note(format!(
-        "planned per epoch: about {:.2} s of computing, at most {written} written and {read} read",
+        "planned per epoch: about {:.2} s of computing, {written} written and {read} read",
         forecast.epoch.seconds
     )));
     give_memory_back();

@@ -6,7 +6,7 @@
 
 use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
-use super::measure::Measure;
+use super::measure::{Measure, Measured};
 use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::error::Result;
 use crate::run::config::RunConfig;
@@ -46,11 +46,14 @@ impl Forecast {
         share: u64,
     ) -> Result<EpochForecast> {
         let kept = self.trend.keeping(run, sizes, share)?;
-        let EpochForecast { disk, written, read, seconds, .. } = self.epoch;
+        let EpochForecast { disk, written, read, written_unpacked, read_unpacked, seconds, .. } =
+            self.epoch;
         Ok(EpochForecast {
             disk,
             written: written * kept.left(|at| at.written),
             read: read * kept.left(|at| at.read),
+            written_unpacked: written_unpacked * kept.left(Measured::written_unpacked),
+            read_unpacked: read_unpacked * kept.left(Measured::read_unpacked),
             cached: (written + read) * kept.share(|at| at.cached, |at| at.written + at.read),
             seconds: seconds * kept.left(|at| at.epoch_s),
         })
@@ -66,7 +69,11 @@ pub(super) struct EpochForecast {
     pub(super) written: f64,
     /// Bytes that are read.
     pub(super) read: f64,
-    /// Bytes of both that stay in the ranks' share of the page cache.
+    /// Bytes that would be written with all zeros.
+    pub(super) written_unpacked: f64,
+    /// Bytes that would be read with all zeros.
+    pub(super) read_unpacked: f64,
+    /// Bytes of those written and read that stay in the ranks' share of the page cache.
     pub(super) cached: f64,
     /// Seconds, while the system has room to cache the files.
     pub(super) seconds: f64,
@@ -146,9 +153,11 @@ impl Trends {
 
     fn epoch(&self) -> EpochForecast {
         EpochForecast {
-            disk: self.figure_within(|at| at.disk, |at| at.written),
+            disk: self.figure_within(|at| at.disk, Measured::written_unpacked),
             written: self.figure(|at| at.written),
             read: self.figure(|at| at.read),
+            written_unpacked: self.figure(Measured::written_unpacked),
+            read_unpacked: self.figure(Measured::read_unpacked),
             cached: 0.0,
             seconds: self.seconds(),
         }

@@ -11,6 +11,7 @@ use crate::engine::spill_dir::RunFolder;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::io::IoTotals;
 use crate::load::DataKeys;
 use crate::platform::{FilePages, Rollup, give_memory_back};
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
@@ -29,6 +30,10 @@ pub(super) struct Measured {
     pub(super) written: f64,
     /// Bytes read in an epoch, by all ranks.
     pub(super) read: f64,
+    /// Bytes that were not written because zeros are left out.
+    pub(super) saved_in_writing: f64,
+    /// Bytes that were not read because zeros are left out.
+    pub(super) saved_in_reading: f64,
     /// Bytes of both that moved in the ranks' share of the page cache.
     pub(super) cached: f64,
     pub(super) epoch_s: f64,
@@ -43,6 +48,16 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// Bytes that would be written in an epoch with all zeros.
+    pub(super) fn written_unpacked(&self) -> f64 {
+        self.written + self.saved_in_writing
+    }
+
+    /// Bytes that would be read in an epoch with all zeros.
+    pub(super) fn read_unpacked(&self) -> f64 {
+        self.read + self.saved_in_reading
+    }
+
     /// An upper bound on what as many ranks as this, of the same size or smaller, take if none of them gives back what it frees, with
     /// their files in the page cache. Memory has to be measured.
     pub(super) fn most(&self, ranks: usize) -> f64 {
@@ -121,6 +136,8 @@ pub(super) fn measure(
         scale,
         written: 0.0,
         read: 0.0,
+        saved_in_writing: 0.0,
+        saved_in_reading: 0.0,
         cached: 0.0,
         epoch_s: f64::INFINITY,
         disk: 0.0,
@@ -145,9 +162,12 @@ pub(super) fn measure(
     let mut on_event = |event, _| {
         match event {
             Event::Epoch(report) => {
-                measured.written = report.io.written as f64;
-                measured.read = report.io.read as f64;
-                measured.cached = report.io.cached as f64;
+                let IoTotals { written, read, cached, .. } = report.io;
+                let IoTotals { saved_in_writing, saved_in_reading, .. } = report.io;
+                (measured.written, measured.read) = (written as f64, read as f64);
+                measured.saved_in_writing = saved_in_writing as f64;
+                measured.saved_in_reading = saved_in_reading as f64;
+                measured.cached = cached as f64;
                 measured.epoch_s = measured.epoch_s.min(report.epoch_s);
             }
             Event::Usage(usage) => {

@@ -61,7 +61,8 @@ pub struct DiskPlan {
     pub free: Option<u64>,
     /// Number of epochs of the run.
     pub epochs: u32,
-    /// Bytes that all epochs write at most: the system may write out all of the page cache, and the first epoch keeps less than the others.
+    /// Bytes that all epochs write at most: the system may write out all of the page cache, the first epoch keeps less than the others, and
+    /// values may have no zeros.
     pub written: u64,
 }
 
@@ -72,11 +73,15 @@ pub struct EpochPlan {
     pub written: u64,
     /// Bytes read by all ranks.
     pub read: u64,
+    /// Bytes that would be written if zeros were not left out.
+    pub written_unpacked: u64,
+    /// Bytes that would be read if zeros were not left out.
+    pub read_unpacked: u64,
     /// Bytes of the above that are written to and read from the page cache, within the budget.
     pub cached: u64,
-    /// Bytes written and read if waiting workers keep nothing.
+    /// Bytes written and read if waiting workers keep nothing, without the zeros that are left out.
     pub moved_at_least_memory: u64,
-    /// Lower bound on what any schedule writes and reads with as much kept; none for message flow graphs, whose layers differ in
+    /// Lower bound on what any schedule writes and reads, zeros included, with as much kept; none for message flow graphs, whose layers differ in
     /// size.
     pub bound: Option<u64>,
     /// Seconds of computing, and of copying from and to the page cache.
@@ -91,6 +96,11 @@ impl EpochPlan {
     /// Bytes that are written to and read from the disk.
     pub fn past_the_cache(&self) -> u64 {
         (self.written + self.read).saturating_sub(self.cached)
+    }
+
+    /// Bytes that are written and read, and the zeros that are left out of them.
+    pub fn unpacked(&self) -> u64 {
+        self.written_unpacked + self.read_unpacked
     }
 
     /// Seconds of the whole epoch: one of several resident workers computes while another waits for the disk.
@@ -185,13 +195,13 @@ fn compose(
     epoch: &EpochForecast,
     resident: usize,
 ) -> Plan {
-    let EpochForecast { written, read, cached, seconds: compute_s, .. } = *epoch;
-    let later = written * f64::from(config.epochs.saturating_sub(1));
+    let EpochForecast { written, read, written_unpacked, read_unpacked, cached, .. } = *epoch;
+    let later = written_unpacked * f64::from(config.epochs.saturating_sub(1));
     let disk = DiskPlan {
         peak: forecast.epoch.disk as u64,
         free: free_space(&config.spill_dir),
         epochs: config.epochs,
-        written: (forecast.epoch.written + later) as u64,
+        written: (forecast.epoch.written_unpacked + later) as u64,
     };
     let bound = bound(config, sizes, memory.kept as f64);
     Plan {
@@ -205,10 +215,12 @@ fn compose(
         epoch: EpochPlan {
             written: written as u64,
             read: read as u64,
+            written_unpacked: written_unpacked as u64,
+            read_unpacked: read_unpacked as u64,
             cached: cached as u64,
             moved_at_least_memory: (forecast.epoch.written + forecast.epoch.read) as u64,
             bound,
-            compute_s,
+            compute_s: epoch.seconds,
             disk_s: 0.0,
             resident,
         },

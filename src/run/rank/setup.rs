@@ -136,9 +136,9 @@ impl RankSetup {
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
-        // The plan's forecasts are upper bounds.
-        let packs = here.stand_in.is_none();
-        let store = SpillStore::packing(&spill, storage.clone(), counters.clone(), packs);
+        // The plan's forecast of disk space is an upper bound.
+        let pads = here.stand_in.is_some() && control.parked_share() == 0;
+        let store = SpillStore::padding(&spill, storage.clone(), counters.clone(), pads);
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
         if let Some(scale) = here.stand_in {
@@ -148,7 +148,7 @@ impl RankSetup {
         manager.compute_dtype.set(here.resources.compute_dtype);
         let (control, placement) = (control.clone(), placement.clone());
         let group = FileGroup::placed(control, placement, slot, folder, storage, counters);
-        let group: Rc<dyn ProcessGroup> = Rc::new(group.packing(packs));
+        let group: Rc<dyn ProcessGroup> = Rc::new(group.padding(pads));
 
         manager.callback_func()?;
         let partition = Partition::open(here.partitions, rank)?;

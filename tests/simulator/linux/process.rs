@@ -1,5 +1,6 @@
 //! One command of the program, run in a forked child of the simulator.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -59,15 +60,16 @@ impl Ended {
 
 /// Runs `sar-single` with these arguments. Calls on files below `roots` are counted and meet the planned faults.
 pub(crate) fn run(arguments: &[String], roots: &[String], faults: &[Fault]) -> Ended {
-    run_on(Machines::ONE, arguments, roots, faults)
+    run_on(Machines::ONE, arguments, roots, faults, None)
 }
 
-/// Like [`run`], on several machines, which are processes that share all folders.
+/// Like [`run`], on several machines, which are processes that share all folders. `packing` is the value of `SAR_PACKING`.
 pub(crate) fn run_on(
     machines: Machines,
     arguments: &[String],
     roots: &[String],
     faults: &[Fault],
+    packing: Option<&CStr>,
 ) -> Ended {
     board().plan(faults, machines.cut);
     // SAFETY: the name is a C string; the call makes a descriptor.
@@ -83,6 +85,10 @@ pub(crate) fn run_on(
             0 => {
                 let own = std::mem::take(&mut ends[machine]);
                 drop(ends);
+                if let Some(packing) = packing {
+                    // SAFETY: this process has one thread.
+                    unsafe { libc::setenv(c"SAR_PACKING".as_ptr(), packing.as_ptr(), 1) };
+                }
                 live(arguments, roots, &stderr, &machines, (machine, own))
             }
             child => launchers.push(child),

@@ -1,5 +1,6 @@
 //! A configuration with its undisturbed results, and the folders of its runs.
 
+use std::ffi::CStr;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -94,7 +95,7 @@ impl Scene {
     }
 
     fn train(&self, machines: Machines) -> Ended {
-        self.command(machines, &self.configuration.train(&self.out, &self.spill), &[])
+        self.command(machines, &self.configuration.train(&self.out, &self.spill), &[], None)
     }
 
     pub(crate) fn command(
@@ -102,9 +103,10 @@ impl Scene {
         machines: Machines,
         arguments: &[String],
         faults: &[Fault],
+        packing: Option<&CStr>,
     ) -> Ended {
         self.let_time_pass();
-        run_on(machines, arguments, &self.roots, faults)
+        run_on(machines, arguments, &self.roots, faults, packing)
     }
 
     /// Makes unfinished folders in the spill folder old enough to count as abandoned.

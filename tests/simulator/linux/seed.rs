@@ -1,5 +1,7 @@
 //! A seed: a configuration, its faults, and the results that must follow.
 
+use std::ffi::CStr;
+
 use super::board::Counts;
 use super::call::{KINDS, Kind, PLACES, Place};
 use super::configuration::Configuration;
@@ -27,6 +29,8 @@ pub(crate) struct Story {
     pub(crate) runs: usize,
     /// Number of runs all of whose ranks have paused.
     pub(crate) paused: usize,
+    /// The value of `SAR_PACKING`.
+    packing: Option<&'static CStr>,
 }
 
 /// Runs a seed in the scene of its configuration.
@@ -35,7 +39,10 @@ pub(crate) fn play(seed: u64, scene: &Scene) -> Story {
     // Numbers of their own: seeds from before there were pauses, and machines, keep their other faults.
     let mut pauses = Random::new(seed, "pauses");
     let mut network = Random::new(seed, "network");
-    let mut story = Story::default();
+    // The undisturbed run packs large values only, and none of these graphs has one.
+    let packing =
+        Random::new(seed, "packing").pick(&[None, Some(c"off"), Some(c"all"), Some(c"all")]);
+    let mut story = Story { packing, ..Story::default() };
     scene.clear();
     if let Err(problem) = story.tell(scene, &mut random, &mut pauses, &mut network) {
         story.problem = Some(problem);
@@ -104,8 +111,10 @@ impl Story {
     ) -> Ended {
         let several =
             if machines.number > 1 { format!(" (on {})", machines.number) } else { String::new() };
-        self.lines.push(format!("$ {}{several}", command.join(" ")));
-        let ended = scene.command(machines, command, faults);
+        let packing =
+            self.packing.map_or(String::new(), |p| format!("SAR_PACKING={} ", p.to_string_lossy()));
+        self.lines.push(format!("$ {packing}{}{several}", command.join(" ")));
+        let ended = scene.command(machines, command, faults, self.packing);
         self.runs += 1;
         self.paused += ended.paused;
         for struck in ended.struck.iter().flatten() {
