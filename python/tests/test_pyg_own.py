@@ -277,8 +277,185 @@ class Stateful(Plain):
         return x_j * self.factors.view(-1, 1) - x_j.mean(0)
 
 
+class Asserted(Plain):
+    __module__ = "__main__"
+
+    def message(self, x_j):
+        assert bool((x_j > -5).all()) and not bool((x_j.abs() < 1e-9).all()) and x_j.detach().abs().sum(1).ne(0.25).all()
+        return x_j.sin()
+
+
+class AssertedMean(Plain):
+    """Made-up values are not below zero, so that all edges give another answer than these."""
+
+    __module__ = "__main__"
+
+    def message(self, x_j):
+        assert not bool((x_j > 0).all())
+        return x_j - x_j.mean(0)
+
+
+class Answered(Plain):
+    __module__ = "__main__"
+
+    def message(self, x_j):
+        return x_j - x_j.mean(0) if not bool((x_j > 0).all()) else x_j
+
+
+class Propagated(Plain):
+    """A user's own ``propagate``, which calls PyG's."""
+
+    __module__ = "__main__"
+
+    def propagate(self, edge_index, **kwargs):
+        return 2 * MessagePassing.propagate(self, edge_index, **kwargs) + 1
+
+
+class Updated(Plain):
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=x, weight=self.edge_updater(edge_index, x=x))
+
+    def edge_updater(self, edge_index, **kwargs):
+        return 3 * MessagePassing.edge_updater(self, edge_index, **kwargs)
+
+    def edge_update(self, x_i, x_j):
+        return (x_i * x_j).sum(1, keepdim=True)
+
+    def message(self, x_j, weight):
+        return x_j * weight
+
+
+class Hooked(Plain):
+    """A module with a hook, of the kind that its class has."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        getattr(self, f"register_{self.kind}_hook")(self.hook)
+        return self.propagate(edge_index, x=x, weight=self.edge_updater(edge_index, x=x))
+
+    def edge_update(self, x_i, x_j):
+        return (x_i * x_j).sum(1, keepdim=True)
+
+    def message(self, x_j, weight):
+        return x_j * weight
+
+
+class Recorded(Hooked):
+    __module__, kind = "__main__", "message_forward"
+
+    @staticmethod
+    def hook(module, inputs, output):
+        module.seen = len(output)
+
+
+class Doubled(Hooked):
+    __module__, kind = "__main__", "message_forward"
+
+    @staticmethod
+    def hook(module, inputs, output):
+        return output * 2
+
+
+class Replaced(Hooked):
+    __module__, kind = "__main__", "message_forward_pre"
+
+    @staticmethod
+    def hook(module, inputs):
+        return {**inputs[0], "x_j": inputs[0]["x_j"].sin()}
+
+
+class HookMean(Hooked):
+    __module__, kind = "__main__", "message_forward"
+
+    @staticmethod
+    def hook(module, inputs, output):
+        return output - output.mean(0)
+
+
+class HookInPlace(Hooked):
+    __module__, kind = "__main__", "message_forward"
+
+    @staticmethod
+    def hook(module, inputs, output):
+        output.sub_(output.detach().mean(0))
+
+
+class HookBefore(Hooked):
+    __module__, kind = "__main__", "message_forward_pre"
+
+    @staticmethod
+    def hook(module, inputs):
+        return ({**inputs[0], "x_j": inputs[0]["x_j"] - inputs[0]["x_j"].mean(0)},)
+
+
+class HookOfUpdate(Hooked):
+    __module__, kind = "__main__", "edge_update_forward"
+
+    @staticmethod
+    def hook(module, inputs, output):
+        return output - output.mean(0)
+
+
+class Explained(Plain):
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.explain, self._apply_sigmoid = True, False
+        self._edge_mask = x.new_ones(edge_index.size(1))
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_j):
+        return x_j - x_j.mean(0)
+
+
+class OfHelper(Plain):
+    """Reads a tensor with a row per edge in a method that ``message`` calls."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.factors = torch.arange(edge_index.size(1)).view(-1, 1) * 0 + x.new_ones(1, 6)
+        return self.propagate(edge_index, x=x)
+
+    def scaled(self, values):
+        return values * self.factors
+
+    def message(self, x_j):
+        return self.scaled(x_j)
+
+
+class OfNodes(Plain):
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.table = x.cos()
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_j, index):
+        return x_j * self.table[index]
+
+
+class Kept(Plain):
+    """Keeps its messages, which are then computed."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        out = self.propagate(edge_index, x=x)
+        return out * len(self.messages.shape)
+
+    def message(self, x_j):
+        self.messages = x_j
+        return x_j
+
+
 # The operation that is refused, if one is.
-CLASSES = {Aggregated: None, Centred: "mean", Scaled: "aggregate", AtOnce: "mean", Pooled: "mean", Normalised: "mean", Stateful: "mean"}
+_RIGHT = (Aggregated, Asserted, Propagated, Updated, Recorded, Doubled, Replaced, OfHelper, OfNodes, Kept)
+_MEANS = (AssertedMean, Answered, HookMean, HookInPlace, HookBefore, HookOfUpdate, Explained)
+CLASSES = {**dict.fromkeys(_RIGHT), **dict.fromkeys(_MEANS, "mean"), Centred: "mean", Scaled: "aggregate", AtOnce: "mean", Pooled: "mean", Normalised: "mean", Stateful: "mean"}
 
 
 def aggregating(rank, classes):
@@ -305,3 +482,26 @@ def test_aggregations_and_messages_of_all_edges_are_as_in_memory_or_refused(spil
             assert pyg_graphs.difference(ours, cls()(data["x"], data["edge_index"])) <= 1e-9
         else:
             assert all(isinstance(text, str) and text.startswith(f"{name} of the values of edges in {cls.__name__}.") for text in found), (cls, found)
+
+
+class OfList(Plain):
+    """Fails with other edges than those of ``forward``."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.factors = [x.new_ones(edge_index.size(1), 1)]
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_j):
+        return x_j * self.factors[0]
+
+
+def once(rank):
+    return OfList()(rank.x, rank.edge_index)
+
+
+def test_code_that_fails_with_made_up_edges_is_named(spill, tmp_path, capfd):
+    with pytest.raises(RuntimeError):  # A rank without edges runs it with made-up ones.
+        sar.run(once, pyg_graphs.cut(pyg_graphs.graph(), tmp_path, 3), spill_dir=spill)
+    assert re.search(r"OfList.message could not be tried with made-up edges \(RuntimeError: .*\); .* sar.check", capfd.readouterr().err)

@@ -25,7 +25,7 @@ from .errors import Refused, refused
 from .made_up import MadeUp
 from .pooling import of_messages
 from .stand_in import StandIn
-from .unfit import INSIDE_BLOCK, MADE_UP, Unfit
+from .unfit import INSIDE_BLOCK, MADE_UP, Unfit, note_untried
 
 _WHY = "the code is given a block of one rank's edges, not all edges of the graph, and gives each edge a value of its own"
 _REMEDY = (
@@ -66,16 +66,23 @@ def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run
     made_up = MadeUp(module, arguments)
     watch = _Watch(made_up, f"the values of edges in {type(module).__name__}.{' and '.join(functions)}")
     trial = _Trial(module, names, run, made_up)
+    problem: Optional[Exception] = None
     try:
         trial.result(0, watch)
     except (Refused, Unfit):
         raise
-    except Exception:  # Code that made-up values do not suit runs on the edges themselves, where its errors show.
-        return
+    except Exception as error:  # Made-up values may not suit the code, as it says itself or as a question about all edges shows.
+        problem = error
     if watch.asked:
         answers = [trial.attempt(0, watch, answer) for answer in (True, False)]
+        watch.answer = None
+        if any(answer is not None for answer in answers):
+            problem = None
         if not _same(*answers):
             watch.refuse(watch.asked, f"a block may give another answer than all edges, and {_WHY}")
+    if problem is not None:
+        note_untried(module, functions, problem)
+        return
     whole, part = (trial.attempt(first) if made_up.has_parts(names) else None for first in (0, made_up.part))
     if whole is not None and not _same(made_up.part_of(whole, "aggregate" not in functions), part):
         if watch.drawn:
@@ -97,26 +104,29 @@ class _Trial:
         made_up = self._made_up
         edges = made_up.edges - made_up.begin(first)
         rows: Dict[int, Callable[[], Tensor]] = {number: partial(torch.zeros, number, dtype=torch.int64) for number in (edges, made_up.nodes - first)}
-        given, own = made_up.given(self._names, first), made_up.own_rows(first)
-
-        def run(values: Dict[str, Any]) -> Tensor:
-            vars(self._module).update(own)
-            return self._run(values)
-
-        with torch.random.fork_rng(devices=[]), INSIDE_BLOCK.of(True), MADE_UP.of(self.unfit), of_messages(), Block().of(rows), ExitStack() as modes:
-            torch.manual_seed(0)
-            for mode in () if watch is None else (watch, _Reading(watch)):
-                modes.enter_context(mode)
-            return called(self._module, run, given, edges)[0].detach()
+        given, attributes = made_up.given(self._names, first), vars(self._module)
+        before = dict(attributes)
+        attributes.update(made_up.own_rows(first))
+        try:
+            with torch.random.fork_rng(devices=[]), INSIDE_BLOCK.of(True), MADE_UP.of(self.unfit), of_messages(), Block().of(rows), ExitStack() as modes:
+                torch.manual_seed(0)
+                for mode in () if watch is None else (watch, _Reading(watch)):
+                    modes.enter_context(mode)
+                return called(self._module, self._run, given, edges)[0].detach()
+        finally:
+            attributes.update(before)
 
     def attempt(self, first: int, watch: "Optional[_Watch]" = None, answer: Optional[bool] = None) -> Optional[Tensor]:
         """The same, with an ``answer`` to questions about all edges; None if it fails, as it does where the question is for a check."""
         if watch is not None:
-            watch.answer = answer
+            watch.answer, watch.refusals = answer, []
         try:
-            return self.result(first, watch)
+            result = self.result(first, watch)
         except Exception:
             return None
+        if watch is not None and watch.refusals:
+            raise watch.refusals[0]
+        return result
 
 
 def _same(one: Optional[Tensor], other: Optional[Tensor]) -> bool:
@@ -139,6 +149,8 @@ class _Watch(TorchDispatchMode):
         # The last question and the last draw, by their names.
         self.asked = self.drawn = ""
         self.answer: Optional[bool] = None
+        # With an answer: errors that are raised unless the code fails, which may then have computed a value for a message only.
+        self.refusals: List[Refused] = []
         # Whether a function runs that checks its arguments.
         self.paused = False
 
@@ -174,10 +186,13 @@ class _Watch(TorchDispatchMode):
         return [at for at, size in enumerate(value.shape) if size and (size % self._edges == 0 or size % self._chosen == 0)]
 
     def refuse(self, name: str, why: str = _WHY, remedy: str = _REMEDY) -> None:
-        """Raises the error of an operation, unless this package's dropout does it, which draws for each row by its key."""
+        """Raises the error of an operation, or keeps it, unless this package's dropout does it, which draws for each row by its key."""
         if any(frame.f_globals.get("__name__") == dropped.__module__ for frame, _ in walk_stack(None)):
             return
-        raise refused(name.replace("linalg_vector_", "").replace("native_", ""), f"{self._what} ({call_site()})", why, remedy)
+        error = refused(name.replace("linalg_vector_", "").replace("native_", ""), f"{self._what} ({call_site()})", why, remedy)
+        if self.answer is None:
+            raise error
+        self.refusals.append(error)
 
     def _counts(self, value: Any) -> bool:
         """Whether a number is that of edges, or its inverse or root."""

@@ -166,14 +166,15 @@ def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -
 
 
 def own_state(module: Any, functions: Sequence[str]) -> Optional[str]:
-    """The tensor that functions of a module read as an attribute, if there is one: it may have a row per edge or per node."""
+    """The tensor that functions of a module, and methods that they call, read as an attribute, if there is one: it may have a row per edge or per node."""
     tensors = {name for name, value in vars(module).items() if isinstance(value, Tensor)}
-    read: Set[str] = set()
-    for function in functions:
-        codes: List[Any] = [getattr(getattr(type(module), function), "__code__", None)]
-        while codes:
-            code = codes.pop()
-            if code is not None:
-                read.update(code.co_names)
-                codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_names"))
+    read: Set[str] = set(functions)
+    codes: List[Any] = [getattr(getattr(type(module), function), "__code__", None) for function in functions] if tensors else []
+    while codes:
+        code = codes.pop()
+        if code is not None:
+            found = set(code.co_names) - read
+            read |= found
+            codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_names"))
+            codes.extend(getattr(getattr(type(module), name, None), "__code__", None) for name in found)
     return next(iter(sorted(read & tensors)), None)

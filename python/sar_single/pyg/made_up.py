@@ -59,10 +59,12 @@ class MadeUp:
         return {name: known[name] for name in names}
 
     def own_rows(self, first: int = 0) -> Dict[str, Tensor]:
-        """In place of tensors of the module that have a row per edge of the rank."""
-        count = len(self._arguments.columns)
+        """In place of tensors of the module that have a row per edge or per node of the rank."""
+        columns = self._arguments.columns
+        rows = {columns.topology.num_nodes: (self.nodes, 0), len(columns): (self.edges, self.begin(first))}
         found = {name: value for name, value in vars(self._module).items() if isinstance(value, Tensor) and not isinstance(value, StandIn)}
-        return {name: rows_like(value, self.edges)[self.begin(first) :] for name, value in found.items() if value.dim() > 0 and len(value) == count}
+        made = {name: (value, *rows[len(value)]) for name, value in found.items() if value.dim() > 0 and len(value) in rows}
+        return {name: rows_like(value, count)[begin:] for name, (value, count, begin) in made.items()}
 
     def part_of(self, output: Tensor, per_edge: bool) -> Tensor:
         """The values of an output that belong to the part."""

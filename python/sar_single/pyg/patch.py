@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, List
+from contextlib import suppress
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 
 from .. import _current
 from .._dropout import dropped
 from .._imports import change_when_imported, swap
+from .._keys import Block
 from .apart import check_apart
 from .arguments import Arguments, collected, own_state
 from .attention import RETURNED, attention
@@ -19,6 +21,7 @@ from .edge_values import EXCHANGED_LATER
 from .ends import Ends
 from .errors import refused
 from .fused import fused
+from .hooks import watched
 from .joined import construct
 from .norms import NORMS
 from .pooling import POOLING, of_messages
@@ -141,9 +144,16 @@ def _swapped() -> Dict[str, Theirs]:
 def _wrap(cls: Any) -> None:
     for base in cls.__mro__:
         for name, ours in _swapped().items():
-            theirs = vars(base).get(name)
-            if theirs is not None and not hasattr(theirs, "_of_sar_single"):
-                setattr(base, name, _either(theirs, ours))
+            for kept in (name, f"_orig_{name}", f"_jinja_{name}"):
+                theirs = vars(base).get(kept)
+                if theirs is not None and not hasattr(theirs, "_of_sar_single") and _is_of_pyg(theirs, base, name):
+                    setattr(base, kept, _either(theirs, ours))
+
+
+def _is_of_pyg(function: Any, cls: Any, name: str) -> bool:
+    """Whether PyG has written a function of a class, or made it in a module of its own. The user's own one calls PyG's."""
+    made = [f"{base.__module__}_{base.__name__}_{name}" for base in cls.__mro__]
+    return function.__module__ in ("torch_geometric.nn.conv.message_passing", *made)
 
 
 def _either(theirs: Theirs, ours: Theirs) -> Theirs:
@@ -162,6 +172,7 @@ def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, 
     inspector = module.inspector
     update = inspector.get_param_names("update")
     _check_size(module, edges, size)
+    arguments: Optional[Arguments] = None
     try:
         message, aggregate = inspector.get_param_names("message"), inspector.get_param_names("aggregate")
         names = list(dict.fromkeys(message + aggregate))
@@ -176,8 +187,7 @@ def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, 
         if out is None:
             out = in_blocks(module, arguments, names, run, per_edge=False)
     except Unfit as problem:
-        note(module, str(problem))
-        return theirs(module, edges, size=size, **kwargs)
+        return _at_once(problem, module, "message", arguments, lambda: theirs(module, edges, size=size, **kwargs))
     return module.update(out, **_for_update(edges, inspector.get_param_dict("update"), update, kwargs))
 
 
@@ -206,17 +216,33 @@ def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = Non
             return at_once(problem)
 
     def at_once(problem: Unfit) -> Any:
-        note(module, str(problem))
-        return theirs(module, edges, size=size, **kwargs)
+        return _at_once(problem, module, "edge_update", arguments, lambda: theirs(module, edges, size=size, **kwargs))
 
+    arguments: Any = None
     try:
-        arguments: Arguments = collected(module, edges, "edge_update", names, kwargs)
+        arguments = collected(module, edges, "edge_update", names, kwargs)
         check_apart(module, ["edge_update"], names, lambda given: module.edge_update(**given), arguments)
         _check_fit(module, arguments, ["edge_update"], [])
     except Unfit as problem:
         return at_once(problem)
     weights = attention(module, arguments, names, computed)
     return computed() if weights is None else weights
+
+
+def _at_once(problem: Unfit, module: Any, function: str, arguments: Optional[Arguments], call: Callable[[], Any]) -> Any:
+    """PyG's own code on all edges of a rank."""
+    note(module, str(problem))
+    if arguments is None:
+        return call()
+    names, columns = module.inspector.get_param_names(function), arguments.columns
+
+    def check(run: Callable[[Dict[str, Any]], Any]) -> None:
+        with suppress(Unfit):
+            check_apart(module, [function], names, run, arguments)
+
+    rows = {columns.topology.num_nodes: columns.topology.keys_of_destinations, len(columns): columns.keys}
+    with Block().of(rows), watched(module, function, check):
+        return call()
 
 
 def _check_size(module: Any, edges: EdgeIndex, size: Any) -> None:

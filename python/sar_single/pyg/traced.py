@@ -30,7 +30,7 @@ def traced(module: Any, function: Callable[..., Any], names: List[str], argument
     before = dict(vars(module))
     try:
         output = function(**given)
-        return output.node if isinstance(output, fx.Proxy) else None
+        return output.node if isinstance(output, fx.Proxy) and vars(module) == before else None
     except Exception:  # Code that cannot be traced runs in blocks, where its errors show.
         return None
     finally:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Set, Tuple
+from typing import Any, List, Optional, Sequence, Set, Tuple
 
 from .. import _current
 from .scope import Scope
 
 _SAID: Set[Tuple[str, str]] = set()
+_UNTRIED: Set[str] = set()
 
 # Whether the code that runs sees some of a rank's edges only.
 INSIDE_BLOCK = Scope(False)
@@ -30,6 +31,21 @@ def needs_all(reason: str) -> bool:
     if INSIDE_BLOCK.value:
         raise Unfit(reason)
     return False
+
+
+def note_untried(module: Any, functions: Sequence[str], error: Exception) -> None:
+    """Says once, on rank 0, that functions of a module run unchecked."""
+    rank, name = _current.current(), f"{type(module).__name__}.{' and '.join(functions)}"
+    if rank is None or rank.index > 0 or name in _UNTRIED:
+        return
+    _UNTRIED.add(name)
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    print(
+        f"sar_single: {name} could not be tried with made-up edges ({text}); if it relates edges to one another, other than by "
+        "their destinations, its values are wrong: compare it with one partition by sar.check",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def note(module: Any, reason: str) -> None:
