@@ -58,7 +58,7 @@ pub(super) struct PartitionArgs {
     /// Instead of files of edges: the folder of a data set of the Open Graph Benchmark, with raw/ and split/
     #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"])]
     ogb: Option<PathBuf>,
-    /// Instead of files of edges: metadata.json of a graph in DGL's chunked format
+    /// Instead of files of edges: metadata.json of a graph in DGL's chunked format, or metadata.yaml of a data set of GraphBolt
     #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"])]
     chunked: Option<PathBuf>,
     /// Archive of the arrays of a graph under usual names, such as edge_index, x, y and train_mask; its edges are left out if there
@@ -89,8 +89,8 @@ pub(super) struct PartitionArgs {
     /// shares of training, validation and test are 0.8,0.1,0.1
     #[arg(long, value_name = "[TYPE=]COLUMN[:SHARES]", conflicts_with = "part_json")]
     split_by: Vec<String>,
-    /// Treatment of bad rows in files of edges: all are counted and listed in a file next to the output, DIR.bad_rows.txt
-    /// [default: the first is an error]
+    /// Treatment of bad rows in files of edges and node tables: all are counted and listed in a file next to the output,
+    /// DIR.bad_rows.txt [default: the first is an error]
     #[arg(
         long,
         value_parser = choice::<BadRows>(),

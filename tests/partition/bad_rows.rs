@@ -98,3 +98,44 @@ fn misspelt_names_get_the_nearest_ones() {
         refused(folder.path(), &format!("{table} {words}"), due);
     }
 }
+
+/// Values that do not fit into their columns, a missing and a repeated id, a row with a column too many.
+#[test]
+fn bad_rows_of_node_tables_are_listed_and_left_out_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let rows = "id,age,city,train_mask\na,30,Oslo,1\nb,?,Rome,0\nc,old,Ulm,0\nd,40,Rome,1\n,50,Rome,0\na,60,Ulm,0\ne,1,2,3,4\n\
+                f,inf,Ulm,0\ng,50,Ulm,2\nh,20,Oslo,1\n";
+    write(here, "n.csv", rows);
+    write(here, "e.csv", "source,target\na,d\nd,h\nc,a\nh,a\nz,a\n");
+    let words = "--edges e.csv --node-table n.csv --scale none --num-parts 1 --out out";
+    let due = [
+        "n.csv: line 3: column age: the value is missing",
+        "n.csv: line 4: column age: \"old\" is not a number",
+        "n.csv: line 6: column id: the id is missing",
+        "n.csv: line 7: column id: \"a\" is already the id of node 1",
+        "n.csv: line 8: has 5 columns",
+        "n.csv: line 9: column age: \"inf\" is not a finite number",
+        "n.csv: line 10: column train_mask: \"2\" is neither 0 nor 1",
+    ];
+    let list = || std::fs::read_to_string(here.join("out.bad_rows.txt")).unwrap();
+    sar(here, &format!("{words} --bad-rows error"))
+        .code(1)
+        .stderr(contains("bad rows: 8; the first: n.csv: line "));
+    assert!(!here.join("out").exists());
+    // The nodes of bad rows are nodes: of the edges, only that of z is bad.
+    let text = list();
+    let mut listed: Vec<&str> = text.lines().collect();
+    let last = listed.pop().unwrap();
+    assert!(last.starts_with("e.csv: line 6: column source: \"z\""), "{last}");
+    let at = |line: &str| listed.iter().position(|other| other.starts_with(line));
+    assert!(due.iter().all(|line| at(line).is_some()) && listed.len() == due.len(), "{listed:?}");
+    sar(here, &format!("{words} --bad-rows skip")).success().stderr(contains("left out: 9"));
+    assert!(list().contains("e.csv: line 4: column source: \"c\" is not the name of a node"));
+    let (edges, tables) = content(&here.join("out/g.json"), 0);
+    assert_eq!(edges, [(0, 1, 0), (1, 2, 0), (2, 0, 0)]);
+    assert_eq!(tables[0].1, [30.0, 1.0, 0.0, 40.0, 0.0, 1.0, 20.0, 1.0, 0.0]);
+    assert_eq!(tables[1].1, [1.0, 1.0, 1.0]);
+    let names = std::fs::read_to_string(here.join("out/node_names/_N.txt")).unwrap();
+    assert_eq!(names, "a\nd\nh\n");
+}

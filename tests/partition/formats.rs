@@ -11,6 +11,9 @@ use sar::formats::dgl::{EdgeBlock, Partition, verify};
 use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
+use predicates::str::contains;
+
+use super::columns::{refused, sar};
 use super::common::repository;
 use super::support::{edges, files, lines, partition, request, write};
 
@@ -165,4 +168,51 @@ fn a_graph_of_metis_is_read_with_its_weights() {
         let error = partition(edges(&path), &request(1), &here.join("wrong")).unwrap_err();
         assert!(error.to_string().contains(due), "{text:?}: {error}");
     }
+}
+
+/// A data set of GraphBolt, in the form that its author writes.
+#[test]
+fn data_sets_of_graphbolt_are_read_with_labels_and_splits() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let of_set = |name: &str, file: &str| {
+        format!("  {name}_set:\n  - data:\n    - {{}}\n").replace("- {}", &format!(
+            "- name: seeds\n      format: numpy\n      path: {file}.csv\n    - name: labels\n      path: {file}-y.csv"
+        ))
+    };
+    let sets = [of_set("train", "train"), of_set("validation", "val")].concat();
+    let text = format!(
+        "dataset_name: tiny\ngraph: # the topology\n  nodes:\n    - num: 4\n  edges:\n    - format: csv\n      path: e.csv\n\
+         feature_data:\n  - domain: node\n    type: null\n    name: feat\n    path: x.csv\n  - domain: edge\n    name: w\n    \
+         path: w.csv\ntasks:\n- name: node_classification\n  num_classes: 2\n{sets}- name: other\n"
+    );
+    write(here, "metadata.yaml", &text);
+    write(here, "e.csv", "0,1\n1,2\n2,0\n3,0\n0,2\n");
+    write(here, "x.csv", "0,1\n2,3\n4,5\n6,7\n");
+    write(here, "w.csv", "0\n1\n2\n3\n4\n");
+    for (name, text) in
+        [("train", "0\n2\n"), ("train-y", "1\n0\n"), ("val", "3\n"), ("val-y", "1\n")]
+    {
+        write(here, &format!("{name}.csv"), text);
+    }
+    let words = "--chunked metadata.yaml --num-parts 1";
+    sar(here, &format!("{words} --out o")).success().stderr(contains("left out: other"));
+    let (edges, tables) = content(&here.join("o/g.json"), 0);
+    assert_eq!(edges, [(0, 1, 0), (0, 2, 0), (1, 2, 0), (2, 0, 0), (3, 0, 0)]);
+    let due = [
+        ("_N/feat int64 [2]", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0][..]),
+        ("_N/label int64 []", &[1.0, -1.0, 0.0, 1.0]),
+        ("_N/train_mask uint8 []", &[1.0, 0.0, 1.0, 0.0]),
+        ("_N/val_mask uint8 []", &[0.0, 0.0, 0.0, 1.0]),
+        ("_N:_E:_N/w int64 []", &[0.0, 1.0, 2.0, 3.0, 4.0]),
+    ];
+    let mut due = due.map(|(key, values)| (key.to_owned(), values.to_vec()));
+    due.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(tables, due);
+    write(here, "train-y.csv", "1\n");
+    refused(here, "--chunked metadata.yaml", "has 1 labels for 2 nodes");
+    write(here, "metadata.yaml", &text.replace("path: x.csv", "format: torch\n    path: x.pt"));
+    refused(here, "--chunked metadata.yaml", "x.pt: is a file of torch, which is not read");
+    write(here, "metadata.yaml", "dataset_name: [1]\n");
+    refused(here, "--chunked metadata.yaml", "line 1: is not a plain value");
 }

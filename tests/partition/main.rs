@@ -14,6 +14,7 @@ mod as_they_are;
 mod bad_input;
 mod bad_rows;
 mod balance;
+mod by_hand;
 #[cfg(feature = "torch")]
 mod class_names;
 mod columns;
@@ -22,6 +23,7 @@ mod disk_space;
 mod drawn_splits;
 mod formats;
 mod hostile_input;
+mod lists;
 mod matrices;
 mod node_tables;
 mod nothing_left_behind;

@@ -1,7 +1,7 @@
 //! The roles of the columns of a file of edges.
 
 use super::files::GraphFiles;
-use super::readers::{FileRows, Form, UsualEnds, is_index, listed, usual_ends};
+use super::readers::{FileRows, Form, UsualEnds, are_turned, is_index, listed, usual_ends};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -56,7 +56,13 @@ impl EdgeFileColumns {
         let ends = match (files.end_columns(etype)?, usual_ends(names())) {
             (Some(chosen), _) => [rows.column(chosen.source)?, rows.column(chosen.target)?],
             (None, UsualEnds::Pair(ends)) => ends,
-            (None, UsualEnds::None) if others.len() == 2 => [others[0], others[1]],
+            (None, UsualEnds::None) if others.len() == 2 => {
+                let mut ends = [others[0], others[1]];
+                if are_turned(ends.map(|at| columns[at].name.as_str())) {
+                    ends.reverse();
+                }
+                ends
+            }
             (None, _) => {
                 let names: Vec<&str> = names().collect();
                 let problem = format!("has the columns {}", listed(&names));

@@ -87,6 +87,7 @@ impl EdgeReading<'_, '_> {
         };
         let mut rows = FileRows::open(path, &ask)?;
         let columns = EdgeFileColumns::of(files, self.etype, self.columns, &rows)?;
+        self.check_order(&rows, &columns)?;
         let said = self.heed_facts(&rows)?;
         let notes = self.import.notes.len();
         if !self.import.is_of_layout(path) {
@@ -97,6 +98,8 @@ impl EdgeReading<'_, '_> {
         let is_bare = !rows.file.named && rows.file.unit == "line";
         let nodes = self.new_names();
         let mut first = None;
+        let mut kind = None;
+        let mut sizes = (is_bare && nodes == 0).then(FirstRow::default);
         let mut count = 0;
         while rows.advance()? {
             if rows.begins_block() {
@@ -122,16 +125,49 @@ impl EdgeReading<'_, '_> {
             } else if first.as_ref().is_some_and(|first| self.occur_again(first.ids, ids)) {
                 first = None;
             }
-            if count == 1 && columns.kind.is_some() {
-                let at = 2 + columns.data.len() + usize::from(columns.relation.is_some());
-                self.note_kind(&rows, at, notes);
+            if let Some(sizes) = &mut sizes {
+                sizes.add(ids);
             }
+            if columns.kind.is_some() {
+                let at = 2 + columns.data.len() + usize::from(columns.relation.is_some());
+                let is_undirected = is_undirected(rows.value(at));
+                if *kind.get_or_insert(is_undirected) != is_undirected {
+                    let kind = rows.value(at).shown();
+                    return Err(rows.fail(format!("the edge is {kind}, unlike those before it")).with_hint(
+                        "give directed and undirected edges in files of their own, or leave out the column of types",
+                    ));
+                }
+                if count == 1 && is_undirected {
+                    self.note_undirected(&rows, at, notes);
+                }
+            }
+        }
+        if let Some([nodes, edges]) = sizes.and_then(|sizes| sizes.are_counts(count)) {
+            self.import.notes.push(format!(
+                "{}: the first row, {nodes} {edges}, may be the numbers of nodes and edges, not an edge: then delete it",
+                path.display()
+            ));
         }
         if let Some(first) = first.filter(|_| count > FEW) {
             self.import.notes.push(first.note);
         }
         for (ntype, end) in self.ends.into_iter().zip(before) {
             self.import.spaces[ntype].has_read(path, rows.file.unit, end);
+        }
+        Ok(())
+    }
+
+    /// Refuses a file without names of columns beside one of the same type whose names tell another order.
+    fn check_order(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<()> {
+        let order = [&columns.ends[..], &columns.data].concat();
+        let (path, is_named) = (rows.path().to_owned(), rows.file.named);
+        let earlier = self.import.orders.entry(self.etype.clone());
+        let earlier = earlier.or_insert((path, is_named, order.clone()));
+        if earlier.1 != is_named && earlier.2 != order {
+            let problem = "the names of columns in one of them show another order";
+            let problem = format!("continues {}, but {problem}", earlier.0.display());
+            return Err(Error::input(rows.path(), "", problem)
+                .with_hint("give both files the first line that names the columns"));
         }
         Ok(())
     }
@@ -159,13 +195,11 @@ impl EdgeReading<'_, '_> {
         })
     }
 
-    /// Notes that edges are undirected if a column says so.
-    fn note_kind(&mut self, rows: &FileRows, at: usize, note: usize) {
-        if let CellValue::Text(kind) = rows.value(at)
-            && kind.eq_ignore_ascii_case(b"undirected")
-            && let Some(note) = self.import.notes.get_mut(note)
-        {
-            *note += &undirected(&String::from_utf8_lossy(kind));
+    /// Notes that edges are undirected, as a column says.
+    fn note_undirected(&mut self, rows: &FileRows, at: usize, note: usize) {
+        let kind = rows.value(at).name().unwrap_or_default();
+        if let Some(note) = self.import.notes.get_mut(note) {
+            *note += &undirected(&String::from_utf8_lossy(&kind));
         }
     }
 
@@ -225,6 +259,11 @@ fn fail(rows: &FileRows, column: usize, problem: &str) -> Error {
     }
 }
 
+/// Whether a value of Gephi's column of types says that an edge has no direction.
+fn is_undirected(kind: CellValue<'_>) -> bool {
+    matches!(kind, CellValue::Text(kind) if kind.eq_ignore_ascii_case(b"undirected"))
+}
+
 /// The part of the note about a file of undirected edges.
 fn undirected(words: &str) -> String {
     format!("; it says {words:?}, so each edge stands for both directions: pass ‹undirected›")
@@ -250,6 +289,30 @@ impl FirstEdge {
             rows.number()
         );
         FirstEdge { ids, note }
+    }
+}
+
+/// The first row of a file without names of columns, which may hold the numbers of nodes and edges.
+#[derive(Default)]
+struct FirstRow {
+    ids: Option<[u64; 2]>,
+    /// The largest id of the other rows.
+    largest: u64,
+}
+
+impl FirstRow {
+    fn add(&mut self, ids: [u64; 2]) {
+        match self.ids {
+            None => self.ids = Some(ids),
+            Some(_) => self.largest = self.largest.max(ids[0]).max(ids[1]),
+        }
+    }
+
+    /// The row, if it has the right numbers of nodes and of the other rows.
+    fn are_counts(self, rows: u64) -> Option<[u64; 2]> {
+        let [nodes, edges] = self.ids?;
+        let are_nodes = nodes == self.largest || nodes == self.largest + 1;
+        (rows > FEW && are_nodes && edges + 1 == rows).then_some([nodes, edges])
     }
 }
 

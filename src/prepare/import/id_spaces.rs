@@ -14,6 +14,7 @@ pub(super) fn id_spaces(
     tables: &mut [ScannedTable],
     ask: &Ask<'_>,
     memory: u64,
+    notes: &mut Vec<String>,
 ) -> Result<Vec<IdSpace>> {
     let ask = &Ask { wants: Wants::List, ..*ask };
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
@@ -51,7 +52,11 @@ pub(super) fn id_spaces(
             continue;
         }
         let names = match listed {
-            Some((_, path)) => Some(NodeNames::read(path, ask, memory)?),
+            Some((_, path)) => {
+                let (names, note) = NodeNames::read(path, ask, memory)?;
+                notes.push(note);
+                Some(names)
+            }
             None => (files.node_ids == NodeIds::String).then(|| NodeNames::new(memory)),
         };
         let listed = listed.and(names.as_ref()).map(NodeNames::len);

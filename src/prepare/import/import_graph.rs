@@ -6,14 +6,16 @@ use std::rc::Rc;
 
 use super::edge_destination::EdgesOfType;
 use super::edge_files::{EdgeProgress, size_of};
-use super::files::{BadRowRule, DataFile, GraphFiles, NodeIds, unknown_etype};
+use super::files::{
+    BadRowRule, BadRows, DataFile, GraphFiles, ListedLabels, NodeIds, unknown_etype,
+};
 use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use super::id_spaces::{id_spaces, space_of};
 use super::ids::IdSpace;
 use super::readers::{Ask, BadRowList, CellValue, Wants};
 use super::tables::{
     ClassNames, ConvertedArray, EmbeddedColumn, ScannedTable, SeveralSplits, Table, TableScan,
-    check_mask, class_numbers, mask_name, open_array, read_split, remarks,
+    check_mask, class_numbers, listed_labels, mask_name, open_array, read_split, remarks,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -32,18 +34,19 @@ pub fn import(
     memory: u64,
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<RawGraph> {
-    let (mut files, notes) = files.with_types()?;
+    let (mut files, mut notes) = files.with_types()?;
     files.check()?;
     let ask = Ask { rules: files.text, ..Ask::new(Wants::Table, folder) };
     let edge_splits = files.take_edge_splits(&ask)?;
     let keep_names = files.node_ids == NodeIds::String;
-    let scan = TableScan { ask, keep_names, memory };
-    let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
-    let spaces = id_spaces(&files, &mut scanned, &ask, memory)?;
-    let both_directions = BTreeMap::new();
-    let files = &files;
     let list = |rule: &BadRowRule| Rc::new(BadRowList::new(&rule.list, folder));
     let bad_rows = files.bad_rows.as_ref().map(list);
+    let keeps_bad_ids = files.bad_rows.as_ref().is_some_and(|rule| rule.rows == BadRows::Error);
+    let scan = TableScan { ask, bad_rows: bad_rows.as_ref(), keeps_bad_ids, keep_names, memory };
+    let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
+    let spaces = id_spaces(&files, &mut scanned, &ask, memory, &mut notes)?;
+    let both_directions = BTreeMap::new();
+    let files = &files;
     let mut import = Import {
         files,
         edge_splits,
@@ -53,6 +56,7 @@ pub fn import(
         spaces,
         bad_rows,
         both_directions,
+        orders: BTreeMap::new(),
         notes,
     };
     let mut node_tables = import.node_tables()?;
@@ -114,6 +118,8 @@ pub(super) struct Import<'f> {
     pub(super) bad_rows: Option<Rc<BadRowList>>,
     /// The files that hold each edge of a type in both directions.
     pub(super) both_directions: BTreeMap<CanonicalEtype, PathBuf>,
+    /// The first file of each type, whether it names its columns, and the places of those that are read.
+    pub(super) orders: BTreeMap<CanonicalEtype, (PathBuf, bool, Vec<usize>)>,
     pub(super) notes: Vec<String>,
 }
 
@@ -168,6 +174,15 @@ impl Import<'_> {
             }
         }
         self.notes.extend(self.scanned.iter().map(ScannedTable::summary));
+        for space in &self.spaces {
+            let lists = self.files.listed_labels.iter().filter(|list| list.ty == space.name);
+            let lists: Vec<&ListedLabels> = lists.collect();
+            let tables = node_tables.entry(space.name.clone()).or_default();
+            if !lists.is_empty() && !tables.contains_key("label") {
+                let table = listed_labels(&lists, space.count(), &self.ask)?;
+                tables.insert("label".to_owned(), table);
+            }
+        }
         for tables in node_tables.values_mut() {
             let labels = tables.iter_mut().filter(|(name, _)| name.starts_with("label"));
             for (name, table) in labels {
@@ -212,8 +227,11 @@ impl Import<'_> {
         let ask = Ask { wants: Wants::List, ..self.ask };
         for ((ty, name), files) in grouped(&self.files.splits) {
             let space = space_of(&mut self.spaces, ty, "split")?;
-            let table = read_split(&files, space, &ask)?;
             let mask = mask_name(name);
+            let (table, notes) = read_split(&files, &mask, space, &ask)?;
+            if !self.files.layout.as_ref().is_some_and(|layout| files[0].path.starts_with(layout)) {
+                self.notes.extend(notes);
+            }
             if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {
                 return Err(Error::config("split", format!("{mask} is given twice")));
             }

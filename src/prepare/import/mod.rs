@@ -30,7 +30,7 @@ mod tables;
 
 pub use files::{
     BadRowRule, BadRows, ColumnOf, DataFile, DrawnSplit, EdgeFile, FillMissing, GraphFiles,
-    NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
+    ListedLabels, NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
 };
 pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
 pub use ids::NodeNames;

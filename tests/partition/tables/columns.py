@@ -1,6 +1,7 @@
 """Tables: columns with values of known kinds."""
 
 import datetime
+import json
 import string
 
 import numpy as np
@@ -86,6 +87,20 @@ def draw_values(draw, kind, rows):
         return [first + datetime.timedelta(seconds=step * draw.randint(0, 500)) for _ in range(rows)]
     width = draw.randint(1, 4)
     return [[round(draw.uniform(-2, 2), 2) for _ in range(width)] for _ in range(rows)]
+
+
+def sets_of_words(draw, rows, name):
+    """A column of text whose fields are lists of words, as JSON, as Python writes them, or between bars."""
+    words = draw.sample(WORDS, draw.randint(1, 6))
+    form = draw.one(json.dumps, str, "|".join, lambda words: "[" + ", ".join(words) + "]")
+    column = Column(name, "text", [])
+    column.sets = {}
+    for _ in range(rows):
+        least = 0 if form(["a"]).startswith("[") and column.sets else 1
+        chosen = draw.sample(words, draw.randint(least, len(words)))
+        column.values.append(form(chosen))
+        column.sets[form(chosen)] = chosen
+    return column
 
 
 def draw_column(draw, kind, rows, taken):

@@ -6,9 +6,9 @@ import scipy.sparse
 
 from arrays import element_type, write_array
 from case import Nodes, stem_of
-from columns import Column, Table, WORDS, draw_column, draw_values, name_of_column
+from columns import Column, Table, draw_column, draw_values, name_of_column, sets_of_words
 from edges import write_table
-from oracle import Classes, Line, OneHot, Values
+from oracle import Classes, Line, OneHot, SetLabels, Sets, Values
 from parquet import write_parquet
 from text import write_text
 
@@ -26,9 +26,14 @@ def write_node_table(case, ntype, keys, prefix):
     has_lists = draw.chance(0.1)
     kinds += ["list"] * has_lists
     columns = [draw_column(draw, kind, len(keys), taken) for kind in kinds]
-    fill = draw.one("mean", "0") if draw.chance(0.3) else None
-    if fill is not None:
-        case.add("--fill-missing", fill)
+    # All tables are filled alike.
+    if not hasattr(case, "fill"):
+        case.fill = draw.one("mean", "0") if draw.chance(0.3) else None
+        if case.fill is not None:
+            case.add("--fill-missing", case.fill)
+    fill = case.fill
+    if draw.chance(0.12):
+        columns.append(sets_of_words(draw, len(keys), name_of_column(draw, taken)))
     for column in columns:
         spoil(case, column, fill)
     dropped = [column for column in columns if draw.chance(0.1)]
@@ -90,6 +95,10 @@ def alternatives(case, column, fill):
             case.says.append(r"(?i)precision|round|lossy|loss")
             case.may_refuse("whole numbers that single precision cannot tell apart")
         return [Values([stand_in if value is None else float(value) for value in values])]
+    if hasattr(column, "sets"):
+        if not any(value and column.sets[value] for value in values):
+            case.may_refuse("a column without values")
+        return [Sets([value and column.sets[value] for value in values], fill)]
     if column.kind == "text":
         return [OneHot(values, fill)]
     if column.kind == "list":
@@ -122,14 +131,23 @@ def label_column(case, nodes, rows, taken):
     draw = case.draw
     name = draw.one("label", "y", "class", "topic")
     taken.add(name)
-    if draw.chance(0.5):
+    sets = None
+    if draw.chance(0.15):
+        column = sets_of_words(draw, rows, name)
+        sets, values, kind = column.sets, column.values, "text"
+    elif draw.chance(0.5):
         values = draw_values(draw, "text", rows)
         kind = "text"
     else:
         values, kind = [draw.randint(0, 4) for _ in range(rows)], "int"
     if rows > 1 and case.unusual("missing label", 0.15, refusable=False):
         values[draw.randrange(rows)] = None
-    if kind == "text":
+    if sets and any(value is not None and ("|" in value or value.startswith("[")) for value in values):
+        lists = [value and sets[value] for value in values]
+        if not any(lists):
+            case.may_refuse("a column without values")
+        nodes.arrays["label"] = SetLabels(lists)
+    elif kind == "text":
         nodes.arrays["label"] = Classes(values)
     else:
         nodes.arrays["label"] = Values([-1 if value is None else value for value in values])
@@ -223,6 +241,8 @@ def write_split(case, ntype, nodes, prefix):
         draw.shuffle(chosen)
         nodes.arrays[mask] = Values([int(key in chosen) for key in nodes.keys])
         stem = f"{stem_of(ntype)}-{split}"
+        if len(chosen) == len(nodes.keys) <= 2:
+            case.may_refuse("a list that may be a mask")
         if isinstance(chosen[0], int) and draw.chance(0.4):
             array = np.array(chosen)
             if case.unusual("mask where a list is due", 0.15):

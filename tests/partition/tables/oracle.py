@@ -116,6 +116,16 @@ class OneHot(Values):
         super().__init__(rows)
 
 
+class Sets(Values):
+    """A column for each of the sorted words of lists, with the shares where a list is missing."""
+
+    def __init__(self, lists, fill):
+        known = [words for words in lists if words is not None]
+        kinds = sorted({word for words in known for word in words}, key=lambda word: word.encode())
+        shares = [sum(kind in words for words in known) / len(known) if fill == "mean" else 0.0 for kind in kinds]
+        super().__init__([shares if words is None else [float(kind in words) for kind in kinds] for words in lists])
+
+
 class Classes(Values):
     """Names of classes, sorted and numbered; -1 for none."""
 
@@ -123,6 +133,22 @@ class Classes(Values):
         kinds = sorted({name for name in self.values if name is not None}, key=lambda name: name.encode())
         due = [-1 if name is None else kinds.index(name) for name in self.values]
         return kinds in found.classes and rows.tolist() == due
+
+
+class SetLabels(Values):
+    """Several classes per node, or none; NaN for a node without labels. Where no node has several, they are numbers of classes."""
+
+    def __init__(self, values):
+        self.values, self.width = values, None
+
+    def is_like(self, rows, found):
+        kinds = sorted({word for words in self.values for word in words or []}, key=lambda word: word.encode())
+        if kinds not in found.classes:
+            return False
+        if len(kinds) > 1 and all(words is not None and len(words) < 2 for words in self.values):
+            return rows.tolist() == [kinds.index(words[0]) if words else -1 for words in self.values]
+        due = [[float("nan") if words is None else float(kind in words) for kind in kinds] for words in self.values]
+        return np.array_equal(np.array(due), rows, equal_nan=True)
 
 
 def compare_edges(etype, alternatives, found, keys, said):

@@ -87,7 +87,8 @@ def missing_word(case, table):
         return ""
     # A word is only missing where it is not a value.
     if case.unusual("odd word for missing", 0.1):
-        return case.draw.choice(ODD_MISSING)
+        has_words = any(column.kind == "text" and column.has_missing() for column in table.columns)
+        return case.draw.choice(ODD_MISSING[:-2] if has_words else ODD_MISSING)
     return case.draw.choice(MISSING)
 
 

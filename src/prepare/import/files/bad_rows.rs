@@ -1,4 +1,4 @@
-//! The treatment of bad rows of files of edges.
+//! The treatment of bad rows of files of edges and of node tables.
 
 use std::path::PathBuf;
 

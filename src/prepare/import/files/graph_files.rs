@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::bad_rows::BadRowRule;
 use super::column_of::ColumnOf;
 use super::drawn_split::DrawnSplit;
+use super::listed_labels::ListedLabels;
 use super::node_tables::NodeTables;
 use crate::choice::choices;
 use crate::error::{Error, Result};
@@ -72,6 +73,8 @@ pub struct GraphFiles {
     pub node_data: Vec<DataFile<String>>,
     /// Weights and other data of edges: a row per edge.
     pub edge_data: Vec<DataFile<CanonicalEtype>>,
+    /// Labels of the nodes that files list.
+    pub listed_labels: Vec<ListedLabels>,
     /// Lists of nodes or of edges, each of which becomes a mask.
     pub splits: Vec<DataFile<String>>,
     /// The split that is taken of masks with several, counted from 0.

@@ -5,6 +5,7 @@ mod checks;
 mod column_of;
 mod drawn_split;
 mod graph_files;
+mod listed_labels;
 mod node_tables;
 mod types;
 
@@ -13,5 +14,6 @@ pub use column_of::ColumnOf;
 pub use drawn_split::{DrawnSplit, SplitOrder, SplitShares};
 pub use graph_files::{DataFile, EdgeFile, GraphFiles, NodeIds};
 pub(crate) use graph_files::{NODE, edge};
+pub use listed_labels::ListedLabels;
 pub use node_tables::{FillMissing, NodeTableFile, NodeTables, Scale};
 pub(crate) use types::unknown_etype;

@@ -53,8 +53,8 @@ impl NodeNames {
         NodeNames { ids: HashMap::new(), open: true, memory: 0, limit }
     }
 
-    /// The names that a file lists, a row for each.
-    pub(crate) fn read(path: &Path, ask: &Ask<'_>, limit: u64) -> Result<Self> {
+    /// The names that a file lists, a row for each, and a note on how it was read.
+    pub(crate) fn read(path: &Path, ask: &Ask<'_>, limit: u64) -> Result<(Self, String)> {
         let mut names = NodeNames::new(limit);
         let mut rows = FileRows::open_list(path, &Ask { ids_are_names: true, ..*ask })?;
         while rows.advance()? {
@@ -77,7 +77,8 @@ impl NodeNames {
             }
         }
         names.close();
-        Ok(names)
+        let note = rows.note(&format!("; {} names", names.len()));
+        Ok((names, note))
     }
 
     /// Ends the list: from now on, unknown names are not nodes.

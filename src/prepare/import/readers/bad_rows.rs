@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{AtomicFile, UnnamedFile};
@@ -34,6 +35,11 @@ impl BadRowList {
     pub(crate) fn new(path: &Path, folder: &Path) -> Self {
         let (path, folder) = (path.to_owned(), folder.to_owned());
         BadRowList { path, folder, found: RefCell::default() }
+    }
+
+    /// A list for rows that are listed elsewhere.
+    pub(crate) fn unheeded(folder: &Path) -> Rc<Self> {
+        Rc::new(BadRowList::new(Path::new(""), folder))
     }
 
     /// Takes the error of a row. An error of another kind is returned.

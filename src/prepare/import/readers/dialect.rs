@@ -140,6 +140,11 @@ fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
     }
     let is_usual = match ask.wants {
         Wants::Edges => usual_ends(words.iter().map(String::as_str)) != UsualEnds::None,
+        Wants::List
+            if words.len() == 1 && matches!(&*words[0].to_lowercase(), "name" | "names") =>
+        {
+            true
+        }
         Wants::List | Wants::Table => words.iter().any(|word| is_usual_id(word)),
     };
     // Of names of nodes, a few may be numbers, or begin like one.

@@ -1,13 +1,14 @@
 //! The bytes of a file, unpacked.
 
 use std::fs::File;
-use std::io::{Cursor, ErrorKind, Read};
+use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
+use super::zip_member;
 use crate::error::{Error, Result};
 use crate::io::open_input;
 
@@ -21,20 +22,30 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 struct Packing {
     name: &'static str,
     magic: &'static [u8],
+    /// Whether a file with these first bytes is packed so.
+    has: fn(&Path) -> bool,
     unpack: fn(Counted) -> std::io::Result<Box<dyn Read>>,
 }
 
 /// All ways to pack a file.
-const PACKINGS: [Packing; 2] = [
+const PACKINGS: [Packing; 3] = [
     Packing {
         name: "gzip",
         magic: &[0x1f, 0x8b],
+        has: |_| true,
         unpack: |file| Ok(Box::new(MultiGzDecoder::new(file))),
     },
     Packing {
         name: "zstd",
         magic: &[0x28, 0xb5, 0x2f, 0xfd],
+        has: |_| true,
         unpack: |file| Ok(Box::new(zstd::Decoder::new(file)?)),
+    },
+    Packing {
+        name: "zip",
+        magic: b"PK\x03\x04",
+        has: zip_member::is_one_file,
+        unpack: |file| zip_member::unpack(&file.file.try_clone()?, file),
     },
 ];
 
@@ -81,7 +92,8 @@ impl Input {
         })?;
         let read = file.take(8).read_to_end(&mut start);
         read.map_err(|e| Error::unreadable(path, &e))?;
-        let packing = PACKINGS.iter().find(|packing| start.starts_with(packing.magic));
+        let mut packings = PACKINGS.iter().filter(|packing| start.starts_with(packing.magic));
+        let packing = packings.find(|packing| (packing.has)(path));
         let packing = packing.map(|packing| packing.name);
         let mut input = Input { path: path.to_owned(), head: Vec::new(), is_whole: false, packing };
         let mut head = Vec::new();
@@ -143,5 +155,11 @@ impl Read for Counted {
         let count = self.file.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, place: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(place)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::block::{CellBlock, Cells, TextSpan};
@@ -33,7 +34,8 @@ fn has(input: &Input) -> bool {
 }
 
 fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
-    let mut objects = JsonObjects::open(input)?;
+    let is_map = is_map(input);
+    let mut objects = JsonObjects::open(input, is_map)?;
     let mut sample = Vec::new();
     while sample.len() < SAMPLE
         && (sample.len() < 2 || objects.bytes() < BYTES)
@@ -42,6 +44,7 @@ fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
         sample.push(object);
     }
     if let [only] = &sample[..]
+        && !is_map
         && only.fields.iter().any(|field| is_nested(&field.value))
     {
         let problem = "is one JSON object, not an object for each row";
@@ -52,9 +55,27 @@ fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
         return Err(input.fail("is JSON without an object that has keys").with_hint(HINT));
     }
     let is_list = input.head.trim_ascii_start().starts_with(b"[");
-    let kind = if is_list { "a JSON list" } else { "JSON Lines" };
-    let reader = JsonReader { objects: JsonObjects::open(input)?, columns: columns.clone() };
+    let kind = match (is_map, is_list) {
+        (true, _) => "a JSON object with a value for each id",
+        (_, true) => "a JSON list",
+        _ => "JSON Lines",
+    };
+    let objects = JsonObjects::open(input, is_map)?;
+    let reader = JsonReader { objects, columns: columns.clone() };
     Ok(Opened { unit: "line", first: 1, ..Opened::new(columns, kind, Box::new(reader)) })
+}
+
+/// Whether a file is one object whose keys are ids: `{"0": [1, 5], "1": [3]}`.
+fn is_map(input: &Input) -> bool {
+    let mut stream = serde_json::Deserializer::from_slice(&input.head).into_iter::<IgnoredAny>();
+    let is_one = match stream.next() {
+        Some(Ok(_)) => input.head[stream.byte_offset()..].trim_ascii().is_empty(),
+        _ => !input.is_whole,
+    };
+    let start = input.head.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    let key = start.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
+    let digits = key.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    is_one && digits > 0 && key.get(digits) == Some(&b'"')
 }
 
 /// The keys of some objects, in the order of the object that has most.
@@ -67,21 +88,24 @@ fn columns_of(sample: &[JsonObject]) -> Vec<Column> {
         if place == columns.len() {
             columns.push(Column::new(&field.key, Form::Text));
         }
-        // The first value that is nested shows that all are.
         let column = &mut columns[place];
-        if column.form == Form::Text && column.width.is_none() {
-            (column.form, column.width) = match &field.value {
-                Value::Array(values) if values.iter().any(is_nested) => {
-                    (Form::nested_lists(), None)
+        match &field.value {
+            Value::Array(values) if values.iter().any(is_nested) => {
+                column.form = Form::nested_lists();
+            }
+            Value::Object(_) => column.form = Form::structures(),
+            Value::Array(values) if matches!(column.form, Form::Text | Form::List) => {
+                // Lists of one length are rows of numbers.
+                let width = column.width.get_or_insert(values.len());
+                if *width != values.len() || values.iter().any(Value::is_string) {
+                    column.form = Form::List;
                 }
-                Value::Array(values) if values.iter().any(Value::is_string) => {
-                    (Form::lists_of_strings(), None)
-                }
-                Value::Array(values) => (Form::Text, Some(values.len())),
-                Value::Object(_) => (Form::structures(), None),
-                _ => (Form::Text, None),
-            };
+            }
+            _ => {}
         }
+    }
+    for column in columns.iter_mut().filter(|column| column.form == Form::List) {
+        column.width = None;
     }
     columns
 }
@@ -113,7 +137,12 @@ impl Reader for JsonReader {
                     (Some(Value::Array(values)), Some(width)) if values.len() == width => {
                         cells.extend(values.iter().map(|value| add(value, block)));
                     }
-                    (Some(value), None) if !is_nested(value) => cells.push(add(value, block)),
+                    (Some(value), None)
+                        if value.is_array() == (column.form == Form::List)
+                            && !value.is_object() =>
+                    {
+                        cells.push(add(value, block));
+                    }
                     (Some(value), width) => return Err(self.uneven(column, value, width)),
                 }
             }
@@ -130,13 +159,22 @@ impl Reader for JsonReader {
 }
 
 impl JsonReader {
-    /// Refuses keys that none of the first objects has.
+    /// Refuses keys that none of the first objects has, and those that an object has twice.
     fn check(&self, object: &JsonObject) -> Result<()> {
         let is_known = |at: usize, key: &str| {
             self.columns.get(at).is_some_and(|column| column.name == key)
                 || self.columns.iter().any(|column| column.name == key)
         };
-        let new = object.fields.iter().enumerate().find(|(at, field)| !is_known(*at, &field.key));
+        let fields = &object.fields;
+        let twice = fields.iter().enumerate().find(|(at, field)| {
+            self.columns.get(*at).is_none_or(|column| column.name != field.key)
+                && fields[..*at].iter().any(|earlier| earlier.key == field.key)
+        });
+        if let Some((_, field)) = twice {
+            let problem = format!("key {:?} occurs twice", field.key);
+            return Err(self.objects.fail(problem).with_hint("leave one of them out"));
+        }
+        let new = fields.iter().enumerate().find(|(at, field)| !is_known(*at, &field.key));
         new.map_or(Ok(()), |(_, field)| {
             let problem = format!("key {:?} is in none of the first objects", field.key);
             let hint = "write all keys in the first object, and null for missing values";
@@ -150,7 +188,11 @@ impl JsonReader {
             Value::Object(_) => "a structure".to_owned(),
             _ => "one value".to_owned(),
         };
-        let due = width.map_or("one value".to_owned(), |width| format!("a list of {width}"));
+        let due = match (width, &column.form) {
+            (Some(width), _) => format!("a list of {width}"),
+            (None, Form::List) => "a list".to_owned(),
+            _ => "one value".to_owned(),
+        };
         let problem = format!("column {}: {found}, but other objects have {due}", column.name);
         self.objects.fail(problem).with_hint("lists become columns, so all have the same length")
     }

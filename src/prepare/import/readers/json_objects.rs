@@ -1,4 +1,4 @@
-//! The objects of a JSON file, one after the other.
+//! The objects of a JSON file, one after the other, or the entries of its only object.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -61,6 +61,8 @@ impl<'de> Deserialize<'de> for JsonObject {
 pub(super) struct JsonObjects {
     input: Input,
     stream: BufReader<ByteStream>,
+    /// Whether each entry of the file's only object is a row: an object of its key as `id`, and its `value`.
+    is_map: bool,
     /// The bytes of the last object.
     text: Vec<u8>,
     /// Number of bytes of all objects so far.
@@ -71,11 +73,11 @@ pub(super) struct JsonObjects {
 }
 
 impl JsonObjects {
-    /// The objects of a file from its start on.
-    pub(super) fn open(input: &Input) -> Result<Self> {
+    /// The objects of a file from its start on, or the entries of its only object.
+    pub(super) fn open(input: &Input, is_map: bool) -> Result<Self> {
         let stream = BufReader::with_capacity(256 << 10, input.stream()?);
         let (input, text) = (input.bare(), Vec::new());
-        Ok(JsonObjects { input, stream, text, bytes: 0, breaks: 0, before: 0 })
+        Ok(JsonObjects { input, stream, is_map, text, bytes: 0, breaks: 0, before: 0 })
     }
 
     /// The next object.
@@ -84,8 +86,14 @@ impl JsonObjects {
             return Ok(None);
         }
         self.bytes += self.text.len();
-        let parsed = serde_json::from_slice(&self.text);
-        parsed.map(Some).map_err(|e| self.fail(format!("is not JSON: {e}")))
+        let parsed = serde_json::from_slice::<JsonObject>(&self.text);
+        let mut object = parsed.map_err(|e| self.fail(format!("is not JSON: {e}")))?;
+        if self.is_map {
+            let Some(JsonField { key, value }) = object.fields.pop() else { return Ok(None) };
+            let id = JsonField { key: "id".to_owned(), value: Value::String(key) };
+            object.fields = vec![id, JsonField { key: "value".to_owned(), value }];
+        }
+        Ok(Some(object))
     }
 
     /// Number of bytes of all objects so far.
@@ -111,6 +119,9 @@ impl JsonObjects {
     /// Reads the text of the next object; false at the end.
     fn advance(&mut self) -> Result<bool> {
         self.text.clear();
+        if self.is_map {
+            return self.advance_entry();
+        }
         let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
         loop {
             let bytes = self.stream.fill_buf();
@@ -156,6 +167,57 @@ impl JsonObjects {
             self.stream.consume(count);
             if self.text.len() > LONGEST {
                 let problem = format!("begins an object that is longer than {} MiB", LONGEST >> 20);
+                return Err(self.fail(problem).with_hint("write each row as a separate object"));
+            }
+        }
+    }
+
+    /// Reads the next entry of the only object as an object of its own.
+    fn advance_entry(&mut self) -> Result<bool> {
+        let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
+        self.text.push(b'{');
+        loop {
+            let bytes = self.stream.fill_buf();
+            let bytes = bytes.map_err(|e| Error::unreadable(&self.input.path, &e))?;
+            if bytes.is_empty() {
+                self.before = self.breaks;
+                let is_end = self.text.len() == 1 && self.bytes > 0;
+                return if is_end { Ok(false) } else { Err(self.fail("ends inside an object")) };
+            }
+            let mut end = None;
+            for (at, &byte) in bytes.iter().enumerate() {
+                self.breaks += u64::from(byte == b'\n');
+                let is_bare = self.text.len() == 1;
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' if is_string => is_escaped = true,
+                    b'"' => is_string = !is_string,
+                    _ if is_string => {}
+                    // The brace of the object itself, and what stands between entries.
+                    b'{' | b',' if depth == 0 && is_bare => continue,
+                    _ if is_bare && byte.is_ascii_whitespace() => continue,
+                    b'}' if depth == 0 && is_bare => continue,
+                    b',' | b'}' if depth == 0 => {
+                        end = Some(at);
+                        break;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                if is_bare {
+                    self.before = self.breaks;
+                }
+                self.text.push(byte);
+            }
+            let count = end.unwrap_or(bytes.len());
+            self.stream.consume(count);
+            if end.is_some() {
+                self.text.push(b'}');
+                return Ok(true);
+            }
+            if self.text.len() > LONGEST {
+                let problem = format!("begins a value that is longer than {} MiB", LONGEST >> 20);
                 return Err(self.fail(problem).with_hint("write each row as a separate object"));
             }
         }

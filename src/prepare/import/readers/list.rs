@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::look::Ask;
 #[cfg(feature = "torch")]
-use super::names::{UsualEnds, usual_ends};
+use super::names::{UsualEnds, are_turned, usual_ends};
 use super::names::{is_index, is_usual_id, listed};
 use super::rows::FileRows;
 use crate::error::{Error, Result};
@@ -50,6 +50,11 @@ impl FileRows {
             .collect();
         let ends = match (usual_ends(names.clone()), &others[..]) {
             (UsualEnds::Pair(ends), _) => ends,
+            (_, &[left, right])
+                if are_turned([left, right].map(|at| columns[at].name.as_str())) =>
+            {
+                [right, left]
+            }
             (_, &[left, right]) => [left, right],
             _ if !rows.file.named => {
                 let count = columns.len();

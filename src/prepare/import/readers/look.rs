@@ -89,6 +89,8 @@ impl<'a> Ask<'a> {
 pub(crate) enum Form {
     /// Texts, which may be words for other values.
     Text,
+    /// Lists of texts, or of numbers in lists of several lengths, as JSON.
+    List,
     /// Numbers.
     Number(Dtype),
     /// Times since 1970.
@@ -101,11 +103,6 @@ impl Form {
     /// Lists of lists.
     pub(crate) fn nested_lists() -> Self {
         Form::other("holds lists of lists", "write them as one list for each row")
-    }
-
-    /// Lists of texts.
-    pub(crate) fn lists_of_strings() -> Self {
-        Form::other("holds lists of strings", "write each string to a separate column")
     }
 
     /// Structures of several fields.

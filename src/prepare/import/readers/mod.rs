@@ -32,12 +32,15 @@ mod sparse;
 mod sparse_archive;
 mod text;
 mod values;
+mod zip_member;
 
 pub(crate) use archive_arrays::ArchiveArrays;
 pub(crate) use bad_rows::{BadRowList, BadRowSummary};
 pub(crate) use look::{Ask, Form, Wants};
 pub use look::{Comment, TextRules};
-pub(crate) use names::{UsualEnds, is_index, is_usual_id, listed, usual_ends};
+pub(crate) use names::{
+    UsualEnds, are_turned, has_ends, is_index, is_usual_id, listed, usual_ends,
+};
 pub(crate) use nearest::nearest;
 #[cfg(feature = "torch")]
 pub(crate) use npz::member_names;

@@ -58,6 +58,18 @@ pub(crate) enum UsualEnds {
     Many,
 }
 
+/// Whether names are those of the ends of edges and of nothing else.
+pub(crate) fn has_ends<'n>(names: impl Iterator<Item = &'n str>) -> bool {
+    let names: Vec<String> = names.map(plain_end).collect();
+    ENDS[0].iter().any(|pair| pair.iter().all(|end| names.iter().any(|name| name == end)))
+}
+
+/// Whether two columns of ends stand in the other order, as the name of one shows: `target, follower`.
+pub(crate) fn are_turned([first, second]: [&str; 2]) -> bool {
+    let is = |name: &str, end: usize| ENDS[0].iter().any(|pair| pair[end] == plain_end(name));
+    is(first, 1) || is(second, 0)
+}
+
 /// Looks for usual names of sources and destinations.
 pub(crate) fn usual_ends<'n>(names: impl Iterator<Item = &'n str>) -> UsualEnds {
     let names: Vec<String> = names.map(plain_end).collect();

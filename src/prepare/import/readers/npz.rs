@@ -40,7 +40,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     let path = input.path.as_path();
     let mut archive = Archive::open(path)?;
     if !archive.members.iter().any(|name| stem(name) != name) {
-        return Err(Error::input(path, "", "is a zip archive without arrays, which is not read")
+        return Err(Error::input(path, "", "is a zip archive of several files, which is not read")
             .with_hint("unpack it: unzip FILE"));
     }
     if let Some(opened) = sparse_archive::open(&mut archive, input, ask) {

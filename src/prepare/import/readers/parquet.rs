@@ -7,6 +7,7 @@ use std::path::Path;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
@@ -54,13 +55,18 @@ fn open(path: &Path, _: &Ask<'_>) -> Result<Opened> {
     }
     let mut columns = Vec::new();
     for (at, column) in schema.columns().iter().enumerate() {
-        let form = form_of(column);
-        let is_list = column.max_rep_level() == 1 && !matches!(form, Form::Other { .. });
-        let width = if is_list {
-            Some(first_length(&file, at).map_err(|e| unreadable(path, &e))?)
-        } else {
-            None
-        };
+        let mut form = form_of(column);
+        let is_list =
+            column.max_rep_level() == 1 && !matches!(form, Form::Other { .. } | Form::List);
+        let mut width = None;
+        if is_list {
+            let first = first_length(&file, at).map_err(|e| unreadable(path, &e))?;
+            width = Some(first);
+            let is_whole = matches!(&form, Form::Number(dtype) if dtype.is_integer() && ![Dtype::U32, Dtype::U64].contains(dtype));
+            if is_whole && !are_of_length(&file, at, first) {
+                (form, width) = (Form::List, None);
+            }
+        }
         let name = name_of(column);
         if let Some(width) = width.filter(|width| *width > MOST_COLUMNS) {
             let problem = format!("holds lists of {width} values");
@@ -113,6 +119,15 @@ fn row_shape(
         Error::input(path, SHAPE, problem)
     })?;
     Ok(sides[1..].to_vec())
+}
+
+/// Whether all lists of a column have this many values, as the numbers of values show.
+fn are_of_length(file: &SerializedFileReader<File>, at: usize, length: usize) -> bool {
+    let of_group = |group: &RowGroupMetaData| (group.column(at).num_values(), group.num_rows());
+    file.metadata().row_groups().iter().map(of_group).all(|(values, rows)| {
+        // A list of none takes a place, too.
+        i128::from(values) == i128::from(rows) * length.max(1) as i128
+    })
 }
 
 /// The number of values in the first list of a column that is not missing.
@@ -196,7 +211,7 @@ pub(super) fn form_of(column: &ColumnDescriptor) -> Form {
             (Type::INT64, _) => Form::Number(Dtype::I64),
             (Type::INT96, _) => date(1e6),
             (Type::FLOAT, _) => Form::Number(Dtype::F32),
-            (Type::BYTE_ARRAY, _) if column.max_rep_level() == 1 => Form::lists_of_strings(),
+            (Type::BYTE_ARRAY, _) if column.max_rep_level() == 1 => Form::List,
             (Type::BYTE_ARRAY, _) => Form::Text,
             (Type::FIXED_LEN_BYTE_ARRAY, _) => {
                 Form::other("holds bytes", "write numbers, truth values, dates or strings")

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use half::f16;
-use parquet::basic::ConvertedType;
+use parquet::basic::{ConvertedType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -72,6 +72,21 @@ impl ParquetReader {
                     rows: 0,
                     uneven: None,
                 };
+                if column.form == Form::List {
+                    let is_optional = descriptor.self_type().get_basic_info().repetition()
+                        == Repetition::OPTIONAL;
+                    let empty = values.level - i16::from(is_optional) - 1;
+                    let cells = values.lists(reader, empty, block).map_err(broken)?;
+                    if *rows.get_or_insert(values.rows) != values.rows {
+                        return Err(Error::input(
+                            &self.path,
+                            "",
+                            "has columns of different lengths",
+                        ));
+                    }
+                    block.columns.push(Cells::Text(cells));
+                    continue;
+                }
                 let is_decimal = descriptor.converted_type() == ConvertedType::DECIMAL;
                 let scale = is_decimal.then(|| 10f64.powi(descriptor.type_scale()));
                 let cells = values.read(reader, &column.form, scale, block).map_err(broken)?;
@@ -178,9 +193,12 @@ impl Values {
                 Cells::Whole(self.cells(reader, NO_NUMBER, |value| i64::from(*value))?)
             }
             ColumnReader::Int64ColumnReader(reader) => {
-                let cells = self.cells(reader, NO_NUMBER, |value| *value)?;
-                let is_large = |value: &i64| *value < 0 && *value != NO_NUMBER;
-                if *form == Form::Number(Dtype::U64) && cells.iter().any(is_large) {
+                let mut is_large = false;
+                let cells = self.cells(reader, NO_NUMBER, |value| {
+                    is_large |= *value < 0;
+                    *value
+                })?;
+                if *form == Form::Number(Dtype::U64) && is_large {
                     let problem = "a column holds numbers of 2^63 and more";
                     return Err(ParquetError::General(problem.to_owned()));
                 }
@@ -207,6 +225,50 @@ impl Values {
                 )
             }
         })
+    }
+
+    /// The next lists as JSON. A list of no values has the level `empty`, and a missing list a lower one.
+    fn lists(
+        &mut self,
+        reader: &mut ColumnReader,
+        empty: i16,
+        block: &mut CellBlock,
+    ) -> Result<Vec<TextSpan>, ParquetError> {
+        let (mut levels, mut repeats) = (Vec::new(), Vec::new());
+        /// Reads values of a type, each of which `show` makes a text.
+        macro_rules! words {
+            ($reader:ident, $show:expr) => {{
+                let mut values = Vec::new();
+                let (levels, repeats) = (Some(&mut levels), Some(&mut repeats));
+                (self.rows, ..) = $reader.read_records(self.most, levels, repeats, &mut values)?;
+                values.iter().map($show).collect::<Vec<String>>()
+            }};
+        }
+        let words = match reader {
+            ColumnReader::Int32ColumnReader(reader) => words!(reader, i32::to_string),
+            ColumnReader::Int64ColumnReader(reader) => words!(reader, i64::to_string),
+            ColumnReader::ByteArrayColumnReader(reader) => words!(reader, |value| {
+                serde_json::json!(String::from_utf8_lossy(value.data())).to_string()
+            }),
+            _ => return Err(ParquetError::General("lists of another type".to_owned())),
+        };
+        let mut words = words.into_iter();
+        let mut spans: Vec<TextSpan> = Vec::with_capacity(self.rows);
+        let mut entries = levels.iter().zip(&repeats).peekable();
+        while let Some((&level, _)) = entries.next() {
+            let mut list = Vec::new();
+            list.extend(if level == self.level { words.next() } else { None });
+            while let Some((&level, _)) = entries.next_if(|(_, repeat)| **repeat > 0) {
+                list.extend(if level == self.level { words.next() } else { None });
+            }
+            let is_missing = level < empty;
+            spans.push(if is_missing {
+                TextSpan::default()
+            } else {
+                block.add_text(format!("[{}]", list.join(",")).as_bytes())
+            });
+        }
+        Ok(spans)
     }
 
     /// The next values, with `missing` where there is none.

@@ -27,7 +27,7 @@ const SQLITE: &str =
     "export the table: sqlite3 -header -csv x.db \"SELECT * FROM edges\" > edges.csv";
 
 /// Formats that are not read: name, mark, and what converts them. The first one that a file has is named.
-const REFUSED: [(&str, Mark, &str); 21] = [
+const REFUSED: [(&str, Mark, &str); 24] = [
     ("compressed by bzip2", Mark::First(b"BZh"), "decompress it: bunzip2 FILE"),
     ("compressed by xz", Mark::First(b"\xfd7zXZ\0"), "decompress it: unxz FILE"),
     ("compressed by lz4", Mark::First(b"\x04\x22\x4d\x18"), "decompress it: unlz4 FILE"),
@@ -45,6 +45,13 @@ const REFUSED: [(&str, Mark, &str); 21] = [
     ("an Avro file", Mark::First(b"Obj\x01"), "convert it to Parquet"),
     ("an SQLite database", Mark::First(b"SQLite format 3\0"), SQLITE),
     ("a pickle", Mark::Other(|head| matches!(head, [0x80, 2..=5, ..])), PICKLE),
+    (
+        "a pointer of Git LFS",
+        Mark::First(b"version https://git-lfs.github.com/"),
+        "fetch the file that it stands for: git lfs pull",
+    ),
+    ("a web page", Mark::Word(b"<!DOCTYPE html"), "download the file itself"),
+    ("a web page", Mark::Word(b"<html"), "download the file itself"),
     ("GraphML", Mark::Word(b"<graphml"), GRAPH),
     ("GEXF", Mark::Word(b"<gexf"), GRAPH),
     ("XML", Mark::Word(b"<?xml"), "convert it to a text of rows"),

@@ -109,6 +109,10 @@ impl FileRows {
                 let problem = format!("column {name} holds {width} values in each row");
                 Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
             }
+            None if self.file.columns[column].form == Form::List => {
+                let problem = format!("column {} holds lists", self.name(column));
+                Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
+            }
             None => Ok(column),
         }
     }

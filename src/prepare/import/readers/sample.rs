@@ -72,6 +72,11 @@ impl Sample {
                 "files may be text, numpy's .npy and .npz, Parquet, and METIS's .graph",
             ));
         }
+        if !bytes.contains(&b'\n') && bytes.trim_ascii_end().contains(&b'\r') {
+            return Err(input
+                .fail("ends lines with carriage returns alone")
+                .with_hint("write line feeds: tr '\\r' '\\n' < FILE > NEW"));
+        }
         let (mut comments, mut lines) = (Vec::new(), Vec::new());
         let (mut skip, mut at, mut start, mut named) = (0, 0, None, None);
         for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {

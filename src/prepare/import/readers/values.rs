@@ -149,7 +149,14 @@ fn date(text: &str) -> Option<f64> {
     }
     let mut numbers = day.split(char::from(separator)).map(|part| part.parse::<u32>().ok());
     let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    if !(1..=last).contains(&day) {
         return None;
     }
     Some(days(i64::from(year), i64::from(month), i64::from(day)) + seconds(rest)? / DAY)
@@ -213,9 +220,10 @@ mod tests {
         assert_eq!(of("True"), CellValue::Truth(true));
         assert_eq!(of("inf"), CellValue::Real(f64::INFINITY));
         assert_eq!(of("1970-01-03"), CellValue::Date(2.0));
+        assert_eq!(of("1972-12-31"), CellValue::Date(1095.0));
         assert_eq!(of("2000/03/01 12:00:00"), CellValue::Date(11017.5));
         assert_eq!(of("2000-03-01T12:00:00+12:00"), CellValue::Date(11017.0));
-        for word in ["1,5", "0x1", "one", "2024-13-01", "2024-01-01x"] {
+        for word in ["1,5", "0x1", "one", "2024-13-01", "2024-02-30", "2024-01-01x"] {
             assert_eq!(of(word), CellValue::Text(word.as_bytes()), "{word}");
             assert_eq!(is_value(word.as_bytes()), word != "one", "{word}");
         }

@@ -33,11 +33,14 @@ struct Files {
 }
 
 impl GraphFiles {
-    /// The files that a `metadata.json` names. Their formats are recognised by their content.
+    /// The files that a `metadata.json` of chunks names, or a `metadata.yaml` of GraphBolt's. Their formats are recognised by their content.
     ///
     /// # Errors
     /// If the file cannot be read, is not a JSON file of this format, or contradicts itself.
     pub fn of_chunks(json: &Path) -> Result<Self> {
+        if json.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+            return Self::of_on_disk_dataset(json);
+        }
         let text = read_input(json).map_err(|e| Error::unreadable(json, &e))?;
         let wrong = |e: serde_json::Error| {
             Error::input(json, "", format!("is not the metadata of a chunked graph: {e}"))

@@ -4,9 +4,11 @@ mod chunked;
 mod npz;
 mod ogb;
 mod ogb_relations;
+mod on_disk_dataset;
 mod partitions;
 mod source;
 mod stdin;
+mod yaml;
 
 pub use partitions::import_partitions;
 pub use source::ImportSource;

@@ -45,6 +45,11 @@ impl ConvertedArray {
         ConvertedArray { takes_missing: true, ..self }
     }
 
+    /// Whether all values are whole numbers.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole.is_none()
+    }
+
     /// Appends a value. Returns the reason if it cannot be part of the array.
     pub(crate) fn push(&mut self, value: CellValue<'_>) -> Result<Option<String>> {
         let value = match storable(value) {

@@ -8,7 +8,7 @@ use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{
-    Ask, CellValue, FileRows, Form, is_index, is_usual_id, listed, parse_id,
+    Ask, CellValue, FileRows, Form, has_ends, is_index, is_usual_id, listed, parse_id,
 };
 
 const STRINGS: &str =
@@ -33,6 +33,9 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
         out = out.taking_missing();
     }
     let first = usize::from(table.id.is_some());
+    // A first column of ids looks like a class number.
+    let may_have_ids = name.starts_with("label") && !rows.file.named && table.data.len() > 1;
+    let mut number = None;
     let mut count = 0;
     while rows.advance()? {
         if let Some(id) = table.id {
@@ -41,6 +44,14 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
         for (at, column) in (first..).zip(&table.data) {
             for element in 0..rows.columns()[*column].width.unwrap_or(1) {
                 let value = rows.element(at, element);
+                if may_have_ids
+                    && number.is_none()
+                    && ![Some(0.0), Some(1.0)].contains(&value.parsed().number())
+                {
+                    let problem =
+                        format!("{} in one of {} columns", value.shown(), table.data.len());
+                    number = Some(rows.fail(problem));
+                }
                 if let Some(problem) = out.push(value)? {
                     let error = rows.fail(format!("column {}: {problem}", rows.name(*column)));
                     let is_mask = name.ends_with("mask");
@@ -49,6 +60,12 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
             }
         }
         count += 1;
+    }
+    if let Some(error) = number.filter(|_| out.is_whole()) {
+        return Err(error.with_hint(
+            "labels have one column of class numbers, or a column of 0 and 1 for each class; a table with a column of ids \
+             is read with ‹node_table=FILE›",
+        ));
     }
     if let Some(id) = table.id {
         let problem = format!("{}, the numbers of the rows", rows.name(id));
@@ -90,6 +107,13 @@ struct ArrayColumns {
 impl ArrayColumns {
     fn of(rows: &FileRows) -> Result<Self> {
         let columns = rows.columns();
+        if rows.file.named && has_ends(columns.iter().map(|column| column.name.as_str())) {
+            let problem =
+                "has columns for the ends of edges, but rows are in the order of nodes or edges";
+            return Err(Error::input(rows.path(), "", problem).with_hint(
+                "pass it as ‹edges=FILE›, and its other columns as ‹edge_columns=NAME›; rename the columns if they are data",
+            ));
+        }
         let all: Vec<usize> = (0..columns.len()).collect();
         let is_left =
             |at: &usize| rows.file.named && columns.len() > 1 && is_index(&columns[*at].name);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 
-use super::encoding::{Encoding, split_of};
+use super::encoding::{Encoding, WordPlaces, split_of};
+use super::lists::{ListScan, Lists, MOST_WORDS};
 use super::moments::Moments;
 use super::node_columns::{ColumnRole, UsedColumn};
 use crate::error::{Error, Result};
@@ -39,8 +40,9 @@ pub(super) struct ColumnScan {
     dates: Moments,
     first_date: f64,
     words: u64,
-    /// Words such as `1,5`.
-    commas: u64,
+    /// Words such as `1,5` and `12:30`, and how to write the first.
+    odd: u64,
+    remedy: &'static str,
     /// The errors for the first value that is not a number, and for the first number that cannot be stored.
     first_word: Option<Error>,
     first_wrong: Option<Error>,
@@ -48,6 +50,7 @@ pub(super) struct ColumnScan {
     /// How often each word occurs, while there are few.
     values: Option<BTreeMap<Box<[u8]>, u64>>,
     bytes: usize,
+    lists: ListScan,
     /// Hashes of the different words.
     different: HashSet<u64, BuildHasherDefault<DefaultHasher>>,
 }
@@ -63,12 +66,14 @@ impl ColumnScan {
             dates: Moments::default(),
             first_date: f64::INFINITY,
             words: 0,
-            commas: 0,
+            odd: 0,
+            remedy: "",
             first_word: None,
             first_wrong: None,
             first_missing: None,
             values: Some(BTreeMap::new()),
             bytes: 0,
+            lists: ListScan::default(),
             different: HashSet::default(),
         }
     }
@@ -91,7 +96,10 @@ impl ColumnScan {
             }
             CellValue::Text(word) => {
                 self.words += 1;
-                self.commas += u64::from(has_decimal_comma(word));
+                if let Some(remedy) = notation(word) {
+                    self.odd += 1;
+                    self.remedy = if self.odd == 1 { remedy } else { self.remedy };
+                }
                 self.first_word
                     .get_or_insert_with(|| fail(format!("{} is not a number", shown(word))));
             }
@@ -123,8 +131,53 @@ impl ColumnScan {
             }
         }
         if let CellValue::Text(word) = raw {
+            // Between bars, a number is a label.
+            let is_word = matches!(value, CellValue::Text(_));
+            if self.role == ColumnRole::Label || self.role == ColumnRole::Feature && is_word {
+                self.lists.add(word);
+            }
             self.count(word);
         }
+    }
+
+    /// The error for a value that does not fit into the column, as all its values show.
+    pub(super) fn fault(
+        &self,
+        rows: &FileRows,
+        raw: CellValue<'_>,
+        fill: Option<FillMissing>,
+    ) -> Option<Error> {
+        let others = self.numbers.count + self.dates.count;
+        let are_words = self.words > others || self.lists.is_lists();
+        let problem = match (self.role, raw.parsed()) {
+            (ColumnRole::Label, _)
+            | (ColumnRole::Split(_) | ColumnRole::Order, CellValue::Missing) => return None,
+            (ColumnRole::Split(_), CellValue::Text(word)) if split_of(word).is_some() => {
+                return None;
+            }
+            (ColumnRole::Split(_), _) => format!("{} does not name a mask", raw.shown()),
+            (_, CellValue::Missing) => {
+                return fill.is_none().then(|| missing_value(rows, &self.name));
+            }
+            (ColumnRole::Feature, _) if are_words => return None,
+            (_, CellValue::Text(_)) => format!("{} is not a number", raw.shown()),
+            (_, CellValue::Date(_)) if self.numbers.count >= self.dates.count => {
+                "a date among numbers".to_owned()
+            }
+            (_, CellValue::Date(_)) => return None,
+            (_, _) if self.dates.count > self.numbers.count => "a number among dates".to_owned(),
+            (role, value) => {
+                let number = value.number().unwrap_or(f64::NAN);
+                if !(number as f32).is_finite() {
+                    format!("{} is not a finite number of single precision", raw.shown())
+                } else if role == ColumnRole::Mask && ![0.0, 1.0].contains(&number) {
+                    format!("{} is neither 0 nor 1", raw.shown())
+                } else {
+                    return None;
+                }
+            }
+        };
+        Some(rows.fail(format!("column {}: {problem}", self.name)))
     }
 
     fn count(&mut self, word: &[u8]) {
@@ -151,14 +204,16 @@ impl ColumnScan {
 
     /// Whether the column holds strings that are too many for features, and how many.
     pub(super) fn too_many(&self) -> Option<String> {
-        let is_feature = self.is_strings() && self.role == ColumnRole::Feature;
+        let is_feature =
+            self.is_strings() && self.role == ColumnRole::Feature && !self.lists.is_lists();
         let more = if self.different.len() == COUNTED { " or more" } else { "" };
         (is_feature && self.values.is_none()).then(|| format!("{}{more}", self.different.len()))
     }
 
     /// The error for the first value of a column of numbers that is not one of them.
     pub(super) fn stray_value(&mut self) -> Option<Error> {
-        if matches!(self.role, ColumnRole::Split(_)) {
+        if matches!(self.role, ColumnRole::Split(_)) || self.lists.is_lists() && !self.has_others()
+        {
             return None;
         }
         let others = self.numbers.count + self.dates.count;
@@ -172,8 +227,8 @@ impl ColumnScan {
         if self.role == ColumnRole::Mask || self.words == 0 {
             return None;
         }
-        let hint = if self.commas > 0 && 2 * (self.commas + others) >= self.words {
-            format!("write numbers with a decimal point, or {drop}")
+        let hint = if self.odd > 0 && 2 * (self.odd + others) >= self.words {
+            format!("{}, or {drop}", self.remedy)
         } else if self.words <= others {
             format!(
                 "most values of the column are numbers: correct this one, leave it empty and pass \
@@ -183,6 +238,48 @@ impl ColumnScan {
             return None;
         };
         self.first_word.take().map(|error| error.with_hint(hint))
+    }
+
+    /// Whether values other than lists occur. Of labels, lists of one word may be numbers.
+    fn has_others(&self) -> bool {
+        self.role == ColumnRole::Feature && self.numbers.count + self.dates.count > 0
+    }
+
+    /// How lists are stored.
+    fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
+        let (name, is_label) = (&self.name, self.role == ColumnRole::Label);
+        let mean = fill == Some(FillMissing::Mean);
+        let problem = match self.lists.finish(is_label) {
+            Lists::Rows(rows) => {
+                let scaled = scale == Scale::Standard && !is_label;
+                let of = |moments: &Moments| if scaled { moments.scale() } else { [0.0, 1.0] };
+                let scales: Vec<[f64; 2]> = rows.iter().map(of).collect();
+                let missing = rows.iter().zip(&scales).map(|(moments, [shift, unit])| {
+                    let value = if mean { moments.mean } else { 0.0 };
+                    if is_label { f32::NAN } else { ((value - shift) / unit) as f32 }
+                });
+                return Ok(Encoding::Row { missing: Some(missing.collect()), scales, is_label });
+            }
+            Lists::Words { words, .. } if words.is_empty() => "holds empty lists alone".to_owned(),
+            Lists::Words { form, words, lists } => {
+                let share = |count: u64| match () {
+                    () if is_label => f32::NAN,
+                    () if mean => (count as f64 / lists as f64) as f32,
+                    () => 0.0,
+                };
+                let missing = words.iter().map(|(_, count)| share(*count)).collect();
+                let words: Vec<_> = words.into_iter().map(|(word, _)| word).collect();
+                if let Some(broken) = words.iter().find(|word| is_label && word.contains(&b'\n')) {
+                    return Err(line_break(path, name, broken));
+                }
+                let words = WordPlaces::new(words);
+                return Ok(Encoding::Words { form, words, missing, is_label, is_small: false });
+            }
+            Lists::Uneven => "holds lists of numbers of several lengths".to_owned(),
+            Lists::TooMany => format!("holds lists of more than {MOST_WORDS} different words"),
+        };
+        Err(Error::input(path, "", format!("column {name} {problem}"))
+            .with_hint(format!("leave the column out: ‹drop={name}›")))
     }
 
     /// The form of a mask that values name.
@@ -224,7 +321,7 @@ impl ColumnScan {
                 _ => format!("leave the column out: ‹drop={name}›"),
             }));
         }
-        if self.role == ColumnRole::Label {
+        if self.role == ColumnRole::Label && !self.lists.is_lists() {
             return self.label(path);
         }
         if self.role == ColumnRole::Order {
@@ -239,8 +336,13 @@ impl ColumnScan {
             let error = self.first_word.take().unwrap_or_else(|| Error::input(path, "", problem));
             return Err(error.with_hint(LIST));
         }
-        if let Some(error) = self.first_missing.filter(|_| fill.is_none()) {
+        if let Some(error) =
+            self.first_missing.take().filter(|_| fill.is_none() && self.role != ColumnRole::Label)
+        {
             return Err(error);
+        }
+        if self.lists.is_lists() {
+            return self.lists(path, fill, scale);
         }
         let mean = fill == Some(FillMissing::Mean);
         if self.role == ColumnRole::Mask {
@@ -260,10 +362,8 @@ impl ColumnScan {
         };
         let (shift, unit) = match scale {
             Scale::None => (begin, 1.0),
-            // A column of one value is 0 everywhere.
-            Scale::Standard => (moments.mean, moments.deviation()),
+            Scale::Standard => moments.scale().into(),
         };
-        let unit = if unit > 0.0 { unit } else { 1.0 };
         let missing = if mean { moments.mean } else { begin };
         Ok(Encoding::Number { shift, unit, missing: ((missing - shift) / unit) as f32 })
     }
@@ -296,21 +396,46 @@ impl ColumnScan {
         let names: Vec<Box<[u8]>> = values.into_keys().collect();
         match names.iter().find(|name| name.contains(&b'\n')) {
             None => Ok(Encoding::ClassName(names)),
-            Some(broken) => {
-                let problem =
-                    format!("column {name}: the class {} holds a line break", shown(broken));
-                Err(Error::input(path, "", problem)
-                    .with_hint("a file of classes has one name per line"))
-            }
+            Some(broken) => Err(line_break(path, name, broken)),
         }
     }
 }
 
-/// Whether a word is a number with a comma before its decimals.
-fn has_decimal_comma(word: &[u8]) -> bool {
-    let word = word.strip_prefix(b"-").unwrap_or(word);
-    let mut parts = word.split(|byte| *byte == b',');
-    let is_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    let (first, second) = (parts.next(), parts.next());
-    parts.next().is_none() && [first, second].iter().all(|part| part.is_some_and(is_digits))
+/// The error for the name of a class with a line break.
+fn line_break(path: &Path, name: &str, broken: &[u8]) -> Error {
+    let problem = format!("column {name}: the class {} holds a line break", shown(broken));
+    Error::input(path, "", problem).with_hint("a file of classes has one name per line")
+}
+
+/// How to write a word that is a number, a time or a date in a notation that is not read: `1,5`, `12%`, `$3`, `0x1F`, `12:30`,
+/// `31.12.2024`.
+fn notation(word: &[u8]) -> Option<&'static str> {
+    let text = std::str::from_utf8(word).ok()?.trim_ascii();
+    let bare = text.strip_prefix(['-', '+', '−']).unwrap_or(text);
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |text: &str| text.split(['.', ',']).all(is_digits);
+    // The lengths of numbers between separators.
+    let lengths = |separator: char| -> Vec<usize> {
+        bare.split(separator).map(|part| if is_digits(part) { part.len() } else { 0 }).collect()
+    };
+    let is_date =
+        |separator| matches!(lengths(separator)[..], [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2]);
+    if is_number(bare) && bare.contains(',') {
+        Some("write numbers with a decimal point and no other separators")
+    } else if is_number(bare) && text.starts_with('−') {
+        Some("write - before negative numbers")
+    } else if bare.strip_suffix('%').is_some_and(|bare| is_number(bare.trim_end())) {
+        Some("write numbers without %")
+    } else if bare.strip_prefix(['$', '€', '£']).is_some_and(|bare| is_number(bare.trim_start()))
+    {
+        Some("write numbers without a currency")
+    } else if bare.strip_prefix("0x").is_some_and(|bare| u64::from_str_radix(bare, 16).is_ok()) {
+        Some("write numbers with decimal digits")
+    } else if matches!(lengths(':')[..], [1 | 2, 2] | [1 | 2, 2, 2]) {
+        Some("write times as numbers, or with their date: 2024-05-01 12:30:00")
+    } else if ['/', '.', '-'].into_iter().any(is_date) {
+        Some("write dates as 2024-05-01")
+    } else {
+        None
+    }
 }

@@ -1,5 +1,8 @@
 //! The stored form of a column's values.
 
+use std::collections::HashMap;
+
+use super::lists::ListForm;
 use crate::io::Dtype;
 use crate::prepare::import::readers::CellValue;
 
@@ -10,6 +13,10 @@ pub(super) enum Encoding {
     Number { shift: f64, unit: f64, missing: f32 },
     /// A number of `feat` for each of these strings, sorted: 1 for the one that a field holds.
     OneHot { values: Vec<Box<[u8]>>, missing: Vec<f32> },
+    /// A number for each of these words, 1 for those in the field's list. Without a list, the numbers of `missing`.
+    Words { form: ListForm, words: WordPlaces, missing: Vec<f32>, is_label: bool, is_small: bool },
+    /// Numbers of a list, each less a shift and divided by a unit.
+    Row { scales: Vec<[f64; 2]>, missing: Option<Vec<f32>>, is_label: bool },
     /// 1 or 0.
     Mask,
     /// 1 for values that name a mask, the one with this number among those of training, validation and test.
@@ -24,12 +31,41 @@ pub(super) enum Encoding {
     Order,
 }
 
+/// Words in order, and the place of each.
+#[derive(Debug)]
+pub(super) struct WordPlaces {
+    pub(super) words: Vec<Box<[u8]>>,
+    places: HashMap<Box<[u8]>, usize>,
+}
+
+impl WordPlaces {
+    pub(super) fn new(words: Vec<Box<[u8]>>) -> Self {
+        let places = words.iter().cloned().zip(0..).collect();
+        WordPlaces { words, places }
+    }
+
+    /// A 1 at the place of each word of a list; `None` if it has others.
+    fn row(&self, list: &[Vec<u8>]) -> Option<Vec<f32>> {
+        let mut row = vec![0.0; self.words.len()];
+        for word in list {
+            row[*self.places.get(&**word)?] = 1.0;
+        }
+        Some(row)
+    }
+}
+
 impl Encoding {
     /// Element type.
     pub(super) fn dtype(&self) -> Dtype {
         match self {
-            Encoding::Number { .. } | Encoding::OneHot { .. } | Encoding::Target => Dtype::F32,
-            Encoding::Mask | Encoding::Split(_) => Dtype::U8,
+            Encoding::Mask | Encoding::Split(_) | Encoding::Words { is_small: true, .. } => {
+                Dtype::U8
+            }
+            Encoding::Number { .. }
+            | Encoding::OneHot { .. }
+            | Encoding::Words { .. }
+            | Encoding::Row { .. }
+            | Encoding::Target => Dtype::F32,
             Encoding::ClassNumber | Encoding::ClassName(_) => Dtype::I64,
             Encoding::Order => Dtype::F64,
         }
@@ -37,7 +73,18 @@ impl Encoding {
 
     /// Whether values are part of `feat`.
     pub(super) fn is_feature(&self) -> bool {
-        matches!(self, Encoding::Number { .. } | Encoding::OneHot { .. })
+        match self {
+            Encoding::Words { is_label, .. } | Encoding::Row { is_label, .. } => !is_label,
+            _ => matches!(self, Encoding::Number { .. } | Encoding::OneHot { .. }),
+        }
+    }
+
+    /// Whether values are rows of labels.
+    pub(super) fn is_label_list(&self) -> bool {
+        matches!(
+            self,
+            Encoding::Words { is_label: true, .. } | Encoding::Row { is_label: true, .. }
+        )
     }
 
     /// Appends a value. Returns false if it is not one of those that the encoding was made for.
@@ -65,6 +112,30 @@ impl Encoding {
                 let numbers = (0..values.len()).map(|other| f32::from(u8::from(other == at)));
                 out.extend(numbers.flat_map(f32::to_le_bytes));
             }
+            Encoding::Words { form, words, missing, is_small, .. } => {
+                let row = if is_missing {
+                    Some(missing.clone())
+                } else {
+                    form.words(word).and_then(|list| words.row(&list))
+                };
+                let Some(row) = row else { return false };
+                if *is_small {
+                    out.extend(row.iter().map(|value| *value as u8));
+                } else {
+                    out.extend(row.iter().flat_map(|value| value.to_le_bytes()));
+                }
+            }
+            Encoding::Row { missing: Some(missing), .. } if is_missing => {
+                out.extend(missing.iter().flat_map(|value| value.to_le_bytes()));
+            }
+            Encoding::Row { scales, .. } => {
+                let list = ListForm::Brackets.words(word).filter(|list| list.len() == scales.len());
+                let Some(list) = list else { return false };
+                for (word, [shift, unit]) in list.iter().zip(scales) {
+                    let number = CellValue::of(word).number().unwrap_or(f64::NAN);
+                    out.extend((((number - shift) / unit) as f32).to_le_bytes());
+                }
+            }
             Encoding::Mask => out.push(u8::from(number.is_some_and(|value| value != 0.0))),
             Encoding::Split(mask) => out.push(u8::from(split_of(word) == Some(*mask))),
             Encoding::ClassNumber => {
@@ -84,7 +155,14 @@ impl Encoding {
     }
 
     fn takes_strings(&self) -> bool {
-        matches!(self, Encoding::OneHot { .. } | Encoding::ClassName(_) | Encoding::Split(_))
+        matches!(
+            self,
+            Encoding::OneHot { .. }
+                | Encoding::Words { .. }
+                | Encoding::Row { .. }
+                | Encoding::ClassName(_)
+                | Encoding::Split(_)
+        )
     }
 }
 

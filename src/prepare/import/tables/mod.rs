@@ -7,6 +7,8 @@ mod class_names;
 mod column_scan;
 mod encoding;
 mod feature_scale;
+mod listed_labels;
+mod lists;
 mod moments;
 mod node_columns;
 mod one_hot;
@@ -26,6 +28,7 @@ pub use class_names::ClassNames;
 pub(crate) use class_names::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
 pub(crate) use class_names::{all_class_names, read_class_names, write_class_names};
 pub(crate) use feature_scale::{FEATURE_SCALE, read_feature_scale, write_feature_scale};
+pub(crate) use listed_labels::listed_labels;
 pub(crate) use node_columns::EmbeddedColumn;
 pub(crate) use one_hot::class_numbers;
 #[cfg(feature = "torch")]

@@ -20,4 +20,10 @@ impl Moments {
     pub(super) fn deviation(&self) -> f64 {
         (self.squares / self.count.max(1) as f64).sqrt()
     }
+
+    /// The shift and the unit with which a column is standardised. A column of one value is 0 everywhere.
+    pub(super) fn scale(&self) -> [f64; 2] {
+        let unit = self.deviation();
+        [self.mean, if unit > 0.0 { unit } else { 1.0 }]
+    }
 }

@@ -1,5 +1,6 @@
 //! The roles of the columns of node tables.
 
+use super::encoding::split_of;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::load::MASKS;
@@ -7,8 +8,13 @@ use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
 use crate::prepare::import::readers::{FileRows, is_index, is_usual_id, nearest};
 
 /// Names of columns that are rarely features, and the flag for their role.
-const NO_FEATURES: [(&str, &str); 3] =
-    [("label", "label"), ("labels", "label"), ("split", "split")];
+const NO_FEATURES: [(&str, &str); 5] = [
+    ("label", "label"),
+    ("labels", "label"),
+    ("class", "label"),
+    ("target", "label"),
+    ("split", "split"),
+];
 
 /// The use of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +159,7 @@ impl NodeTables {
             } else if MASKS.contains(&name.as_str()) {
                 chosen.used.push(UsedColumn::new(at, name, ColumnRole::Mask));
             } else {
-                check_name(rows, name)?;
+                check_name(rows, name, label.is_some())?;
                 let feature = UsedColumn::new(at, name, ColumnRole::Feature);
                 chosen.used.extend(feature.elements(column.width));
             }
@@ -239,13 +245,29 @@ fn check_choices(
     Ok(())
 }
 
-/// Refuses a feature whose name says that it is something else.
-fn check_name(rows: &FileRows, name: &str) -> Result<()> {
+/// Refuses a feature whose name says that it is something else. `has_label` tells whether another column is the label.
+fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
     let lower = name.to_lowercase();
-    let Some((_, flag)) = NO_FEATURES.iter().find(|(other, _)| *other == lower) else {
+    let known = NO_FEATURES.iter().find(|(other, _)| *other == lower);
+    let flag = known.filter(|_| !(has_label && matches!(&*lower, "class" | "target")));
+    let flag = flag.map(|(_, flag)| *flag).or(is_usual_id(name).then_some("id"));
+    let is_mask = is_like_mask(&lower);
+    if flag.is_none() && !is_mask {
         return Ok(());
-    };
+    }
+    let mut hint = format!("leave it out: ‹drop={name}›");
+    if let Some(flag) = flag {
+        hint = format!("say what it is with ‹{flag}={name}›, or {hint}");
+    } else {
+        hint = format!("masks are called {}: rename it, or {hint}", MASKS.join(", "));
+    }
     let problem = format!("column {name} would become a feature");
-    Err(Error::input(rows.path(), "", problem)
-        .with_hint(format!("say what it is with ‹{flag}={name}›, or leave it out: ‹drop={name}›")))
+    Err(Error::input(rows.path(), "", problem).with_hint(hint))
+}
+
+/// Whether a name is nearly that of a mask: `Train_Mask`, `valid_mask`, `is_train`, `train`.
+fn is_like_mask(name: &str) -> bool {
+    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+    let bare = plain.strip_prefix("is").or(plain.strip_suffix("mask")).unwrap_or(&plain);
+    split_of(bare.as_bytes()).is_some_and(|mask| bare != plain || mask == 0)
 }

@@ -1,6 +1,8 @@
 //! Reading a table of nodes with a column of ids.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::rc::Rc;
 
 use super::column_scan::{ColumnScan, MOST_STRINGS};
 use super::encoding::Encoding;
@@ -11,15 +13,19 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::load::MASKS;
-use crate::prepare::import::files::{NodeTableFile, NodeTables};
+use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NodeNames, TableIds};
-use crate::prepare::import::readers::{Ask, FileRows, listed, shown};
+use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
 
 /// How tables are read.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
     /// How files are looked at.
     pub(crate) ask: Ask<'a>,
+    /// The list that takes bad rows; without it, the first is an error.
+    pub(crate) bad_rows: Option<&'a Rc<BadRowList>>,
+    /// Whether the ids of bad rows are nodes, so that their edges are not bad, too.
+    pub(crate) keeps_bad_ids: bool,
     /// Whether to hold on to names that are just the numbers of rows.
     pub(crate) keep_names: bool,
     /// Bytes that names may take.
@@ -30,6 +36,11 @@ pub(crate) struct TableScan<'a> {
 pub(crate) struct ScannedTable {
     pub(crate) file: NodeTableFile,
     pub(crate) rows: u64,
+    /// The numbers of bad rows, which are left out.
+    bad: BTreeSet<u64>,
+    /// Whether lines with other numbers of columns are left out, too.
+    skips: bool,
+    keeps_bad_ids: bool,
     /// Names of the nodes, unless they are the numbers of the rows from 0.
     pub(crate) names: Option<NodeNames>,
     columns: Vec<StoredColumn>,
@@ -53,6 +64,25 @@ struct StoredColumn {
     is_rounded: bool,
 }
 
+impl StoredColumn {
+    /// The names of its columns of numbers, with the shift and the unit of each.
+    fn scales(&self) -> Vec<(String, [f64; 2])> {
+        match &self.encoding {
+            Encoding::Number { shift, unit, .. } => vec![(self.name.clone(), [*shift, *unit])],
+            Encoding::Row { scales, is_label: false, .. } => {
+                let name = |at| format!("{}[{at}]", self.name);
+                scales.iter().enumerate().map(|(at, scale)| (name(at), *scale)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Words as texts.
+fn texts(words: &[Box<[u8]>]) -> Vec<String> {
+    words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
 /// An array while rows are appended.
 struct GrowingArray<'n> {
     name: &'n str,
@@ -63,11 +93,27 @@ struct GrowingArray<'n> {
     row_bytes: usize,
 }
 
+impl ChosenColumns {
+    /// Chooses the columns in the rows of the file: ids, used columns, embedded columns.
+    fn select(&self, rows: &mut FileRows) -> Result<()> {
+        let used = self.used.iter().map(|column| column.at);
+        let embedded = self.embedded.iter().map(|column| column.at);
+        rows.select([self.id].into_iter().chain(used).chain(embedded))
+    }
+
+    /// Counts the values of the current row.
+    fn add(&self, rows: &FileRows, scans: &mut [ColumnScan]) {
+        for (at, (column, scan)) in (1..).zip(self.used.iter().zip(scans)) {
+            scan.add(rows, rows.element(at, column.element));
+        }
+    }
+}
+
 impl ScannedTable {
     /// Reads all tables once.
     pub(crate) fn scan_all(tables: &NodeTables, scan: TableScan<'_>) -> Result<Vec<Self>> {
         let names = tables.names();
-        let ask = Ask { names: &names, ..scan.ask };
+        let ask = Ask { names: &names, bad_rows: scan.bad_rows, ..scan.ask };
         let opened = tables.files.iter().map(|file| FileRows::open(&file.path, &ask));
         let opened: Vec<FileRows> = opened.collect::<Result<_>>()?;
         tables.check(&opened)?;
@@ -81,22 +127,53 @@ impl ScannedTable {
         mut rows: FileRows,
         scan: TableScan<'_>,
     ) -> Result<Self> {
-        let ChosenColumns { id, used, embedded, left_out } = tables.columns(file, &rows)?;
-        let id_name = rows.name(id);
-        let places = used.iter().map(|column| column.at);
-        rows.select([id].into_iter().chain(places).chain(embedded.iter().map(|column| column.at)))?;
+        let chosen = tables.columns(file, &rows)?;
+        let id_name = rows.name(chosen.id);
+        // All values of a column show which of them are bad.
+        let judges = match scan.bad_rows {
+            Some(_) => {
+                let ask = Ask { names: &tables.names(), ..scan.ask };
+                let unheeded = BadRowList::unheeded(scan.ask.folder);
+                let ask = Ask { bad_rows: Some(&unheeded), ..ask };
+                let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
+                let mut rows = FileRows::open(&file.path, &ask)?;
+                chosen.select(&mut rows)?;
+                while rows.advance()? {
+                    chosen.add(&rows, &mut judges);
+                }
+                judges
+            }
+            None => Vec::new(),
+        };
+        chosen.select(&mut rows)?;
+        let ChosenColumns { used, embedded, left_out, .. } = &chosen;
         let mut values: Vec<NodeNames> =
             embedded.iter().map(|_| NodeNames::new(scan.memory)).collect();
         let mut scans: Vec<ColumnScan> = used.iter().map(ColumnScan::new).collect();
         let mut ids = TableIds::new(scan.keep_names, scan.memory);
-        let mut count = 0;
+        let (mut count, mut all, mut bad) = (0, 0, BTreeSet::new());
         while rows.advance()? {
-            if let Err(error) = ids.add(&rows, &id_name, count) {
-                return Err(ids.too_many(&mut rows)?.unwrap_or(error));
+            all += 1;
+            let mut judged = (1..).zip(used.iter().zip(&judges));
+            let mut fault = judged.find_map(|(at, (column, judge))| {
+                judge.fault(&rows, rows.element(at, column.element), tables.fill_missing)
+            });
+            if fault.is_none() || scan.keeps_bad_ids {
+                match ids.add(&rows, &id_name, count) {
+                    Ok(()) if fault.is_some() => count += 1,
+                    Ok(()) => {}
+                    Err(error) => match (ids.too_many(&mut rows), scan.bad_rows) {
+                        (Ok(None), Some(_)) => fault = fault.or(Some(error)),
+                        (full, _) => return Err(full?.unwrap_or(error)),
+                    },
+                }
             }
-            for (at, (column, scan)) in (1..).zip(used.iter().zip(&mut scans)) {
-                scan.add(&rows, rows.element(at, column.element));
+            if let Some((list, error)) = scan.bad_rows.zip(fault) {
+                list.take(error)?;
+                bad.insert(all - 1);
+                continue;
             }
+            chosen.add(&rows, &mut scans);
             for (at, (column, values)) in (1 + used.len()..).zip(embedded.iter().zip(&mut values)) {
                 // A node without a value has no edge.
                 let Some(name) = rows.value(at).name() else { continue };
@@ -119,10 +196,24 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = encode(tables, &file.path, &used, scans)?;
+        let columns = encode(tables, &file.path, used, scans)?;
         let kind = rows.file.kind.clone();
-        let (file, names) = (file.clone(), ids.into_names());
-        Ok(ScannedTable { file, rows: count, names, columns, left_out, kind, embedded, values })
+        let (file, names, left_out) = (file.clone(), ids.into_names(), left_out.clone());
+        let embedded = chosen.embedded;
+        let (skips, keeps_bad_ids) = (scan.bad_rows.is_some(), scan.keeps_bad_ids);
+        Ok(ScannedTable {
+            file,
+            rows: count,
+            bad,
+            skips,
+            keeps_bad_ids,
+            names,
+            columns,
+            left_out,
+            kind,
+            embedded,
+            values,
+        })
     }
 
     /// Reads the table again, and stores features, labels and masks in unnamed files.
@@ -132,16 +223,20 @@ impl ScannedTable {
         ask: &Ask<'_>,
     ) -> Result<Vec<(String, Table)>> {
         let path = &self.file.path;
+        if self.keeps_bad_ids && !self.bad.is_empty() {
+            // The import will fail.
+            return Ok(Vec::new());
+        }
         let mut rows = self.reopen(tables, ask)?;
         rows.select(self.columns.iter().map(|column| column.at))?;
         let mut arrays: Vec<GrowingArray<'_>> = Vec::new();
         // The array of each column; all features share one.
         let mut places = Vec::new();
         for column in &self.columns {
-            let name = match column.encoding {
-                Encoding::Number { .. } | Encoding::OneHot { .. } => "feat",
+            let name = match &column.encoding {
+                encoding if encoding.is_feature() => "feat",
                 Encoding::Mask | Encoding::Split(_) | Encoding::Order => &column.name,
-                Encoding::ClassNumber | Encoding::ClassName(_) | Encoding::Target => "label",
+                _ => "label",
             };
             let known = arrays.iter().position(|array| array.name == name);
             places.push(known.unwrap_or(arrays.len()));
@@ -152,8 +247,12 @@ impl ScannedTable {
                 arrays.push(GrowingArray { name, dtype, is_feature, file, row, row_bytes });
             }
         }
-        let mut count = 0;
+        let (mut count, mut all) = (0, 0);
         while rows.advance()? {
+            all += 1;
+            if self.bad.contains(&(all - 1)) {
+                continue;
+            }
             for (at, (column, place)) in self.columns.iter().zip(&places).enumerate() {
                 let value = rows.element(at, column.element);
                 if !column.encoding.append(value, &mut arrays[*place].row) {
@@ -170,9 +269,11 @@ impl ScannedTable {
         if count != self.rows {
             return Err(self.changed());
         }
+        let has_lists = self.columns.iter().any(|column| column.encoding.is_label_list());
         let finish = |array: GrowingArray<'_>| {
             let width = (array.row_bytes / array.dtype.size()) as u64;
-            let shape = if array.is_feature { vec![count, width] } else { vec![count] };
+            let is_row = array.is_feature || array.name == "label" && (width != 1 || has_lists);
+            let shape = if is_row { vec![count, width] } else { vec![count] };
             let stored = array.file.finish(path, array.dtype, shape)?;
             Ok((array.name.to_owned(), Table::new(vec![stored])?))
         };
@@ -189,8 +290,13 @@ impl ScannedTable {
     ) -> Result<()> {
         let mut rows = self.reopen(tables, ask)?;
         rows.select([column.at])?;
-        let mut count = 0;
+        let (mut count, mut all) = (0, 0);
         while rows.advance()? {
+            all += 1;
+            if self.bad.contains(&(all - 1)) {
+                count += u64::from(self.keeps_bad_ids);
+                continue;
+            }
             if count == self.rows {
                 return Err(self.changed());
             }
@@ -203,7 +309,9 @@ impl ScannedTable {
     }
 
     fn reopen(&self, tables: &NodeTables, ask: &Ask<'_>) -> Result<FileRows> {
-        FileRows::open(&self.file.path, &Ask { names: &tables.names(), ..*ask })
+        let unheeded = BadRowList::unheeded(ask.folder);
+        let bad_rows = Some(&unheeded).filter(|_| self.skips);
+        FileRows::open(&self.file.path, &Ask { names: &tables.names(), bad_rows, ..*ask })
     }
 
     fn changed(&self) -> Error {
@@ -219,10 +327,8 @@ impl ScannedTable {
     /// Names of the classes, if labels are names.
     pub(crate) fn class_names(&self) -> Option<Vec<String>> {
         self.columns.iter().find_map(|column| match &column.encoding {
-            Encoding::ClassName(names) => {
-                let names = names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
-                Some(names.collect())
-            }
+            Encoding::ClassName(names) => Some(texts(names)),
+            Encoding::Words { words, is_label: true, .. } => Some(texts(&words.words)),
             _ => None,
         })
     }
@@ -232,12 +338,12 @@ impl ScannedTable {
         let mut lines = Vec::new();
         for table in tables {
             for column in &table.columns {
-                if let Encoding::Number { shift, unit, .. } = column.encoding
-                    && (shift, unit) != (0.0, 1.0)
-                {
-                    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-                    let (ty, name) = (quoted(&table.file.ty), quoted(&column.name));
-                    lines.push(format!("{ty},{name},{shift:?},{unit:?}\n"));
+                let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+                for (name, [shift, unit]) in column.scales() {
+                    if (shift, unit) != (0.0, 1.0) {
+                        let (ty, name) = (quoted(&table.file.ty), quoted(&name));
+                        lines.push(format!("{ty},{name},{shift:?},{unit:?}\n"));
+                    }
                 }
             }
         }
@@ -258,9 +364,27 @@ impl ScannedTable {
                     features.push(format!("{name} rounded to single precision"));
                 }
                 Encoding::Number { .. } => features.push(name.clone()),
-                Encoding::OneHot { values, .. } => features.extend(
-                    values.iter().map(|value| format!("{name}={}", String::from_utf8_lossy(value))),
-                ),
+                Encoding::OneHot { values, .. } => {
+                    features.extend(texts(values).iter().map(|value| format!("{name}={value}")));
+                }
+                Encoding::Words { words, is_label, .. } => {
+                    let texts = texts(&words.words);
+                    if *is_label {
+                        let count = texts.len();
+                        others.push(format!("label is {name}, {count} classes, several per node"));
+                    } else {
+                        features.extend(texts.iter().map(|word| format!("{name} has {word}")));
+                    }
+                }
+                Encoding::Row { scales, is_label: true, .. } => {
+                    others.push(format!(
+                        "label is {name}, a column for each of {} places",
+                        scales.len()
+                    ));
+                }
+                Encoding::Row { .. } => {
+                    features.extend(column.scales().into_iter().map(|(name, _)| name));
+                }
                 Encoding::ClassName(names) => {
                     let classes = if names.len() == 1 { "class" } else { "classes" };
                     others.push(format!("label is {name}, {} {classes}", names.len()));
@@ -311,6 +435,14 @@ fn encode(
         };
         if !is_empty {
             columns.push(StoredColumn { at, element, name, encoding, is_dates, is_rounded });
+        }
+    }
+    // Features of words alone take a byte each.
+    let is_words = |column: &StoredColumn| matches!(column.encoding, Encoding::Words { .. });
+    let all = columns.iter().filter(|column| column.encoding.is_feature()).all(is_words);
+    for column in &mut columns {
+        if let Encoding::Words { is_label: false, is_small, .. } = &mut column.encoding {
+            *is_small = all && tables.fill_missing != Some(FillMissing::Mean);
         }
     }
     Ok(columns)

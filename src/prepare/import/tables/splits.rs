@@ -19,12 +19,15 @@ pub(crate) fn mask_name(split: &str) -> String {
     format!("{bare}_mask")
 }
 
-/// Reads the nodes that files list, a row for each, and makes a mask of them, `uint8`. Runs after all edges have been read.
+/// Reads the nodes that files list, a row for each, and makes a mask of them, `uint8`; notes tell how. Runs after all edges have been
+/// read.
 pub(crate) fn read_split(
     files: &[&DataFile<String>],
+    mask: &str,
     space: &mut IdSpace,
     ask: &Ask<'_>,
-) -> Result<Table> {
+) -> Result<(Table, Vec<String>)> {
+    let mut notes = Vec::new();
     let mut members = Bitmap::new(space.count());
     for DataFile { path, array, .. } in files {
         let (ids_are_names, array) = (space.is_named(), array.as_deref());
@@ -34,7 +37,9 @@ pub(crate) fn read_split(
                 Error::input(path, "", "holds truth values, not a list of nodes").with_hint(LIST)
             );
         }
+        let mut count = 0;
         while rows.advance()? {
+            count += 1;
             let id = space.id_of(rows.value(0))?;
             let id = id.map_err(|refusal| refusal.error(|problem| rows.fail(problem)))?;
             if members.contains(id) {
@@ -43,13 +48,22 @@ pub(crate) fn read_split(
             }
             members.insert(id);
         }
+        let nodes = if count == 1 { "node" } else { "nodes" };
+        // Of one or two nodes, a list may look like a mask.
+        if count == space.count() && count <= 2 && !space.is_named() {
+            let problem =
+                format!("may be a list of {count} {nodes}, or a mask with a row for each node");
+            return Err(Error::input(path, "", problem).with_hint(LIST));
+        }
+        notes.push(rows.note(&format!("; {mask} has {count} {nodes}")));
     }
     let mut out = ArrayFile::create(ask.folder)?;
     for node in 0..space.count() {
         out.write(&[u8::from(members.contains(node))])?;
     }
     let path = files.first().map_or(ask.folder, |file| &file.path);
-    Table::new(vec![out.finish(path, Dtype::U8, vec![space.count()])?])
+    let table = Table::new(vec![out.finish(path, Dtype::U8, vec![space.count()])?])?;
+    Ok((table, notes))
 }
 
 /// Refuses a mask with negative values; returns a note on one that holds numbers above 1, which count as 1.

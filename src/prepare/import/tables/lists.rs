@@ -1,0 +1,221 @@
+//! Lists in the fields of a column: `["a", "b"]`, `['a', 'b']`, `[0.5 1.5]` or `a|b`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::moments::Moments;
+use crate::prepare::import::readers::CellValue;
+
+/// Most different words of a column, and most bytes that they take.
+pub(super) const MOST_WORDS: usize = 1 << 16;
+const MOST_BYTES: usize = 16 << 20;
+
+/// How fields write lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListForm {
+    /// In brackets.
+    Brackets,
+    /// Between vertical bars; a field without one is a list of one word.
+    Bars,
+}
+
+impl ListForm {
+    /// The words of a field; `None` if it is not a list.
+    pub(super) fn words(self, field: &[u8]) -> Option<Vec<Vec<u8>>> {
+        match self {
+            ListForm::Bars => Some(split(field, |byte| *byte == b'|')),
+            ListForm::Brackets => {
+                let inner = field.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+                match serde_json::from_slice::<Vec<Value>>(field) {
+                    Ok(values) => of_json(values),
+                    // Python writes quotes of either kind, NumPy leaves out commas.
+                    Err(_) if inner.contains(&b',') || inner.contains(&b'\'') => {
+                        Some(split(inner, |byte| *byte == b','))
+                    }
+                    Err(_) => Some(split(inner, u8::is_ascii_whitespace)),
+                }
+            }
+        }
+    }
+}
+
+fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
+    let word = |value: Value| match value {
+        Value::String(text) => Some(text.into_bytes()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string().into_bytes()),
+        _ => None,
+    };
+    values.into_iter().map(word).collect()
+}
+
+/// The words between separators, without white space and quotes around them.
+fn split(field: &[u8], is_separator: impl Fn(&u8) -> bool) -> Vec<Vec<u8>> {
+    let bare = |word: &[u8]| {
+        let word = word.trim_ascii();
+        let quoted = [b"'", b"\""].iter().find_map(|q| word.strip_prefix(*q)?.strip_suffix(*q));
+        quoted.unwrap_or(word).to_vec()
+    };
+    field.split(is_separator).map(bare).filter(|word| !word.is_empty()).collect()
+}
+
+/// The lists of a column.
+pub(super) enum Lists {
+    /// Sets of words: all words in order, and in how many lists each is.
+    Words { form: ListForm, words: Vec<(Box<[u8]>, u64)>, lists: u64 },
+    /// Rows of numbers, as many in each.
+    Rows(Vec<Moments>),
+    /// Numbers with fractions in lists of several lengths.
+    Uneven,
+    /// Sets of too many words.
+    TooMany,
+}
+
+/// The numbers that all words of lists are.
+#[derive(Debug)]
+struct Numbers {
+    /// By their places, while all lists have as many; else empty.
+    rows: Vec<Moments>,
+    has_fractions: bool,
+    /// Whether each is 0 or 1.
+    are_bits: bool,
+}
+
+/// The lists of a column while its fields are read.
+#[derive(Debug, Default)]
+pub(super) struct ListScan {
+    form: Option<ListForm>,
+    /// Whether a field is not a list.
+    is_broken: bool,
+    has_bar: bool,
+    /// In how many lists each word is, while there are few.
+    words: BTreeMap<Box<[u8]>, u64>,
+    bytes: usize,
+    lists: u64,
+    /// None once a word is not a number.
+    numbers: Option<Numbers>,
+}
+
+impl ListScan {
+    /// Takes a field that is not missing.
+    pub(super) fn add(&mut self, field: &[u8]) {
+        let is_first = self.form.is_none();
+        let form = *self.form.get_or_insert(match field.first() {
+            Some(b'[') => ListForm::Brackets,
+            _ => ListForm::Bars,
+        });
+        self.has_bar |= field.contains(&b'|');
+        if self.is_broken || self.are_too_many() {
+            return;
+        }
+        let Some(words) = form.words(field) else {
+            (self.is_broken, self.words) = (true, BTreeMap::new());
+            return;
+        };
+        self.lists += 1;
+        self.add_numbers(&words, is_first);
+        let mut words: Vec<Box<[u8]>> = words.into_iter().map(Into::into).collect();
+        words.sort_unstable();
+        words.dedup();
+        for word in words {
+            if let Some(count) = self.words.get_mut(&word) {
+                *count += 1;
+            } else {
+                self.bytes += word.len();
+                self.words.insert(word, 1);
+            }
+        }
+    }
+
+    fn add_numbers(&mut self, words: &[Vec<u8>], is_first: bool) {
+        let values = || words.iter().map(|word| CellValue::of(word));
+        let number = |value: CellValue<'_>| value.number().filter(|number| number.is_finite());
+        let found: Option<Vec<f64>> = values().map(number).collect();
+        let known = match self.numbers.take() {
+            None if is_first => {
+                let rows = vec![Moments::default(); words.len()];
+                Some(Numbers { rows, has_fractions: false, are_bits: true })
+            }
+            known => known,
+        };
+        let Some((mut numbers, found)) = known.zip(found) else { return };
+        numbers.has_fractions |= values().any(|value| matches!(value, CellValue::Real(_)));
+        numbers.are_bits &= found.iter().all(|number| [0.0, 1.0].contains(number));
+        if numbers.rows.len() == found.len() {
+            numbers.rows.iter_mut().zip(found).for_each(|(moments, number)| moments.add(number));
+        } else {
+            numbers.rows.clear();
+        }
+        self.numbers = Some(numbers);
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.words.len() > MOST_WORDS || self.bytes > MOST_BYTES
+    }
+
+    /// Whether the fields are lists.
+    pub(super) fn is_lists(&self) -> bool {
+        let is_list = match self.form {
+            Some(ListForm::Brackets) => true,
+            Some(ListForm::Bars) => self.has_bar,
+            None => false,
+        };
+        is_list && !self.is_broken
+    }
+
+    /// The lists. Those of labels are rows of numbers only if each number is 0 or 1.
+    pub(super) fn finish(self, is_label: bool) -> Lists {
+        let are_too_many = self.are_too_many();
+        let form = self.form.unwrap_or(ListForm::Bars);
+        let mut words: Vec<(Box<[u8]>, u64)> = self.words.into_iter().collect();
+        if let Some(numbers) = self.numbers {
+            let width = numbers.rows.len();
+            let are_rows = if is_label { numbers.are_bits && width > 1 } else { width > 0 };
+            if form == ListForm::Brackets && are_rows {
+                return Lists::Rows(numbers.rows);
+            }
+            if numbers.has_fractions {
+                return Lists::Uneven;
+            }
+            let number = |word: &[u8]| CellValue::of(word).number().unwrap_or(0.0);
+            words.sort_by(|a, b| number(&a.0).total_cmp(&number(&b.0)));
+        }
+        if are_too_many {
+            return Lists::TooMany;
+        }
+        Lists::Words { form, words, lists: self.lists }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_known_in_the_notations_of_json_python_and_numpy() {
+        let words = |field: &str| {
+            let words = ListForm::Brackets.words(field.as_bytes())?;
+            let text = |word| String::from_utf8(word).ok();
+            words.into_iter().map(text).collect::<Option<Vec<String>>>()
+        };
+        for (field, due) in [
+            ("[\"a, b\", \"c\"]", &["a, b", "c"][..]),
+            ("['a', 'b']", &["a", "b"]),
+            ("[1, 2.5]", &["1", "2.5"]),
+            ("[0.5 1. ]", &["0.5", "1."]),
+            ("[graph theory, sets]", &["graph theory", "sets"]),
+            ("[]", &[]),
+        ] {
+            assert_eq!(
+                words(field).as_deref(),
+                Some(&due.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()[..])
+            );
+        }
+        assert_eq!(words("[deleted"), None);
+        assert_eq!(words("[[1], [2]]"), None);
+        assert_eq!(
+            ListForm::Bars.words(b"Drama|Comedy "),
+            Some(vec![b"Drama".to_vec(), b"Comedy".to_vec()])
+        );
+    }
+}
