@@ -4,14 +4,15 @@ from __future__ import annotations
 
 _CONNECTED = "sar_single.run starts the ranks and connects them: leave the line out"
 
-_SAVED = "every collective saves the worker's memory and takes it back, so it needs no hooks: leave the argument out"
+#: Why collectives take no hooks.
+SAVED = "every collective saves the worker's memory and takes it back, so it needs no hooks: leave the argument out"
 
 #: Attributes of SAR's GraphShardManager.
 OF_GRAPHS = {
     "linked_list": "tensors need no lists: leave the line out",
-    "pause_process": _SAVED,
+    "pause_process": SAVED,
     "pointer_list": "tensors need no lists: leave the line out",
-    "resume_process": _SAVED,
+    "resume_process": SAVED,
 }
 
 REASONS = {

@@ -25,7 +25,7 @@ class DistributedDataParallel(nn.Module):
     def __init__(self, module: nn.Module, device_ids: Any = None, output_device: Any = None, **options: Any) -> None:
         super().__init__()
         if device_ids or output_device is not None:
-            raise ValueError("device_ids and output_device: tensors of workers are on the CPU")
+            raise ValueError("device_ids and output_device: tensors of workers are on the CPU, so leave them out")
         unknown = sorted(options.keys() - _INDIFFERENT)
         if unknown:
             raise TypeError(f"DistributedDataParallel of workers does not take {', '.join(unknown)}")

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from ._blocks import Blocks
+from ._dgl_options import check_options, share
 from ._draws import generator
-from ._frontier import edge_type, numbered
+from ._frontier import edge_ids, edge_type, numbered
 from ._graph import Block
 from ._loader import Loader
 from ._node_loader import sampled
@@ -132,31 +133,35 @@ class Excluded:
 
 
 def EdgeDataLoader(  # noqa: N802 (DGL's name)
-    graph: Any,
-    edges: Any,
-    sampler: Any,
+    g: Any,
+    eids: Any,
+    graph_sampler: Any,
     batch_size: int = 1,
     drop_last: bool = False,
     shuffle: bool = False,
     *,
+    device: Any = None,
+    use_ddp: bool = False,
+    ddp_seed: int = 0,
+    seed: int = 0,
     exclude: Any = None,
     reverse_eids: Optional[Tensor] = None,
     reverse_etypes: Optional[Mapping[Any, Any]] = None,
     negative_sampler: Optional[Negatives] = None,
-    seed: int = 0,
+    **options: Any,
 ) -> Loader:
     """Batches of edges: ``for input_nodes, pair_graph, blocks in sar.EdgeDataLoader(...)``, and with a ``negative_sampler`` (``sar.Uniform(5)``, or a
     function of graph and edges that gives sources and destinations) ``input_nodes, positive_graph, negative_graph, blocks``.
 
-    ``edges`` are ids in the partitioned graph, of any partition; ``rank.first_edge`` on are the rank's own. Graphs of pairs have the nodes of the last block
-    as nodes. ``exclude`` says which edges blocks must not have: ``"self"``, ``"reverse_id"``, ``"reverse_types"``, or a function that gives
-    their ids. Ranks repeat edges as ``sar.DataLoader`` does nodes.
+    ``eids`` are ids in the partitioned graph, of any partition (``rank.first_edge`` on are the rank's own), or a dict with numbers inside each edge
+    type. Graphs of pairs have the nodes of the last block as nodes. ``exclude`` says which edges blocks must not have: ``"self"``, ``"reverse_id"``,
+    ``"reverse_types"``, or a function that gives their ids. Ranks repeat edges as ``sar.DataLoader`` does nodes, and divide them with ``use_ddp`` as
+    ``sar.NodeDataLoader`` does.
     """
-    files = stored(graph)
-    ids = torch.as_tensor(edges)
-    if len(ids) and (ids.is_floating_point() or ids.dtype == torch.bool or ids.dim() != 1):
-        raise TypeError(f"edges are ids in one dimension, not {list(ids.shape)} of {ids.dtype}")
-    ids = ids.long()
+    check_options(device, options)
+    files = stored(g)
+    ids = edge_ids(files, eids)
     files.edges.check(ids)
-    make = SampledEdges(graph, sampler, Excluded(files, exclude, reverse_eids, reverse_etypes), negative_sampler)
-    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, spare=True)
+    ids = share(files.group, ids, drop_last) if use_ddp else ids
+    make = SampledEdges(g, graph_sampler, Excluded(files, exclude, reverse_eids, reverse_etypes), negative_sampler)
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed + ddp_seed, drop_last=drop_last, spare=True)

@@ -112,6 +112,14 @@ def node_ids(graph: StoredGraph, nodes: Any) -> Tensor:
     return _ids(nodes)
 
 
+def edge_ids(graph: StoredGraph, edges: Any) -> Tensor:
+    """Ids in the partitioned graph, from such ids or from numbers inside each edge type."""
+    if isinstance(edges, Mapping):
+        parts = [graph.edges.of_type(edge_type(graph, etype), _ids(of, "edge")) for etype, of in edges.items()]
+        return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
+    return _ids(edges, "edge")
+
+
 def to_block(frontier: Frontier, dst_nodes: Any = None, include_dst_in_src: bool = True, **_: Any) -> Block:
     """The block of drawn edges: its destinations are ``dst_nodes``, which come first among its sources."""
     if not include_dst_in_src:
@@ -171,10 +179,10 @@ def _number(names: List[str], name: Any, what: str) -> int:
     return names.index(name)
 
 
-def _ids(given: Any) -> Tensor:
+def _ids(given: Any, what: str = "node") -> Tensor:
     values = torch.as_tensor(given)
     if len(values) == 0:
         return torch.empty(0, dtype=torch.int64)
     if values.is_floating_point() or values.dtype == torch.bool or values.dim() != 1:
-        raise TypeError(f"nodes are ids in one dimension, not {list(values.shape)} of {values.dtype}")
+        raise TypeError(f"{what}s are ids in one dimension, not {list(values.shape)} of {values.dtype}")
     return values.long()

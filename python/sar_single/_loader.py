@@ -58,6 +58,10 @@ class Loader:
     def __len__(self) -> int:
         return self._batches
 
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the order of the next iteration, as for torch's ``DistributedSampler``; without it, each has another one."""
+        self._epoch = epoch
+
     def __iter__(self) -> Iterator[Any]:
         self._epoch += 1
         draw = torch.Generator().manual_seed(self._seed * 1_000_003 + self._epoch * 1_009 + self._group.index)

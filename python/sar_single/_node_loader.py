@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any, Callable, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ._blocks import Blocks
+from ._dgl_options import check_options, share
 from ._engine import group_seeds
 from ._frontier import node_ids
 from ._edge_index import part_edges
@@ -50,9 +51,9 @@ def sampled(sampler: Any, graph: Any, seeds: Tensor, **options: Any) -> Tuple[Te
 
 
 def DataLoader(  # noqa: N802 (SAR's name)
-    graph: Any,
-    seeds: Any,
-    sampler: Any = None,
+    full_graph_manager: Any,
+    seed_nodes: Any,
+    graph_sampler: Any = None,
     batch_size: int = 1,
     drop_last: bool = False,
     shuffle: bool = False,
@@ -65,57 +66,60 @@ def DataLoader(  # noqa: N802 (SAR's name)
 ) -> Loader:
     """SAR's loader: ``for blocks in sar.DataLoader(rank.graph, train_nodes, sampler, batch_size)``. All ranks call it together.
 
-    ``seeds`` are own nodes by their ids in the partitioned graph, or a mask of the own nodes; of one type, ``("paper", mask)``. A batch is the
-    ``Blocks`` that ``sampler`` draws, with the features that it adds; ``collate_fn(seeds)`` makes batches of another kind. All ranks get
-    the same number of batches: a rank with fewer repeats its own, and one without seeds has some of another rank. ``blocks.num_new`` is then 0.
+    ``seed_nodes`` are own nodes by their ids in the partitioned graph, or a mask of the own nodes; of one type, ``("paper", mask)``; of several, a
+    dict with numbers inside each. A batch is the ``Blocks`` that ``graph_sampler`` draws, with the features that it adds; ``collate_fn(seeds)`` makes
+    batches of another kind. All ranks get the same number of batches: a rank with fewer repeats its own, and one without seeds has some of another
+    rank. ``blocks.num_new`` is then 0.
 
     ``precompute_optimized_batches`` groups seeds that have neighbours in common (METIS); ``optimized_batches_cache`` is the prefix of files that keep
     the groups for later runs. ``num_workers`` may be given, but batches are always drawn by the rank itself, in its turn.
     """
-    files = stored(graph)
+    files = stored(full_graph_manager)
     (part,) = files.parts
-    ids = _own_ids(files, part, seeds)
-    if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}, but must be 0 or more")
-    if (sampler is None) == (collate_fn is None):
+    ids = _own_ids(files, part, seed_nodes)
+    check_options(None, {"num_workers": num_workers})
+    if (graph_sampler is None) == (collate_fn is None):
         raise TypeError("pass either a sampler or collate_fn(seeds), which makes the batches")
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}, but must be 1 or more")
-    make: Batches = SampledNodes(graph, sampler) if collate_fn is None else Collated(collate_fn)
+    make: Batches = SampledNodes(full_graph_manager, graph_sampler) if collate_fn is None else Collated(collate_fn)
     batches = _grouped(files, part, ids, batch_size, optimized_batches_cache) if precompute_optimized_batches else None
     return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, batches=batches, spare=True)
 
 
 def NodeDataLoader(  # noqa: N802 (DGL's name)
-    graph: Any,
+    g: Any,
     nids: Any,
-    sampler: Any,
+    graph_sampler: Any,
     device: Any = None,
-    *,
+    use_ddp: bool = False,
+    ddp_seed: int = 0,
     batch_size: int = 1,
-    shuffle: bool = False,
     drop_last: bool = False,
-    num_workers: int = 0,
+    shuffle: bool = False,
+    *,
     seed: int = 0,
+    **options: Any,
 ) -> Loader:
     """DGL's loader: ``for input_nodes, output_nodes, blocks in sar.NodeDataLoader(graph, nids, sampler, ...)``. Nodes are of any partition, by their
-    ids in the partitioned graph; of several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``.
+    ids in the partitioned graph; of several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``. With ``use_ddp`` all
+    ranks name the same nodes, and each takes its share; ``ddp_seed`` (or ``seed``) and ``set_epoch`` decide how they are shuffled.
     """
-    if device is not None and str(device) != "cpu":
-        raise ValueError(f"device is {device}, but blocks are on the CPU")
-    if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}, but must be 0 or more")
-    files = stored(graph)
+    check_options(device, options)
+    files = stored(g)
     ids = node_ids(files, nids)
     files.nodes.check(ids)
-    make = SampledNodes(graph, sampler, triples=True)
-    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, spare=True)
+    ids = share(files.group, ids, drop_last) if use_ddp else ids
+    make = SampledNodes(g, graph_sampler, triples=True)
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed + ddp_seed, drop_last=drop_last, spare=True)
 
 
 def _own_ids(files: StoredGraph, part: int, seeds: Any) -> Tensor:
     """Ids of own nodes, from such ids or a mask."""
     begin, end = (int(first) for first in files.nodes.part_firsts[part : part + 2])
     of = f"rank {part}"
+    if isinstance(seeds, Mapping):
+        seeds = node_ids(files, seeds)
     if isinstance(seeds, (tuple, list)) and len(seeds) == 2 and isinstance(seeds[0], str):
         ntype, seeds = seeds
         if ntype not in files.ntypes:

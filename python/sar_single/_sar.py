@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from torch import Tensor, nn
 
-from . import _mfgs
+from . import _absent, _mfgs
 from ._current import current
 from ._graph import Graph
 from ._mfgs import LayerGraph
@@ -47,14 +47,21 @@ def world_size() -> int:
     return here().world_size
 
 
-def sync_params(model: nn.Module) -> None:
+def sync_params(model: nn.Module, precall_func: Any = None, callback_func: Any = None) -> None:
     """Gives every rank the parameters and buffers of rank 0. One collective."""
+    _without_hooks(precall_func, callback_func)
     here().sync_params(model)
 
 
-def gather_grads(model: nn.Module) -> None:
+def gather_grads(model: nn.Module, precall_func: Any = None, callback_func: Any = None) -> None:
     """Sums the gradients of a model's parameters over the ranks. One collective."""
+    _without_hooks(precall_func, callback_func)
     here().gather_grads(model)
+
+
+def _without_hooks(*hooks: Any) -> None:
+    if any(hook is not None for hook in hooks):
+        raise TypeError(f"precall_func and callback_func: {_absent.SAVED}")
 
 
 def load_dgl_partition_data(partition_json_file: Union[str, "os.PathLike[str]"], own_partition_idx: int, device: Any = "cpu") -> PartitionData:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, MutableMapping, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
 
 from .._columns import SharedColumn
 from .._edge_loader import PairGraph
-from .._frontier import Frontier, numbered, sample_neighbors
+from .._frontier import Frontier, edge_ids, numbered, sample_neighbors
 from .book import EdgeType, GraphPartitionBook, PartitionPolicy, as_ids
 from .group import PathLike, open_graph
 from .tensor import DistTensor, note_graph
@@ -199,11 +199,7 @@ class DistGraph:
     def edge_subgraph(self, edges: Any, relabel_nodes: bool = True, store_ids: bool = True) -> Union[Frontier, PairGraph]:
         """The graph of some edges. With ``relabel_nodes`` it has their ends only, by new numbers, and the ids of these in ``ndata``. Of several
         edge types, ``edges`` is a dict of numbers inside each."""
-        if isinstance(edges, Mapping):
-            parts = [self._book.map_to_homo_eid(of, etype) for etype, of in edges.items()]
-            ids = torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
-        else:
-            ids = as_ids(edges)
+        ids = edge_ids(self._stored, edges)
         source, destination = self._stored.ends(ids).unbind(1)
         if not relabel_nodes:
             return Frontier(self._stored, source, destination, ids)

@@ -64,4 +64,4 @@ class DistDataLoader:
 
 def DistEdgeDataLoader(g: DistGraph, eids: Any, graph_sampler: Any, device: Any = None, **options: Any) -> Loader:  # noqa: N802 (DGL's name)
     """Batches of edges: ``sar_single.EdgeDataLoader`` under DGL's name."""
-    return EdgeDataLoader(g, eids, graph_sampler, **options)
+    return EdgeDataLoader(g, eids, graph_sampler, device=device, **options)
