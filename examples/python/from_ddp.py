@@ -72,13 +72,11 @@ def train(rank, data):
             loss.backward()
             optimizer.step()
     model.eval()
-    right = torch.zeros(2, dtype=torch.int64)
+    hits = []
     with torch.no_grad():
         for input_nodes, output_nodes, bipartites in create_dataloader(rank.index, rank.world_size, graph, valid_nids):
-            hits = model(bipartites, node_features[input_nodes]).argmax(1) == node_labels[output_nodes]
-            right += torch.tensor([int(hits.sum()), len(hits)])
-    right, total = rank.all_reduce(right).tolist()
-    return right / total, [p.detach().numpy() for p in model.parameters()]
+            hits.append(model(bipartites, node_features[input_nodes]).argmax(1) == node_labels[output_nodes])
+    return float(rank.mean(torch.cat(hits))), [p.detach().numpy() for p in model.parameters()]
 
 
 if __name__ == "__main__":

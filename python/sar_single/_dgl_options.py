@@ -9,7 +9,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from ._stored import Group
 
-#: Options that change no batch: a process draws its batches itself, when they are asked for.
+#: Options that change no batch: a process draws each batch itself, just before it is used.
 _INDIFFERENT = {
     "num_workers",
     "persistent_workers",

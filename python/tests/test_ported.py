@@ -15,7 +15,7 @@ from sar_single import dist  # noqa: E402
 
 
 def same_bits(worker, parts, spill):
-    """What each rank returns, with the least memory and with plenty."""
+    """The results of the ranks, the same with the least memory and with plenty."""
     least, ample = (list(sar.run(worker, parts, args=(str(parts),), memory_budget=budget, spill_dir=spill)) for budget in ("min", "4GiB"))
     np.testing.assert_equal(least, ample)
     return least
@@ -211,3 +211,17 @@ def test_dgls_own_loaders_run_on_the_graph_of_a_rank(karate, spill):
         assert len(list(Theirs(plain, torch.arange(3), dgl.dataloading.NeighborSampler([1]), batch_size=2))) == 2
 
     sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+
+
+def test_names_that_need_nothing_here_say_why():
+    for module, name, reason in (
+        (sar, "PointerTensor", "leave the line out"),
+        (sar, "core", "sar_single.GraphShardManager"),
+        (sar, "comm", "rank.all_reduce"),
+        (dist, "DistGraphServer", "servers are files"),
+        (dist, "partition_graph", "sar_single.partition"),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{reason}"):
+            getattr(module, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        dist.nothing

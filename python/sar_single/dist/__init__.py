@@ -4,6 +4,7 @@ In a worker of ``sar_single.run`` it works for that rank. In a plain script it w
 if that has been initialised.
 """
 
+from .._absent import OF_DIST
 from .._edge_loader import Uniform
 from .._frontier import to_block
 from . import optim
@@ -46,3 +47,9 @@ __all__ = [
     "sample_neighbors",
     "to_block",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Says why a name of DGL's is missing."""
+    reason = OF_DIST.get(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else ""))
