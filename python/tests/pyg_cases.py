@@ -6,6 +6,8 @@ import inspect
 
 import torch
 from torch import nn as tnn
+from torch_geometric.data import Data as Graph
+from torch_geometric.utils import to_dense_adj
 
 WIDTH, OUT = 6, 4
 
@@ -48,6 +50,30 @@ TYPES = [("_N", "to", "_N"), ("_N", "first", "_N")]
 
 def by_type(m, d):
     return m({"_N": d.x}, {TYPES[0]: d.edge_index, TYPES[1]: d.edge_index[:, d.kind == 0]})
+
+
+def dense(m, d):
+    return m(d.x[None], to_dense_adj(d.edge_index).double())
+
+
+def summed(values, d):
+    """Sums of a value per edge over the in-edges of nodes."""
+    return d.x.new_zeros(len(d.x)).index_add(0, d.edge_index[1], values)
+
+
+class OfEnds(tnn.Module):
+    """A model of edges and one of nodes, as MetaLayer calls them."""
+
+    def forward(self, *args):
+        if len(args) == 5 and not args[0].dtype.is_floating_point:
+            raise TypeError("MetaLayer passes features first")
+        return self.of_edges(*args) if args[1].dim() == 2 and args[1].is_floating_point() else self.of_nodes(*args)
+
+    def of_edges(self, source, destination, attr, u, batch):
+        return (source - destination)[:, :3] * attr
+
+    def of_nodes(self, x, edge_index, attr, u, batch):
+        return x + x.new_zeros(len(x), 3).index_add(0, edge_index[1], attr * x[edge_index[0]][:, :3]).repeat(1, 2)
 
 
 def with_aggregation(aggr, **kwargs):
@@ -230,7 +256,44 @@ POOLING = {
     "SumAggregation": lambda g: lambda d: g.aggr.SumAggregation()(d.x),
     "MeanAggregation": lambda g: lambda d: g.aggr.MeanAggregation()(d.x, d.batch),
     "MinAggregation": lambda g: lambda d: g.aggr.MinAggregation()(d.x, d.batch),
+    "max_pool": lambda g: lambda d: g.max_pool(d.batch, Graph(x=d.x, edge_index=d.edge_index)).x,
+    "max_pool_x": lambda g: lambda d: g.max_pool_x(d.batch, d.x, d.batch)[0],
+    "avg_pool": lambda g: lambda d: g.avg_pool(d.batch, Graph(x=d.x, edge_index=d.edge_index)).x,
+    "avg_pool_x": lambda g: lambda d: g.avg_pool_x(d.batch, d.x, d.batch)[0],
+    "graclus": lambda g: lambda d: g.graclus(d.edge_index),
+    "voxel_grid": lambda g: lambda d: g.voxel_grid(d.pos, 0.5),
+    "fps": lambda g: lambda d: g.fps(d.pos),
+    "knn": lambda g: lambda d: g.knn(d.pos, d.pos, 2),
+    "knn_graph": lambda g: lambda d: g.knn_graph(d.pos, 2),
+    "radius": lambda g: lambda d: g.radius(d.pos, d.pos, 0.2),
+    "radius_graph": lambda g: lambda d: g.radius_graph(d.pos, 0.2),
+    "nearest": lambda g: lambda d: g.nearest(d.pos, d.pos),
+    "knn_interpolate": lambda g: lambda d: g.knn_interpolate(d.x, d.pos, d.pos),
 }
+
+class Layer(tnn.Module):
+    """A layer that takes nothing but features and edges."""
+
+    def __init__(self, g):
+        super().__init__()
+        self.conv = g.SAGEConv(WIDTH, OUT)
+
+    def forward(self, x, edge_index):
+        return self.conv(x, edge_index)
+
+
+class Both(tnn.Module):
+    """An encoder that gives means and logarithms of deviations."""
+
+    def __init__(self, g):
+        super().__init__()
+        self.mu, self.logstd = g.GCNConv(WIDTH, 8), g.GCNConv(WIDTH, 8)
+
+    def forward(self, x, edge_index):
+        return self.mu(x, edge_index), self.logstd(x, edge_index)
+
+
+KNOWLEDGE = ("TransE", "ComplEx", "DistMult", "RotatE")
 
 MODELS = {
     "GCN": (lambda g: g.GCN(WIDTH, 8, 2, OUT, dropout=0.0, norm="batch"), plain),
@@ -270,7 +333,44 @@ MODELS = {
     "SGFormer": (lambda g: g.SGFormer(WIDTH, 8, OUT, trans_dropout=0.0, gnn_dropout=0.0), lambda m, d: m(d.x, d.edge_index, d.batch)),
     "Polynormer": (lambda g: g.Polynormer(WIDTH, 8, OUT), lambda m, d: m(d.x, d.edge_index, d.batch)),
     "MaskLabel": (lambda g: g.MaskLabel(3, WIDTH), lambda m, d: m(d.x, (d.x[:, 0] > 0).long(), d.x[:, 1] > 0)),
-    "ARLinkPredictor": None,
+    "JumpingKnowledge": (lambda g: g.JumpingKnowledge("lstm", WIDTH, 2), lambda m, d: m([d.x, d.start])),
+    "HeteroJumpingKnowledge": (lambda g: g.HeteroJumpingKnowledge(["_N"], "max"), lambda m, d: m({"_N": [d.x, d.start]})),
+    "MetaLayer": (lambda g: g.MetaLayer(OfEnds(), OfEnds()), lambda m, d: m(d.x, d.edge_index, d.attr)[0]),
+    "Node2Vec": (lambda g: Called(lambda d: g.Node2Vec(d.edge_index, 8, 2, 2)()), lambda m, d: m(d)),
+    "MetaPath2Vec": (lambda g: Called(lambda d: g.MetaPath2Vec({TYPES[0]: d.edge_index}, 8, [TYPES[0]], 2, 2)("_N")), lambda m, d: m(d)),
+    "InnerProductDecoder": (lambda g: g.InnerProductDecoder(), lambda m, d: summed(m(d.x, d.edge_index), d)),
+    "InnerProductDecoder.forward_all": (lambda g: g.InnerProductDecoder(), lambda m, d: m.forward_all(d.x)),
+    "VGAE": (lambda g: g.VGAE(Both(g)).eval(), lambda m, d: m.encode(d.x, d.edge_index)),
+    "VGAE.kl_loss": (lambda g: g.VGAE(Both(g)).eval(), lambda m, d: m.kl_loss(m.encode(d.x, d.edge_index)).view(1)),
+    "ARGA": (lambda g: g.ARGA(g.GCN(WIDTH, 8, 1), g.MLP([8, 1])), lambda m, d: m.encode(d.x, d.edge_index)),
+    "ARGA.reg_loss": (lambda g: g.ARGA(g.GCN(WIDTH, 8, 1), g.MLP([8, 1])), lambda m, d: m.reg_loss(m.encode(d.x, d.edge_index)).view(1)),
+    "ARGVA": (lambda g: g.ARGVA(Both(g), g.MLP([8, 1])).eval(), lambda m, d: m.encode(d.x, d.edge_index)),
+    "SchNet": (lambda g: g.SchNet(8, 8, 1, 4), lambda m, d: m((d.x[:, 0] > 0).long(), d.pos, d.batch)),
+    "DimeNet": (lambda g: g.DimeNet(8, 4, 1, 4, 2, 2), lambda m, d: m((d.x[:, 0] > 0).long(), d.pos, d.batch)),
+    "DimeNetPlusPlus": (lambda g: g.DimeNetPlusPlus(8, 4, 1, 4, 4, 4, 2, 2), lambda m, d: m((d.x[:, 0] > 0).long(), d.pos, d.batch)),
+    "ViSNet": (lambda g: g.ViSNet(hidden_channels=8, num_heads=2, num_layers=1, num_rbf=4), lambda m, d: m((d.x[:, 0] > 0).long(), d.pos, d.batch)),
+    "GNNFF": (lambda g: g.GNNFF(8, 8, 1), lambda m, d: m((d.x[:, 0] > 0).long(), d.pos, d.batch)),
+    "LPFormer": (lambda g: g.LPFormer(WIDTH, 8), lambda m, d: m(d.edge_index, d.x, d.edge_index, None)),
+    "ARLinkPredictor": (lambda g: g.ARLinkPredictor(WIDTH, 8), lambda m, d: summed(m(d.x, d.edge_index), d)),
+    "Sequential": (lambda g: g.Sequential("x, edge_index", [(g.GCNConv(WIDTH, 8), "x, edge_index -> x"), tnn.ReLU(), g.Linear(8, OUT)]), plain),
+    "to_hetero_with_bases": (lambda g: g.to_hetero_with_bases(Layer(g), (["_N"], TYPES), 2, {"x": WIDTH}), by_type),
+    "Linear": (lambda g: g.Linear(WIDTH, OUT), only_nodes),
+    "HeteroLinear": (lambda g: g.HeteroLinear(WIDTH, OUT, 2), lambda m, d: m(d.x, (d.x[:, 0] > 0).long())),
+    "HeteroDictLinear": (lambda g: g.HeteroDictLinear(WIDTH, OUT, ["_N"]), lambda m, d: m({"_N": d.x})),
+    "PositionalEncoding": (lambda g: g.PositionalEncoding(WIDTH), lambda m, d: m(d.x[:, 0])),
+    "TemporalEncoding": (lambda g: g.TemporalEncoding(WIDTH), lambda m, d: m(d.x[:, 0])),
+    "DenseGCNConv": (lambda g: g.DenseGCNConv(WIDTH, OUT), dense),
+    "DenseGINConv": (lambda g: g.DenseGINConv(mlp()), dense),
+    "DenseGraphConv": (lambda g: g.DenseGraphConv(WIDTH, OUT), dense),
+    "DenseSAGEConv": (lambda g: g.DenseSAGEConv(WIDTH, OUT), dense),
+    "DenseGATConv": (lambda g: g.DenseGATConv(WIDTH, OUT), dense),
+    "dense_diff_pool": (lambda g: Called(lambda d: g.dense_diff_pool(d.x[None], to_dense_adj(d.edge_index).double(), d.x[None])[0]), lambda m, d: m(d)),
+    "dense_mincut_pool": (lambda g: Called(lambda d: g.dense_mincut_pool(d.x[None], to_dense_adj(d.edge_index).double(), d.x[None])[0]), lambda m, d: m(d)),
+    "DMoNPooling": (lambda g: g.DMoNPooling([WIDTH, 8], 2), lambda m, d: dense(m, d)[1]),
+    "max_pool_neighbor_x": (lambda g: Called(lambda d: g.max_pool_neighbor_x(Graph(x=d.x, edge_index=d.edge_index)).x), lambda m, d: m(d)),
+    "avg_pool_neighbor_x": (lambda g: Called(lambda d: g.avg_pool_neighbor_x(Graph(x=d.x, edge_index=d.edge_index)).x), lambda m, d: m(d)),
+    "MemPooling": (lambda g: g.MemPooling(WIDTH, OUT, 2, 3), lambda m, d: m(d.x, d.batch)[0]),
+    **{name: (lambda g, name=name: getattr(g, name)(60, 3, 8), lambda m, d: m(d.edge_index[0], d.kind, d.edge_index[1])) for name in KNOWLEDGE},
     "TopKPooling": (lambda g: g.TopKPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
     "SAGPooling": (lambda g: g.SAGPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
     "EdgePooling": (lambda g: g.EdgePooling(WIDTH), lambda m, d: m(d.x, d.edge_index, d.batch)[0]),
@@ -278,6 +378,31 @@ MODELS = {
     "PANPooling": (lambda g: g.PANPooling(WIDTH), lambda m, d: m(d.x, d.edge_index)[0]),
     "ClusterPooling": (lambda g: g.ClusterPooling(WIDTH), lambda m, d: m(d.x, d.edge_index, d.batch)[0]),
 }
+
+
+# Why there is no case of a name.
+WITHOUT = {
+    **dict.fromkeys("CuGraphSAGEConv CuGraphGATConv CuGraphRGCNConv".split(), "it runs on graphics processors only"),
+    **dict.fromkeys(
+        "KNNIndex L2KNNIndex MIPSKNNIndex ApproxL2KNNIndex ApproxMIPSKNNIndex approx_knn approx_knn_graph".split(),
+        "it looks for neighbours among the vectors that it is given: do it before `sar.partition`",
+    ),
+    **dict.fromkeys("MessagePassing Aggregation KGEModel".split(), "a base class: your own modules run as [Coming from PyG](from-pyg.md) says"),
+    **dict.fromkeys("to_captum_model to_captum_input captum_output_to_dicts".split(), "it explains predictions: do it in one process"),
+    **dict.fromkeys("summary to_fixed_size Reshape".split(), "it does not see the graph"),
+    "MeshCNNConv": "its nodes are the edges of a mesh, each with four neighbours in an order",
+    "RENet": "it learns from triples of a table in the order of time, not from a graph",
+    "TGNMemory": "it keeps messages of a stream of events in each process: samples of `rank.loader` have no order of time",
+    **dict.fromkeys("GPSE GPSENodeEncoder".split(), "it encodes batches of small graphs before training: do it before `sar.partition`"),
+    "NeuralFingerprint": "it returns a row per graph, with weights by the number of neighbours: use `MFConv` and `global_add_pool`",
+    "DataParallel": "ranks are in parallel already",
+}
+
+
+def public_names(nn):
+    """The names that ``torch_geometric.nn`` offers, also in its parts."""
+    parts = [vars(nn)[name] for name in "conv aggr norm pool unpool models dense kge".split() if name in vars(nn)]
+    return sorted({name for part in (nn, *parts) for name in part.__all__})
 
 
 class Data:

@@ -30,28 +30,30 @@ workers, on one partition and on four, one of which has no edges; outputs and al
 * **fused**: the engine adds messages up; only factors that the module computes itself have a row per edge.
 * **blocks**: `message` and `aggregate` run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
 * **all edges**: the messages of all edges of a rank are in memory at once, for the reason given.
+* **rows of all edges**: the module takes the rows of sources and destinations itself, which are in memory at once.
 * **refused**: the module raises an error with the given text.
 """
 
 
 def worker(rank, nn, keys, block):
     """Results by case, and how the cases ran."""
-    from sar_single.pyg import columns, patch, unfit
+    from sar_single.pyg import columns, patch, places, unfit
 
     columns.BLOCK = block
     found = {}
     for key in keys:
         make, call = pyg_cases.cases(nn)[key]
-        ways, turns = recorded(patch), rank._engine.turns
+        ways, turns, gathered = recorded(patch), rank._engine.turns, []
+        places.Sources.gather = gathering(gathered)
         unfit._SAID.clear()
         try:
             module = pyg_cases.made(nn, make)
             values = pyg_cases.result(module, call, pyg_graphs.of_rank(rank, pyg_cases.Data), 1 / rank.world_size if key[0] == "Pooling" else 1)
-        except sar.Refused as error:
+        except (sar.Refused, ImportError) as error:
             found[key] = str(error)
             continue
         if rank._engine.turns > turns and not ways and not unfit._SAID:
-            ways.add("over ranks")
+            ways.add("rows" if gathered else "over ranks")
         rank.gather_grads(module)
         values["parameters"] = {name: parameter.grad for name, parameter in module.named_parameters()}
         values["buffers"] = dict(module.named_buffers())
@@ -75,6 +77,20 @@ def recorded(patch):
         either.theirs = theirs
         setattr(patch, name, either)
     return ways
+
+
+def gathering(gathered):
+    """A function that takes rows of sources, and notes that it is called."""
+    from sar_single.pyg.places import Sources
+
+    theirs = getattr(Sources.gather, "theirs", Sources.gather)
+
+    def gather(*args):
+        gathered.append(True)
+        return theirs(*args)
+
+    gather.theirs = theirs
+    return gather
 
 
 def expected(nn, data):
@@ -129,12 +145,15 @@ def compared(nn, data, parts, memory, spill, budget, block, every=1):
 
 def described(reasons, ways):
     """How a case ran, in words."""
-    words = [{"fused": "fused", "in_blocks": "blocks", "over ranks": "sums over all ranks"}[way] for way in ways]
+    words = [{"fused": "fused", "in_blocks": "blocks", "over ranks": "sums over all ranks", "rows": "rows of all edges"}[way] for way in ways]
     return ", ".join([*words, *(f"all edges: {reason}" for reason in reasons)]) or "row by row, without a pause"
 
 
 # Cases whose calls in memory fail for a reason of PyG's, but which are refused before that.
-REFUSED_ANYWAY = {("Models", name) for name in ("CorrectAndSmooth", "GAE.recon_loss", "SGFormer", "ASAPooling", "PANPooling", "ClusterPooling")}
+REFUSED_ANYWAY = {
+    *(("Models", name) for name in "CorrectAndSmooth GAE.recon_loss LPFormer SGFormer ASAPooling PANPooling ClusterPooling SchNet DimeNet DimeNetPlusPlus GNNFF ViSNet".split()),
+    *(("Pooling", name) for name in "graclus voxel_grid fps knn knn_graph radius radius_graph nearest knn_interpolate".split()),
+}
 
 
 def page(ways, memory):
@@ -146,6 +165,8 @@ def page(ways, memory):
             if key[0] == section:
                 way = ways.get(key) or f"not tested: PyG says `{values}`"
                 lines.append(f"| `{key[1]}` | {way.replace('|', ' ')} |")
+    lines.append("\n## Without a test\n\nAnother test compares the names of this page with those of `torch_geometric.nn`.\n\n| module | why |\n|---|---|")
+    lines += [f"| `{name}` | {reason} |" for name, reason in sorted(pyg_cases.WITHOUT.items())]
     return "\n".join(lines) + "\n"
 
 

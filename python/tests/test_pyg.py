@@ -36,3 +36,9 @@ def test_modules_give_on_partitions_what_they_give_in_memory(data, memory, spill
     recorded = pyg_table.PAGE.read_text() if pyg_table.PAGE.exists() else ""
     if num_parts == 4 and every == 1 and f"torch_geometric.nn` {torch_geometric.__version__} " in recorded:
         assert pyg_table.page(ways, memory) == recorded, f"make {pyg_table.PAGE.name} again: python pyg_table.py"
+
+
+def test_every_public_name_of_pyg_has_a_line():
+    """The page says of each name how it runs, or why it has no test."""
+    listed = {name.split("(")[0].split(" ")[0].split(".")[0] for _, name in pyg_cases.cases(torch_geometric.nn)} | set(pyg_cases.WITHOUT)
+    assert [name for name in pyg_cases.public_names(torch_geometric.nn) if name not in listed] == []

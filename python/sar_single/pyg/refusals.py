@@ -67,27 +67,35 @@ def _equilibrium(module: ModuleType) -> None:
 
 
 def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
-    """Refuses functions that relate the rows of a tensor to one another, if these are a rank's nodes."""
+    """Refuses functions, or methods of classes (``forward`` if none is named), that relate rows to one another, if these are a rank's nodes, or those
+    that the method of a class knows."""
 
     def change(module: ModuleType) -> None:
         for name in names.split():
-            found: Any = vars(module)[name]
-            theirs: Any = getattr(found, "forward") if isinstance(found, type) else found
+            cls, _, method = name.partition(".")
+            found: Any = vars(module).get(cls)
+            is_class = isinstance(found, type)
+            theirs: Any = getattr(found, method or "forward") if is_class else found
 
             def either(*args: Any, theirs: Any = theirs, name: str = name, **kwargs: Any) -> Any:
-                rank = _current.current()
+                rank: Any = _current.current()
                 rows = [len(value) for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.dim() > 0][:1]
-                if rank is not None and rank.world_size > 1 and rows == [rank.graph.num_nodes()] and not MESSAGES.value:
+                if rank is not None and rank.world_size > 1 and not MESSAGES.value and _own(rank, rows):
                     raise refused(name, "a rank's rows", *reason)
                 return theirs(*args, **kwargs)
 
+            if found is None:
+                continue  # Another version of PyG has it.
             either = functools.wraps(theirs)(either)
-            if isinstance(found, type):
-                setattr(found, "forward", either)
-            else:
-                setattr(module, name, either)
+            setattr(found if is_class else module, (method or "forward") if is_class else name, either)
 
     return change
+
+
+def _own(rank: Any, rows: List[int]) -> bool:
+    """Whether a number of rows is that of a rank's nodes, of all types or of one; also, if there are no rows."""
+    ranges = [rank.node_range(name) for name in rank.node_types]
+    return not rows or rows[0] in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
 
 
 _NEAREST = ("neighbours are looked for among the rows of this rank only", "make the graph before sar.partition")
@@ -96,6 +104,15 @@ _OF_OWN_ROWS = {
     "nn.conv.gravnet_conv": _of_own_rows("GravNetConv", *_NEAREST),
     "nn.conv.edge_conv": _of_own_rows("DynamicEdgeConv", *_NEAREST),
     "nn.conv.x_conv": _of_own_rows("XConv", *_NEAREST),
+    "nn.pool": _of_own_rows("fps knn knn_graph radius radius_graph nearest voxel_grid", *_NEAREST),
+    "nn.pool.max_pool": _of_own_rows("max_pool max_pool_x", *_COARSER),
+    "nn.pool.avg_pool": _of_own_rows("avg_pool avg_pool_x", *_COARSER),
+    "nn.unpool.knn_interpolate": _of_own_rows("knn_interpolate", *_NEAREST),
+    "nn.models.autoencoder": _of_own_rows(
+        "VGAE.kl_loss ARGVA.kl_loss ARGA.reg_loss ARGA.discriminator_loss InnerProductDecoder.forward_all",
+        "it is over the rank's own nodes",
+        "compute it from the embeddings, with rank.mean for a mean over all nodes",
+    ),
     "utils._to_dense_batch": _of_own_rows("to_dense_batch", "graphs may have nodes on other ranks", "use global_add_pool, global_mean_pool or global_max_pool"),
 }
 
