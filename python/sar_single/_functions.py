@@ -98,32 +98,18 @@ def _scatter(engine: Engine, rows: Tensor) -> Tensor:
     return x
 
 
-class _Halo(torch.autograd.Function):
-    """Rows of all sources of edges: the own nodes, then those of other ranks."""
+class _Exchange(torch.autograd.Function):
+    """Rows of all sources of edges, the own nodes and then those of other ranks; or sums of such rows, by node. The gradient goes the other way."""
 
     @staticmethod
-    def forward(ctx: Any, engine: Engine, x: Tensor) -> Tensor:
-        ctx.engine = engine
-        return _gather(engine, x)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grows: Tensor) -> Tuple[None, Tensor]:
-        return None, _scatter(ctx.engine, grows)
-
-
-class _HaloAdjoint(torch.autograd.Function):
-    """Adds the rows of all sources to those of their nodes."""
-
-    @staticmethod
-    def forward(ctx: Any, engine: Engine, rows: Tensor) -> Tensor:
-        ctx.engine = engine
-        return _scatter(engine, rows)
+    def forward(ctx: Any, engine: Engine, x: Tensor, to_sources: bool) -> Tensor:
+        ctx.engine, ctx.to_sources = engine, to_sources
+        return _gather(engine, x) if to_sources else _scatter(engine, x)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gx: Tensor) -> Tuple[None, Tensor]:
-        return None, _gather(ctx.engine, gx)
+    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None]:
+        return None, _scatter(ctx.engine, gy) if ctx.to_sources else _gather(ctx.engine, gy), None
 
 
 class _EdgeSoftmax(torch.autograd.Function):
@@ -199,12 +185,12 @@ def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
 def halo(engine: Engine, x: Tensor) -> Tensor:
     """Rows of all sources of edges."""
     check_rows("a value of nodes", x, engine.num_sources)
-    return _Halo.apply(engine, x)
+    return _Exchange.apply(engine, x, True)
 
 
 def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
     """Sums, over all ranks, of the rows of sources; one row per own node."""
-    return _HaloAdjoint.apply(engine, rows)
+    return _Exchange.apply(engine, rows, False)
 
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:
