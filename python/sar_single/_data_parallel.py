@@ -88,8 +88,7 @@ class DistributedDataParallel(nn.Module):
         for parameter, anyone, total in zip(parameters, sums[0].tolist(), sums[1:]):
             if anyone:
                 parameter.grad = (total / self._rank.world_size).reshape(parameter.shape).to(parameter.dtype)
-        if self._rank.index == 0:
-            self._rank._engine.step()
+        self._rank._engine.step()
 
     def _exchange(self, values: List[Tensor]) -> List[Tensor]:
         """The values of the ranks that make a step, without those that have ended."""

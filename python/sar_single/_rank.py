@@ -216,8 +216,7 @@ class Rank(RankData):
             for part in parts[1:]:
                 total += part[i + 1]
             parameter.grad = total.to(parameter.dtype)
-        if self.index == 0:
-            self._engine.step()
+        self._engine.step()
 
     def log(self, **values: Any) -> None:
         """Reports rank 0's numbers of an epoch. Each call is a line of ``metrics.jsonl``."""

@@ -82,7 +82,7 @@ impl Rank {
         let storage = Arc::new(DiskStorage::with_share(IoMode::Auto));
         let counters = IoCounters::default();
         let group = FileGroup::new(control.clone(), rank, folder, storage.clone(), counters);
-        let lock = TurnLock::new(control.clone(), rank);
+        let lock = TurnLock::new(control.clone(), rank).of_process();
         let turns = Rc::new(Turns { lock, sleeper, storage });
         turns.callback()?;
         turns.lock.status().set_phase(Phase::Loading);
@@ -280,9 +280,13 @@ impl Rank {
         self.events.send(Event::Logged(values)).map_err(exception)
     }
 
-    /// Reports that a step is complete on all ranks, so that the budget can be divided again.
+    /// Notes that a step is complete on all ranks, so that the budget can be divided again. All ranks call this.
     fn step(&self) -> PyResult<()> {
-        self.events.send(Event::Step).map_err(exception)
+        self.turns.lock.begin_epoch();
+        if self.index == 0 {
+            self.events.send(Event::Step).map_err(exception)?;
+        }
+        Ok(())
     }
 
     /// How many turns this rank has taken.

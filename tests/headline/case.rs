@@ -55,6 +55,16 @@ impl Case {
         }
         Case { seed, parts: random.pick(&[2, 4, 7]), flags }
     }
+
+    /// Whether training is on samples.
+    pub(crate) fn samples(&self) -> bool {
+        self.flags.iter().any(|flag| flag == "sample")
+    }
+
+    /// Whether the run predicts edges, for which `predict` needs pairs of nodes.
+    pub(crate) fn predicts_edges(&self) -> bool {
+        self.flags.iter().any(|flag| flag == "link")
+    }
 }
 
 impl fmt::Display for Case {

@@ -147,7 +147,8 @@ fn interrupted_at_the_end() -> Option<Ended> {
             kill_process(worker, Signal::CONT).unwrap();
             return Some(run.end()).filter(|ended| ended.stderr.contains("resume with"));
         }
-        kill_process(worker, Signal::CONT).unwrap();
+        // It may have ended meanwhile.
+        kill_process(worker, Signal::CONT).ok()?;
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
     None

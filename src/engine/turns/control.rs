@@ -12,6 +12,8 @@ use memmap2::{MmapMut, MmapRaw};
 use tracing::debug;
 
 use super::futex::FutexWord;
+use super::grant::{Grant, given_out};
+use super::growth::{Growth, GrowthTable};
 use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
 use super::run_status::{Request, RunStatus};
@@ -21,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// Largest number of workers on one machine; more are a mistake in a flag.
 const MAX_RANKS: u32 = 4096;
 
@@ -37,15 +39,7 @@ struct Header {
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
     run: RunStatus,
-}
-
-/// Limits of the ranks during a kind of work.
-#[repr(C)]
-struct Grant {
-    /// Number of ranks that may be resident at a time.
-    slots: AtomicU32,
-    /// KiB that each rank may keep in memory while it waits.
-    parked_kib: AtomicU32,
+    growth: [GrowthTable; Work::ALL.len()],
 }
 
 /// The shared state of a run on this machine: the protocol's words and the status of each rank that runs here.
@@ -202,7 +196,7 @@ impl Control {
 
     /// Bytes that each rank may keep in memory while it waits during a kind of work; initially 0.
     pub fn parked_share_of(&self, work: Work) -> u64 {
-        u64::from(self.grant(work).parked_kib.load(Ordering::SeqCst)) << 10
+        self.grant(work).parked()
     }
 
     /// Sets the bytes that each rank may keep in memory while it waits during the present work, rounded to KiB. Ranks act on it at
@@ -214,8 +208,41 @@ impl Control {
     /// [`set_parked_share`](Self::set_parked_share) of a kind of work.
     pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "waiting ranks may keep");
-        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-        self.grant(work).parked_kib.store(kib, Ordering::SeqCst);
+        self.grant(work).set_parked(bytes);
+    }
+
+    /// Sets the bytes that all ranks together may take during a kind of work beyond what they take at rest, rounded to KiB: what they keep,
+    /// and what residents grow by.
+    pub fn set_room_of(&self, work: Work, bytes: u64) {
+        debug!(bytes, ?work, "kept values and growth may take");
+        self.grant(work).set_room(bytes);
+    }
+
+    /// Notes by how many bytes the memory of a rank has grown in a turn of its epoch (from 0).
+    pub fn note_growth(&self, work: Work, turn: usize, bytes: u64) {
+        self.growth(work).note(turn, bytes);
+    }
+
+    /// The growth that has been noted for this work since this was last called; `None` if none has.
+    pub fn take_growth(&self, work: Work) -> Option<Growth> {
+        self.growth(work).take()
+    }
+
+    /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one.
+    pub fn pool_after(&self, turn: usize) -> u64 {
+        let work = self.work();
+        let shares = self.parked_share_of(work) * self.num_ranks() as u64;
+        match self.growth(work).around(turn) {
+            0 => shares,
+            growth => {
+                let rest = self.grant(work).room().saturating_sub(self.slots() as u64 * growth);
+                shares.min(given_out(rest))
+            }
+        }
+    }
+
+    fn growth(&self, work: Work) -> &GrowthTable {
+        &self.header().growth[work as usize]
     }
 
     fn grant(&self, work: Work) -> &Grant {
@@ -354,18 +381,20 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
-        assert_eq!(size_for(0), 448);
+        assert_eq!(size_for(0), 1984);
         assert_eq!(size_of::<RankStatus>(), 64);
         assert_eq!(std::mem::offset_of!(Header, work), 12);
         assert_eq!(std::mem::offset_of!(Header, carriers), 16);
         assert_eq!(std::mem::offset_of!(Header, grants), 20);
-        assert_eq!(size_of::<Grant>(), 8);
+        assert_eq!(size_of::<Grant>(), 12);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
         assert_eq!(std::mem::offset_of!(Header, protocol.reason), 256);
         assert_eq!(std::mem::offset_of!(Header, pool.claimed), 320);
         assert_eq!(std::mem::offset_of!(Header, run), 384);
+        assert_eq!(std::mem::offset_of!(Header, growth), 448);
+        assert_eq!(size_of::<GrowthTable>(), 512);
     }
 
     #[test]
@@ -402,6 +431,28 @@ mod tests {
         control.begin(Work::Training);
         assert_eq!((control.slots(), control.parked_share()), (4, 5 << 20));
         assert!(Work::ALL.into_iter().all(|work| Work::of(work as u32) == work));
+    }
+
+    #[test]
+    fn what_may_be_kept_depends_on_the_growth_of_the_next_turns() {
+        let control = Control::in_memory(4, 2).unwrap();
+        control.set_parked_share(4 << 20);
+        control.set_room_of(Work::Training, 24 << 20);
+        assert_eq!(control.pool_after(0), 16 << 20, "nothing is known");
+        for (turn, mib) in [(0, 1), (1, 2), (2, 5)] {
+            control.note_growth(Work::Training, turn, mib << 20);
+            control.note_growth(Work::Evaluation, turn, 20 << 20);
+        }
+        let growth = control.take_growth(Work::Training);
+        assert_eq!(growth, Some(Growth { most: 5 << 20, least: 2 << 20 }));
+        assert_eq!(
+            [0, 1, 2].map(|turn| control.pool_after(turn)),
+            [16 << 20, given_out(14 << 20), given_out(14 << 20)]
+        );
+        control.take_growth(Work::Evaluation);
+        control.begin(Work::Evaluation);
+        control.set_parked_share(4 << 20);
+        assert_eq!(control.pool_after(0), 0);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod control;
 mod futex;
+mod grant;
+mod growth;
 mod pool;
 mod protocol;
 mod run_status;
@@ -12,6 +14,8 @@ mod word;
 mod work;
 
 pub use control::Control;
+pub use grant::given_out;
+pub use growth::Growth;
 pub use pool::Pool;
 pub use protocol::{Protocol, Stop};
 pub use run_status::{Request, RunStatus};

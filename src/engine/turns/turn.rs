@@ -13,7 +13,7 @@ use super::work::Work;
 use crate::error::Result;
 use crate::event::{Interval, SpanKind, TurnSpan, record, span};
 use crate::io::{IoCounters, IoTotals};
-use crate::platform::nanoseconds;
+use crate::platform::{nanoseconds, peak_anonymous_bytes, reset_peak};
 
 /// Interval at which a paused rank looks whether it may go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -27,6 +27,12 @@ pub struct TurnLock {
     turns: Cell<u64>,
     record: RefCell<TurnRecord>,
     counters: IoCounters,
+    /// Whether this rank is a process of its own, which notes how much its memory grows in a turn.
+    is_process: bool,
+    /// The work of the present turn, and the process's memory in bytes at its begin.
+    at_begin: Cell<Option<(Work, u64)>>,
+    /// The present turn's number in its epoch, from 0.
+    in_epoch: Cell<usize>,
 }
 
 /// Most turns that are recorded.
@@ -50,7 +56,15 @@ impl TurnLock {
 
     /// The lock of the rank in a slot, whose bytes these counters count.
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
-        TurnLock { control, slot, turns: Cell::new(0), record: RefCell::default(), counters }
+        let (turns, record) = (Cell::new(0), RefCell::default());
+        let (is_process, at_begin, in_epoch) = (false, Cell::new(None), Cell::new(0));
+        TurnLock { control, slot, turns, record, counters, is_process, at_begin, in_epoch }
+    }
+
+    /// The same lock, of a rank that is a process of its own: it notes by how much the process's memory grows in each turn.
+    #[must_use]
+    pub fn of_process(self) -> Self {
+        TurnLock { is_process: true, ..self }
     }
 
     /// Waits for this rank's next turn.
@@ -69,9 +83,13 @@ impl TurnLock {
         let now = nanoseconds();
         debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
         self.turns.set(turn + 1);
+        self.in_epoch.set(self.in_epoch.get() + 1);
         self.record.borrow_mut().begin = Some(now);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
+        if self.is_process {
+            self.at_begin.set(reset_peak().map(|bytes| (self.control.work(), bytes)));
+        }
         Ok(())
     }
 
@@ -102,6 +120,12 @@ impl TurnLock {
     pub fn release(&self) {
         debug!(turn = self.turns.get().wrapping_sub(1), "turn ends");
         self.note_turn(false);
+        if let Some((work, before)) = self.at_begin.take()
+            && let Some(peak) = peak_anonymous_bytes("self")
+        {
+            let growth = peak.saturating_sub(before);
+            self.control.note_growth(work, self.in_epoch.get(), growth);
+        }
         self.status().set_activity(Activity::Parked);
         self.control.release();
     }
@@ -145,12 +169,12 @@ impl TurnLock {
         self.control.num_ranks() == 1 && !self.control.has_carrier()
     }
 
-    /// A rank's equal part of the bytes that all ranks together may keep between turns.
+    /// A rank's equal part of the bytes that all ranks together may keep from this turn to the next one.
     pub fn parked_share(&self) -> u64 {
-        self.control.parked_share()
+        self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// [`parked_share`](Self::parked_share) during a kind of work.
+    /// The most that [`parked_share`](Self::parked_share) can be during a kind of work.
     pub fn parked_share_of(&self, work: Work) -> u64 {
         self.control.parked_share_of(work)
     }
@@ -198,9 +222,14 @@ impl TurnLock {
         self.status().set_cached_kib(kib);
     }
 
-    /// Bytes that all ranks together may keep between turns.
+    /// Begins an epoch, or other work whose turns need as much memory as those of the same work before.
+    pub fn begin_epoch(&self) {
+        self.in_epoch.set(0);
+    }
+
+    /// Bytes that all ranks together may keep from this turn to the next one.
     fn pool_bytes(&self) -> u64 {
-        self.parked_share() * self.control.num_ranks() as u64
+        self.control.pool_after(self.in_epoch.get())
     }
 
     /// The part of `left` bytes that this rank may keep: ranks after it in this round get their wishes beyond their present

@@ -31,9 +31,16 @@ const EDGE: u64 = 64;
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 
 impl WorkerBounds {
-    /// The bounds of a run's workers.
+    /// The bounds of a training run's workers.
     pub(in crate::run) fn of(run: &RunConfig, partitions: &PartitionConfig) -> Self {
-        WorkerBounds { batch: batch(run, partitions), evaluation: evaluation(run, partitions) }
+        // Growth is measured in the first epoch if it is on the full graph.
+        let evaluation = run.sampling.as_ref().and_then(|_| pass(run, partitions));
+        WorkerBounds { training: batch(run, partitions), evaluation }
+    }
+
+    /// The bounds of workers that predict on the full graph.
+    pub(in crate::run) fn of_prediction(run: &RunConfig, partitions: &PartitionConfig) -> Self {
+        WorkerBounds { training: pass(run, partitions), evaluation: None }
     }
 }
 
@@ -85,9 +92,9 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(all(outputs(run, partitions)?))
 }
 
-/// The bound for evaluations on the full graph; `None` if training is on the full graph, too, or a layer's rows are not known.
-fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
-    if run.sampling.is_none() || run.relations.is_some() {
+/// The bound for a pass on the full graph without gradients; `None` if a layer's rows are not known.
+fn pass(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.relations.is_some() {
         return None;
     }
     let outputs = outputs(run, partitions)?;

@@ -4,15 +4,11 @@ use std::sync::Arc;
 
 use super::memory::{MemoryUsage, WorkerUsage};
 use super::worker_bounds::WorkerBounds;
-use crate::engine::turns::{Control, Work};
+use crate::engine::turns::{Control, Growth, Work, given_out};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 
-/// Fraction of the rest of the budget that is given out; the remainder covers changes between two samples.
-const SAFETY: f64 = 0.85;
-
-/// Fraction of the budget that leaves room for changes from epoch to epoch. Below it, waiting workers get half of the rest after an epoch,
-/// and there may be one more resident worker.
+/// Fraction of the budget below which there may be one more resident worker.
 const FULL: f64 = 0.9;
 
 /// Size in bytes below which shares are not halved any more.
@@ -28,8 +24,8 @@ const MANY: usize = 8;
 /// Multiple of a third resident worker's memory that has to be left for waiting workers, which read again all values that they cannot keep.
 const WORTH: u64 = 3;
 
-/// Factor by which a worker may grow in its first epoch beyond the largest so far, without exceeding the budget.
-const GROWTH: u64 = 3;
+/// Factor by which a worker may grow beyond the largest so far, before growth has been measured.
+const FACTOR: u64 = 3;
 
 /// Factor by which a run may take more than was planned, without the budget being exceeded.
 const DOUBT: f64 = 1.5;
@@ -54,33 +50,33 @@ pub struct Limits {
     pub resident: Option<usize>,
     /// Planned memory of the run, 0 bytes if it certainly fits into the budget; `None` without a plan.
     pub planned: Option<LeastMemory>,
-    /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
+    /// Whether waiting workers may keep memory before growth has been measured, while all of them are small compared with the budget: for
+    /// programs that may have no epochs.
     pub lends: bool,
-    /// Upper bounds on the memory of a worker.
+    /// Upper bounds on the growth of a worker.
     pub bounds: WorkerBounds,
 }
 
 /// Knowledge of a governor about a kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
-    /// Whether shares were given out after the last measurement.
-    shared_out: bool,
-    /// Whether shares have ever been too large.
-    exceeded: bool,
-    /// Memory of the largest worker before any share was given out, in bytes.
+    /// Whether growth has been measured.
+    measured: bool,
+    /// Memory of the largest worker until then, in bytes.
     worker: u64,
-    /// The most that all processes took since it was last judged, in bytes; `None` without a sample.
-    recent: Option<u64>,
-    /// The least that all processes took, in bytes; `None` without a sample.
-    least: Option<u64>,
+    /// Whether the budget has ever been exceeded.
+    exceeded: bool,
 }
 
 /// A governor that divides a budget.
 ///
-/// What a planned run leaves of the budget is divided among the waiting workers from the start; in a run without a plan, they keep
-/// nothing in the first epoch, and only one worker is resident. That shows the minimum that the run needs. Then there may be a
-/// second resident worker (and a third in planned runs with many workers), and the waiting ones get the rest of the budget: more of
-/// it after each epoch that has not used it up, less if the sum exceeds the budget.
+/// All processes never take more than the sum of three numbers: what they take at rest, what waiting workers keep, and for each
+/// resident worker the most by which a worker has grown in a turn. Workers measure their growth exactly. What the first and the
+/// last leave of the budget, waiting workers may keep; and a second worker is resident (a third in planned runs with many workers) if
+/// there is room for its growth.
+///
+/// What a planned run leaves of the budget is divided from the start; in a run without a plan, waiting workers keep nothing in the
+/// first epoch, and only one is resident, unless a bound on growth is known.
 ///
 /// Each kind of [`Work`] is measured for itself: the memory of a batch does not predict that of an evaluation on the full graph.
 pub(in crate::run) struct Governor {
@@ -92,8 +88,8 @@ pub(in crate::run) struct Governor {
     known: [Knowledge; Work::ALL.len()],
     /// Whether the training of the present epoch was judged when an evaluation began.
     judged: bool,
-    /// Memory of all processes when they were first looked at, in bytes.
-    start: Option<u64>,
+    /// The memory of all processes at rest, in bytes; `None` without a sample.
+    idle: Option<u64>,
     /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
     /// reacted.
     turns: Vec<u32>,
@@ -109,18 +105,27 @@ impl Limits {
         least: LeastMemory,
     ) -> (usize, u64) {
         let (mut resident, mut peak) = (resident, least.all);
-        let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
         while resident < most && ((peak + least.another) as f64) < FULL * self.budget as f64 {
             peak += least.another;
             resident += 1;
         }
         let many = self.resident.is_none() && self.planned.is_some() && workers >= MANY;
-        if many && resident == RESIDENT && left(peak) > WORTH * least.another {
+        if many
+            && resident == RESIDENT
+            && given_out(self.budget.saturating_sub(peak)) > WORTH * least.another
+        {
             peak += least.another;
             resident += 1;
         }
-        (resident, left(peak) / workers as u64)
+        (resident, given_out(self.budget.saturating_sub(peak)) / workers as u64)
+    }
+
+    /// [`room`](Self::room), if all processes take `idle` bytes at rest, and each resident one at most `growth` bytes more.
+    fn room_after(&self, workers: usize, idle: u64, growth: u64) -> (usize, u64) {
+        let slots = self.resident.unwrap_or(1);
+        let all = idle + slots as u64 * growth;
+        self.room(workers, slots, LeastMemory { all, another: growth })
     }
 }
 
@@ -129,19 +134,22 @@ impl Governor {
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
-        let (judged, start, turns) = (false, None, Vec::new());
-        let mut governor = Governor { control, limits, work, known, judged, start, turns };
+        let (judged, idle, turns) = (false, None, Vec::new());
+        let governor = Governor { control, limits, work, known, judged, idle, turns };
         if let Some(LeastMemory { all, another }) = limits.planned.filter(|_| limits.budget > 0) {
             let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
-            governor.share_out(LeastMemory { all: doubted(all), another: doubted(another) });
+            let slots = governor.control.slots_of(work);
+            let least = LeastMemory { all: doubted(all), another: doubted(another) };
+            let (resident, share) = limits.room(governor.control.num_ranks(), slots, least);
+            governor.grant(resident, share);
         }
         governor
     }
 
     /// Adapts the shares after an epoch.
     pub(in crate::run) fn epoch(&mut self) {
-        // After an evaluation, what has been measured since may belong to the next epoch.
-        if !std::mem::take(&mut self.judged) {
+        // After an evaluation, what has been measured since belongs to the next epoch.
+        if self.work == Work::Training && !std::mem::take(&mut self.judged) {
             self.judge();
         }
     }
@@ -159,84 +167,47 @@ impl Governor {
         self.turns.clear();
     }
 
-    /// Gives out the rest of the budget after a bound on the workers, until they have been measured.
-    fn foresee(&self, Knowledge { least, exceeded, .. }: Knowledge) {
-        let bound = self.limits.bounds.during(self.work);
-        let (Some(worker), Some(least), false) = (bound, least, exceeded) else {
-            return;
-        };
-        let Limits { resident, .. } = self.limits;
-        let (workers, slots) = (self.control.num_ranks(), resident.unwrap_or(1));
-        let (resident, share) = self.limits.room(
-            workers,
-            slots,
-            LeastMemory { all: least + slots as u64 * worker, another: worker },
-        );
-        let share = share >> 10 << 10;
-        if (resident, share) != (self.control.slots(), self.control.parked_share()) {
-            self.grant(resident, share);
-        }
-    }
-
     fn known(&mut self) -> &mut Knowledge {
         &mut self.known[self.work as usize]
     }
 
+    /// Divides the budget by the growth that has been measured during the present work.
+    fn judge(&mut self) {
+        let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
+        let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
+        self.known().measured = true;
+        if self.known().exceeded {
+            return;
+        }
+        let (work, workers) = (self.work, self.control.num_ranks());
+        let (resident, _) = self.limits.room_after(workers, idle, most);
+        let room = self.limits.budget.saturating_sub(idle);
+        self.control.set_room_of(work, room);
+        let kept = given_out(room.saturating_sub(resident as u64 * least));
+        self.grant(resident, kept / workers as u64);
+    }
+
     /// Sets how many ranks may be resident, and how much each may keep while it waits, during the present work.
     fn grant(&self, resident: usize, share: u64) {
-        self.control.set_slots_of(self.work, resident);
-        self.control.set_parked_share_of(self.work, share);
-    }
-
-    /// Adapts the shares to the memory of the present work since the last change.
-    fn judge(&mut self) {
-        let Some(peak) = self.known().recent.take().filter(|_| self.limits.budget > 0) else {
-            return;
-        };
-        if self.known().shared_out {
-            self.raise(peak);
-        } else {
-            let another = self.known().worker;
-            self.share_out(LeastMemory { all: peak, another });
+        let share = share >> 10 << 10;
+        if resident != self.control.slots_of(self.work) {
+            self.control.set_slots_of(self.work, resident);
         }
-    }
-
-    fn raise(&mut self, peak: u64) {
-        let left = (self.limits.budget as f64 * FULL) as u64;
-        let workers = self.control.num_ranks() as u64;
-        let share =
-            self.control.parked_share_of(self.work) + left.saturating_sub(peak) / 2 / workers;
-        if !self.known().exceeded {
-            // No more than an equal part of the budget is ever used.
-            let share = share.min(self.limits.budget / workers);
+        if share != self.control.parked_share_of(self.work) {
             self.control.set_parked_share_of(self.work, share);
         }
     }
 
-    fn share_out(&mut self, least: LeastMemory) {
-        self.known().shared_out = true;
-        let (workers, slots) = (self.control.num_ranks(), self.control.slots_of(self.work));
-        let (resident, share) = self.limits.room(workers, slots, least);
-        // What has been lent was part of the peak.
-        self.grant(resident, share.max(self.control.parked_share_of(self.work)));
-    }
-
     /// Lends half of the budget's rest beyond growing residents.
-    fn lend(&mut self, sum: u64) {
-        let start = *self.start.get_or_insert(sum);
+    fn lend(&self, idle: u64, worker: u64) {
         let Limits { budget, resident, .. } = self.limits;
         let workers = self.control.num_ranks();
-        let worker = self.known().worker;
-        let free = |residents: usize| {
-            budget.saturating_sub(start + GROWTH * residents as u64 * worker) / 2
-        };
+        let free =
+            |residents: usize| budget.saturating_sub(idle + FACTOR * residents as u64 * worker) / 2;
         let most = resident.unwrap_or(RESIDENT).min(workers);
         let least = resident.unwrap_or(1).min(workers);
         let residents = if free(most) > 0 { most } else { least };
-        if residents != self.control.slots_of(self.work) {
-            self.control.set_slots_of(self.work, residents);
-        }
-        self.control.set_parked_share_of(self.work, free(residents) / workers as u64);
+        self.grant(residents, free(residents) / workers as u64);
     }
 
     /// Checks the present memory of all processes, and lowers shares if it exceeds the budget.
@@ -246,17 +217,17 @@ impl Governor {
     pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         self.follow();
+        self.idle = Some(usage.idle);
         let known = self.known();
-        known.recent = known.recent.max(Some(usage.sum));
-        known.least = Some(known.least.map_or(usage.sum, |least| least.min(usage.sum)));
-        if !known.shared_out && budget > 0 {
-            known.worker = known.worker.max(usage.peak);
-            let known = *known;
-            if self.limits.lends && self.work == Work::Training && !known.exceeded {
-                self.lend(usage.sum);
-            } else {
-                self.foresee(known);
-            }
+        known.worker = known.worker.max(usage.peak);
+        let Knowledge { measured, worker, exceeded } = *known;
+        let is_unknown = !measured && !exceeded && budget > 0;
+        if is_unknown && self.limits.lends && self.work == Work::Training {
+            self.lend(usage.idle, worker);
+        } else if is_unknown && let Some(bound) = self.limits.bounds.during(self.work) {
+            let workers = self.control.num_ranks();
+            let (resident, share) = self.limits.room_after(workers, usage.idle, bound);
+            self.grant(resident, share);
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
@@ -315,7 +286,7 @@ mod tests {
         Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }
 
-    /// A governor of four workers that has seen the largest of them take a gibibyte.
+    /// A governor of four workers that has seen them take this at rest.
     fn governor(limits: Limits) -> (Governor, Arc<Control>) {
         let slots = limits.resident.unwrap_or(1);
         let control = Arc::new(Control::in_memory(4, slots).unwrap());
@@ -324,14 +295,29 @@ mod tests {
         (governor, control)
     }
 
+    /// A sample in which all processes take a gibibyte more than at rest.
     fn usage(sum: u64) -> MemoryUsage {
-        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB }, peak: GIB }
+        MemoryUsage {
+            sum,
+            largest: WorkerUsage { slot: 2, bytes: GIB },
+            peak: GIB,
+            idle: sum - GIB,
+        }
     }
 
-    /// An epoch in which all processes together took at most this number of bytes.
-    fn epoch(governor: &mut Governor, sum: u64) {
-        governor.watch(usage(sum)).unwrap();
+    /// An epoch in which a worker has grown by at most this number of bytes.
+    fn epoch(governor: &mut Governor, growth: u64) {
+        governor.control.note_growth(governor.work, 0, growth);
         governor.epoch();
+    }
+
+    fn grants(control: &Control) -> (usize, u64) {
+        (control.slots(), control.parked_share())
+    }
+
+    /// A quarter of what is given out of `left` bytes; shares are whole kibibytes.
+    fn share(left: u64) -> u64 {
+        (given_out(left) / 4) >> 10 << 10
     }
 
     /// Makes every rank begin another turn.
@@ -341,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_second_worker_is_resident_where_there_is_room_for_it() {
-        let share = |left: u64| (left as f64 * SAFETY) as u64 / 4;
+        let share = |left: u64| given_out(left) / 4;
         let least = LeastMemory { all: 2 * GIB, another: GIB };
         let room = |resident, budget| limits(budget, resident).room(4, 1, least);
         assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
@@ -365,53 +351,50 @@ mod tests {
     }
 
     #[test]
-    fn shares_grow_until_the_budget_is_used_and_shrink_when_it_is_exceeded() {
+    fn shares_are_what_growth_leaves_and_shrink_when_the_budget_is_exceeded() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        assert_eq!(grants(&control), (1, 0));
         governor.epoch();
-        let first = control.parked_share();
-        assert_eq!(control.slots(), 2);
-        assert!(first > GIB);
+        assert_eq!(grants(&control), (1, 0), "nothing has been measured");
+        epoch(&mut governor, 2 * GIB);
+        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        // What is kept need not be made again; but what was known fades away.
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB - GIB / 4)));
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
         epoch(&mut governor, 4 * GIB);
-        let second = control.parked_share();
-        assert!(second > first && second <= 2 * GIB);
-        epoch(&mut governor, 8 * GIB);
-        assert_eq!(control.parked_share(), second);
+        assert_eq!(grants(&control), (1, share(3 * GIB)));
 
-        let halved = (second / 2) >> 10 << 10;
+        let halved = (control.parked_share() / 2) >> 10 << 10;
         turn(&control);
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
         // No rank has had a turn since.
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
-        epoch(&mut governor, 4 * GIB);
+        epoch(&mut governor, GIB);
         assert_eq!(control.parked_share(), halved, "not raised again");
     }
 
     #[test]
-    fn a_first_epoch_keeps_what_leaves_room_for_workers_that_grow() {
-        let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        let mut governor =
-            Governor::new(control.clone(), Limits { lends: true, ..limits(8 * GIB, None) });
-        let mut look = |bytes| {
-            let sum = GIB + bytes;
-            let largest = WorkerUsage { slot: 0, bytes };
-            governor.watch(MemoryUsage { sum, largest, peak: bytes }).unwrap();
-            (control.slots(), control.parked_share())
-        };
-        assert_eq!(look(0), (2, 7 * GIB / 8));
-        assert_eq!(look(GIB / 2), (2, 4 * GIB / 8));
-        assert_eq!(look(2 * GIB), (1, GIB / 8));
-        assert_eq!(look(GIB / 2), (1, GIB / 8), "the largest so far counts");
-        governor.epoch();
-        assert!(control.parked_share() >= GIB / 8);
+    fn before_growth_is_measured_workers_borrow_what_leaves_room_for_larger_ones() {
+        let (mut governor, control) = governor(Limits { lends: true, ..limits(8 * GIB, None) });
+        assert_eq!(grants(&control), (2, GIB / 8));
+        governor.watch(MemoryUsage { peak: 2 * GIB, ..usage(2 * GIB) }).unwrap();
+        assert_eq!(grants(&control), (1, GIB / 8));
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
     }
 
     #[test]
     fn the_run_ends_when_nothing_is_left_to_give_up() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        governor.epoch();
+        epoch(&mut governor, GIB);
         let mut slots = Vec::new();
         let error = loop {
             turn(&control);
@@ -430,67 +413,60 @@ mod tests {
         let planned = |budget, all, another| {
             let planned = Some(LeastMemory { all, another });
             let (_governor, control) = governor(Limits { planned, ..limits(budget, None) });
-            (control.slots(), control.parked_share())
+            grants(&control)
         };
-        // Shares are whole kibibytes.
-        let share = |left: u64| ((left as f64 * SAFETY) as u64 / 4) >> 10 << 10;
         assert_eq!(planned(8 * GIB, 0, 0), (2, share(8 * GIB)));
         assert_eq!(planned(8 * GIB, 2 * GIB, GIB), (2, share(7 * GIB / 2)));
         assert_eq!(planned(4 * GIB, 2 * GIB, GIB), (1, share(GIB)));
         assert_eq!(planned(2 * GIB, 2 * GIB, GIB), (1, 0));
         assert_eq!(planned(0, 2 * GIB, GIB), (1, 0));
         let (mut governor, control) = self::governor(limits(0, None));
-        governor.epoch();
-        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (1, 0));
     }
 
     #[test]
     fn an_evaluation_begins_with_what_is_known_of_evaluations() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
+        epoch(&mut governor, GIB);
+        let trained = grants(&control);
+        assert_eq!(trained, (2, share(5 * GIB)));
         control.begin(Work::Evaluation);
-        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        assert_eq!(grants(&control), (1, 0));
         governor.watch(usage(7 * GIB)).unwrap();
-        // The training was judged when the evaluation began, and all of it was.
-        let trained = (control.slots_of(Work::Training), control.parked_share_of(Work::Training));
-        assert_eq!(trained.0, 2);
-        assert!(trained.1 > GIB);
-        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        control.note_growth(Work::Evaluation, 0, 3 * GIB);
+        // The launcher may notice only afterwards that the work has changed.
         control.begin(Work::Training);
-        assert_eq!((control.slots(), control.parked_share()), trained);
+        assert_eq!(grants(&control), trained);
         governor.watch(usage(2 * GIB)).unwrap();
         governor.epoch();
-        assert_eq!((control.slots(), control.parked_share()), trained, "a part of an epoch counts");
-        let left = (GIB as f64 * SAFETY) as u64 / 4;
+        assert_eq!(grants(&control), trained);
         control.begin(Work::Evaluation);
-        assert_eq!((control.slots(), control.parked_share()), (1, left >> 10 << 10));
+        assert_eq!(grants(&control), (1, 0), "at rest, all took 6 GiB");
     }
 
     #[test]
-    fn an_evaluation_gets_what_a_bound_leaves() {
+    fn workers_get_what_a_bound_leaves_until_they_are_measured() {
+        let bounds = WorkerBounds { training: None, evaluation: Some(2 * GIB) };
         let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        let bounds = WorkerBounds { batch: None, evaluation: Some(2 * GIB) };
-        let bounded = Limits { bounds, ..limits(8 * GIB, None) };
-        let mut governor = Governor::new(control.clone(), bounded);
+        let mut governor =
+            Governor::new(control.clone(), Limits { bounds, ..limits(8 * GIB, None) });
         control.begin(Work::Evaluation);
-        let mut look = |bytes| {
-            governor.watch(usage(bytes)).unwrap();
-            (control.slots(), control.parked_share())
+        let mut look = |sum| {
+            governor.watch(usage(sum)).unwrap();
+            grants(&control)
         };
-        let share = |left: u64| ((left as f64 * SAFETY) as u64 / 4) >> 10 << 10;
         // Ranks may still be giving back what the training has left them.
-        assert_eq!(look(5 * GIB), (1, share(GIB)));
-        assert_eq!(look(2 * GIB), (2, share(2 * GIB)));
-        assert_eq!(look(6 * GIB), (2, share(2 * GIB)));
+        assert_eq!(look(6 * GIB), (1, share(GIB)));
+        assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
+        control.note_growth(Work::Evaluation, 0, GIB);
+        governor.epoch();
+        assert_eq!(grants(&control), (2, share(3 * GIB)), "the evaluation has not ended");
         control.begin(Work::Training);
-        assert_eq!((control.slots(), control.parked_share()), (1, 0));
-    }
-
-    #[test]
-    fn two_workers_begin_on_batches_where_a_bound_allows_it() {
-        let slots = |batch| {
-            let bounds = WorkerBounds { batch, evaluation: None };
-            governor(Limits { bounds, ..limits(8 * GIB, None) }).1.slots()
-        };
-        assert_eq!((slots(Some(2 * GIB)), slots(Some(3 * GIB)), slots(None)), (2, 1, 1));
+        governor.watch(usage(2 * GIB)).unwrap();
+        control.begin(Work::Evaluation);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        control.begin(Work::Training);
+        assert_eq!(grants(&control), (1, 0));
     }
 }

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
-use crate::engine::turns::Control;
+use crate::engine::turns::{Activity, Control, RankStatus};
 use crate::platform::{Rollup, anonymous_bytes, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
@@ -32,8 +32,10 @@ pub(super) struct MemoryUsage {
     pub(super) sum: u64,
     /// The worker that takes the most.
     pub(super) largest: WorkerUsage,
-    /// The most that one worker has taken so far, between samples, too.
+    /// The most that one worker has taken in its turn or wait so far, between samples, too.
     pub(super) peak: u64,
+    /// Sum over all processes without what waiting workers keep: for a worker in its turn, its memory when it last waited.
+    pub(super) idle: u64,
 }
 
 /// A sampler of the process tree, which keeps the largest sum.
@@ -42,6 +44,8 @@ pub(super) struct MemoryUsage {
 /// to have grown by as much as its anonymous memory, which the kernel counts anyway.
 pub(super) struct MemorySampler {
     processes: Vec<Sample>,
+    /// Memory of each worker without what it keeps, when it last waited.
+    idle: Vec<u64>,
     samples: usize,
     last: Instant,
     peak: u64,
@@ -56,7 +60,13 @@ struct Sample {
 
 impl MemorySampler {
     pub(super) fn new() -> Self {
-        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
+        MemorySampler {
+            processes: Vec::new(),
+            idle: Vec::new(),
+            samples: 0,
+            last: Instant::now(),
+            peak: 0,
+        }
     }
 
     /// Takes a sample, if one is due; call this often.
@@ -83,18 +93,32 @@ impl MemorySampler {
         let mut usage = MemoryUsage::default();
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
+            let status = i.checked_sub(1).map(|slot| control.rank(slot));
+            let before = status.map(waiting);
             // A process that has ended takes no memory.
             let now = anonymous_bytes(process).unwrap_or(0);
             let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
-            if let Some(slot) = i.checked_sub(1) {
-                usage.sum += control.rank(slot).cached();
-                let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
-                usage.peak = usage.peak.max(bytes + unseen);
-                if bytes > usage.largest.bytes {
-                    usage.largest = WorkerUsage { slot, bytes };
-                }
+            let (Some(slot), Some(status)) = (i.checked_sub(1), status) else {
+                usage.idle += bytes;
+                continue;
+            };
+            usage.sum += status.cached();
+            let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
+            usage.peak = usage.peak.max(bytes + unseen);
+            if bytes > usage.largest.bytes {
+                usage.largest = WorkerUsage { slot, bytes };
             }
+            if slot == self.idle.len() {
+                self.idle.push(bytes);
+            }
+            // Only if it waited all the while, its claim is what it kept.
+            if let (Some(Some(kept)), after) = (before, waiting(status))
+                && after == Some(kept)
+            {
+                self.idle[slot] = bytes.saturating_sub(kept.bytes);
+            }
+            usage.idle += self.idle[slot];
         }
         self.samples += 1;
         self.peak = self.peak.max(usage.sum);
@@ -105,6 +129,19 @@ impl MemorySampler {
     pub(super) fn peak(&self) -> u64 {
         self.peak
     }
+}
+
+/// The memory that a worker keeps while it waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct KeptMemory {
+    turns: u32,
+    bytes: u64,
+}
+
+/// The memory that a worker keeps, if it waits.
+fn waiting(status: &RankStatus) -> Option<KeptMemory> {
+    let waits = matches!(status.activity(), Activity::Parked | Activity::Paused);
+    waits.then(|| KeptMemory { turns: status.turns(), bytes: status.kept() })
 }
 
 impl Sample {

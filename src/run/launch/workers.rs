@@ -54,8 +54,6 @@ pub(in crate::run) struct Launch<'a> {
     /// Planned memory of the workers if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None`
     /// without a plan.
     pub(in crate::run) memory: Option<LeastMemory>,
-    /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
-    pub(in crate::run) lends: bool,
     /// Upper bounds on the memory of a worker.
     pub(in crate::run) bounds: WorkerBounds,
     /// Whether rank 0 saves its state after an interrupt.
@@ -82,7 +80,6 @@ impl<'a> Launch<'a> {
             io: resources.io,
             disk: None,
             memory: None,
-            lends: false,
             bounds: WorkerBounds::default(),
             saves: false,
             results: None,
@@ -95,9 +92,9 @@ impl<'a> Launch<'a> {
 
     /// Facts about the workers' memory.
     fn limits(&self) -> Limits {
-        let Launch { resources, memory: planned, lends, bounds, .. } = *self;
+        let Launch { resources, memory: planned, bounds, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
-        Limits { budget, uncounted: 0, resident, planned, lends, bounds }
+        Limits { budget, uncounted: 0, resident, planned, lends: false, bounds }
     }
 }
 

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
 use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
 use crate::nn::state_dict_text;
-use crate::run::launch::bounds;
 use crate::run::launch::connection::reports;
 use crate::run::launch::this_machine::{ThisMachine, Undertaking, common};
 use crate::run::launch::workers::{Launch, run_workers};
+use crate::run::launch::{WorkerBounds, bounds};
 use crate::run::rank;
 use crate::run::rank::{
     ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, PredictionFormat,
@@ -68,7 +68,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         memory: bounds::certain(&config.run, &partitions),
-        lends: true,
+        bounds: WorkerBounds::of_prediction(&config.run, &partitions),
         trace: own_trace.as_deref().or(trace.as_deref()),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)

@@ -140,6 +140,8 @@ impl RankSetup {
         let pads = here.stand_in.is_some() && control.parked_share() == 0;
         let store = SpillStore::padding(&spill, storage.clone(), counters.clone(), pads);
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
+        // A stand-in measures its peak over all turns.
+        let lock = if here.stand_in.is_some() { lock } else { lock.of_process() };
         let manager = PartitionDataManager::new(lock, store);
         if let Some(scale) = here.stand_in {
             manager.stand_in(scale, here.waiting.cloned());
