@@ -42,6 +42,12 @@ fn lists_of_words_have_a_column_for_each_word() {
     let missing = "id,x\n0,a|b\n1,\n2,b\n";
     let filled = table("n.csv", missing, " --fill-missing mean");
     assert_eq!(filled, [array("_N/feat float32 [2]", &[1.0, 1.0, 0.5, 1.0, 0.0, 1.0])]);
+    let folder = tempfile::tempdir().unwrap();
+    let titles = (0..40).map(|i| format!("{i},title {i}{}\n", if i == 7 { " | more" } else { "" }));
+    write(folder.path(), "n.csv", &("id,title\n".to_owned() + &titles.collect::<String>()));
+    write(folder.path(), "e.csv", "0,1\n");
+    let words = "--edges e.csv --node-table n.csv";
+    refused(folder.path(), words, "column title holds 40 different strings");
     // Words that only look like lists.
     let plain = "id,x\n0,[deleted]\n1,ann\n2,[deleted]\n";
     assert_eq!(table("n.csv", plain, "")[0].0, "_N/feat float32 [2]");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::column_scan::MOST_STRINGS;
 use super::moments::Moments;
 use crate::prepare::import::readers::CellValue;
 
@@ -91,7 +92,9 @@ pub(super) struct ListScan {
     /// In how many lists each word is, while there are few.
     words: BTreeMap<Box<[u8]>, u64>,
     bytes: usize,
+    /// Number of lists, and of words in all of them.
     lists: u64,
+    all: usize,
     /// None once a word is not a number.
     numbers: Option<Numbers>,
 }
@@ -117,6 +120,7 @@ impl ListScan {
         let mut words: Vec<Box<[u8]>> = words.into_iter().map(Into::into).collect();
         words.sort_unstable();
         words.dedup();
+        self.all += words.len();
         for word in words {
             if let Some(count) = self.words.get_mut(&word) {
                 *count += 1;
@@ -157,7 +161,11 @@ impl ListScan {
     pub(super) fn is_lists(&self) -> bool {
         let is_list = match self.form {
             Some(ListForm::Brackets) => true,
-            Some(ListForm::Bars) => self.has_bar,
+            // A bar in one of many titles divides nothing.
+            Some(ListForm::Bars) => {
+                let few = self.words.len() <= MOST_STRINGS;
+                self.has_bar && (few || self.all >= 2 * self.words.len())
+            }
             None => false,
         };
         is_list && !self.is_broken
