@@ -47,12 +47,8 @@ fn main() -> anyhow::Result<()> {
 
 /// The nodes of this rank among those of a mask: `node_split(g.ndata[key], pb, force_even=True)`
 fn split(rank: &Rank<'_>, g: &DistGraph, key: &str) -> sar::Result<Vec<u64>> {
-    let nodes: Vec<u64> = (0..g.num_nodes(None)?).collect();
-    let mut mask = vec![0; nodes.len()];
-    g.ndata(key)?.read_i64(&nodes, &mut mask)?;
-    let mask: Vec<bool> = mask.into_iter().map(|value| value != 0).collect();
     let trainer = TrainerRank { rank: rank.index(), num_trainers: rank.world_size() };
-    node_split(&mask, g.book(), None, trainer, SplitBy::Even)
+    node_split(&g.ndata(key)?, g.book(), None, trainer, SplitBy::Even)
 }
 
 /// `DistDataLoader(dataset=nids, batch_size=batch_size, collate_fn=sampler.sample_blocks, shuffle=True, drop_last=False)`

@@ -55,11 +55,8 @@ fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<(Vec<f64>, Vec<
     let sampler = DistNeighborSampler::new(vec![Fanout::Total(5), Fanout::Total(3)])?
         .input_node_feature("features", features_of_all)
         .output_node_feature("labels", labels_of_all);
-    let nodes: Vec<u64> = (0..graph.num_nodes(None)?).collect();
-    let mut mask = vec![0; nodes.len()];
-    graph.ndata("train_mask")?.read_i64(&nodes, &mut mask)?;
-    let mask: Vec<bool> = mask.into_iter().map(|m| m != 0).collect();
     let trainer = TrainerRank { rank: rank.index(), num_trainers: rank.world_size() };
+    let mask = graph.ndata("train_mask")?;
     let train_nodes = node_split(&mask, graph.book(), None, trainer, SplitBy::Even)?;
     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
     let loader = DataLoader::new(graph.clone(), train_nodes, sampler, config, rank.ranks())?;

@@ -78,13 +78,14 @@ fn masks_are_joined_and_deal_nodes_out() {
     assert_eq!(either.read(&[0, 1, 2, 3, 4, 5, 6]).unwrap(), [0, 1, 0, 0, 1, 0, 1]);
     assert_eq!((either.name(), either.len(), either.dtype()), ("either", 7, Dtype::U8));
     assert_eq!(train.count_nonzero().unwrap(), 2, "as it was");
-    let mask = either.to_mask().unwrap();
     let trainer = |rank| TrainerRank { rank, num_trainers: 2 };
-    let split = |rank| node_split(&mask, &book(), Some("a"), trainer(rank), SplitBy::Even).unwrap();
+    let split =
+        |rank| node_split(&either, &book(), Some("a"), trainer(rank), SplitBy::Even).unwrap();
     assert_eq!((split(0), split(1)), (vec![1, 4], vec![6]));
 
     let wide = DistTensor::<u8>::create(&book(), &config(folder.path(), "wide", &[2])).unwrap();
-    assert!(wide.to_mask().unwrap_err().to_string().contains("2 values per row"));
+    let refused = node_split(&wide, &book(), Some("a"), trainer(0), SplitBy::Even).unwrap_err();
+    assert!(refused.to_string().contains("wide has 2 values per row"), "{refused}");
     assert!(train.or(&wide, &config(folder.path(), "x", &[1])).is_err());
     let policy = PartitionPolicy::Nodes(1);
     let others = DistTensorConfig { policy, ..config(folder.path(), "others", &[1]) };

@@ -1,9 +1,66 @@
-//! Tensors of truth values.
+//! Truth values of nodes or edges.
 
 use std::sync::Arc;
 
-use super::dist_tensor::{DistTensor, DistTensorConfig};
+use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
 use crate::error::{Error, Result};
+use crate::load::NodeColumn;
+
+/// The nodes or edges that a program chooses, for [`node_split`](super::node_split) and [`edge_split`](super::edge_split), which read a piece
+/// at a time.
+pub trait SplitMask {
+    /// Number of values, one per node or edge of the type that is split; `None` for a column that ids of all types lead into.
+    fn num_values(&self) -> Option<u64>;
+
+    /// Whether each of some nodes or edges is chosen.
+    ///
+    /// # Errors
+    /// If there is more than one value for each, or a file cannot be read.
+    fn chooses(&self, ids: &[u64]) -> Result<Vec<bool>>;
+}
+
+impl SplitMask for [bool] {
+    fn num_values(&self) -> Option<u64> {
+        Some(self.len() as u64)
+    }
+
+    fn chooses(&self, ids: &[u64]) -> Result<Vec<bool>> {
+        Ok(ids.iter().map(|id| self[*id as usize]).collect())
+    }
+}
+
+impl<T: DistElement> SplitMask for DistTensor<T> {
+    fn num_values(&self) -> Option<u64> {
+        Some(self.len())
+    }
+
+    fn chooses(&self, ids: &[u64]) -> Result<Vec<bool>> {
+        check_width(self.name(), self.width())?;
+        Ok(self.read(ids)?.into_iter().map(|value| value != T::default()).collect())
+    }
+}
+
+/// Nodes of types that lack the column are not chosen.
+impl SplitMask for NodeColumn {
+    fn num_values(&self) -> Option<u64> {
+        None
+    }
+
+    fn chooses(&self, ids: &[u64]) -> Result<Vec<bool>> {
+        check_width("the column", self.width())?;
+        let mut values = vec![0; ids.len()];
+        self.read_i64(ids, &mut values)?;
+        Ok(values.into_iter().map(|value| value > 0).collect())
+    }
+}
+
+fn check_width(name: &str, width: usize) -> Result<()> {
+    if width == 1 {
+        return Ok(());
+    }
+    Err(Error::config("mask", format!("{name} has {width} values per row"))
+        .with_hint("a mask has one"))
+}
 
 /// Truth values are bytes, 0 or not, as in the masks of DGL's partitions.
 impl DistTensor<u8> {
@@ -36,23 +93,5 @@ impl DistTensor<u8> {
             joined.write_range(rows.start, &values)?;
         }
         Ok(joined)
-    }
-
-    /// Whether each value is not 0, for a tensor with one per row: for [`node_split`](super::node_split) and
-    /// [`edge_split`](super::edge_split). Takes a byte of memory per row.
-    ///
-    /// # Errors
-    /// If rows have another number of values than one, or the file cannot be read.
-    pub fn to_mask(&self) -> Result<Vec<bool>> {
-        if self.width() != 1 {
-            let problem = format!("{} has {} values per row", self.name(), self.width());
-            return Err(Error::config("mask", problem).with_hint("a mask has one"));
-        }
-        let mut mask = Vec::with_capacity(self.len() as usize);
-        for rows in self.chunks(0..self.len()) {
-            let values = self.read(&rows.collect::<Vec<_>>())?;
-            mask.extend(values.into_iter().map(|value| value != 0));
-        }
-        Ok(mask)
     }
 }

@@ -42,6 +42,7 @@ pub use edge_subgraph::EdgeSubgraph;
 pub use fanout::Fanout;
 pub use graph_source::GraphSource;
 pub use index_writer::{IndexConfig, write_index};
+pub use mask::SplitMask;
 pub use neighbor_index::NeighborIndex;
 pub use node_data::node_data;
 pub use out_edges::{OutEdgeIndex, OutNeighbors};

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::mask::SplitMask;
 use super::mt19937::Mt19937;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
@@ -29,12 +30,13 @@ pub enum SplitBy<'a> {
 }
 
 /// The nodes of `trainer` among those that `mask` chooses (one truth value per node of the type, or per node of the graph
-/// without a type): DGL's `node_split`, to the last id.
+/// without a type): DGL's `node_split`, to the last id. Memory holds a piece of the mask and the trainer's nodes.
 ///
 /// # Errors
-/// If the mask or the trainer ids have another length, or the number of trainers is not a multiple of the number of partitions.
-pub fn node_split(
-    mask: &[bool],
+/// If the mask or the trainer ids have another length, the number of trainers is not a multiple of the number of partitions, or
+/// the mask cannot be read.
+pub fn node_split<M: SplitMask + ?Sized>(
+    mask: &M,
     book: &PartitionBook,
     ntype: Option<&str>,
     trainer: TrainerRank,
@@ -44,15 +46,20 @@ pub fn node_split(
         Some(name) => book.num_nodes_of_type(book.get_ntype_id(name)?),
         None => book.num_nodes(),
     };
-    split(mask, total, book.num_parts(), trainer, by, |part| book.partid2nids(part, ntype))
+    let ids = |numbers: Vec<u64>| match (mask.num_values(), ntype) {
+        (None, Some(name)) => book.map_to_homo_nid(&numbers, name),
+        _ => Ok(numbers),
+    };
+    let chosen = Chosen { total, num_values: mask.num_values(), read: &|n| mask.chooses(&ids(n)?) };
+    chosen.split(book.num_parts(), trainer, by, |part| book.partid2nids(part, ntype))
 }
 
 /// Like [`node_split`], for edges: DGL's `edge_split`.
 ///
 /// # Errors
 /// As for [`node_split`].
-pub fn edge_split(
-    mask: &[bool],
+pub fn edge_split<M: SplitMask + ?Sized>(
+    mask: &M,
     book: &PartitionBook,
     etype: Option<&str>,
     trainer: TrainerRank,
@@ -62,53 +69,97 @@ pub fn edge_split(
         Some(name) => book.num_edges_of_type(book.get_etype_id(name)?),
         None => book.num_edges(),
     };
-    split(mask, total, book.num_parts(), trainer, by, |part| book.partid2eids(part, etype))
+    let chosen = Chosen { total, num_values: mask.num_values(), read: &|n| mask.chooses(&n) };
+    chosen.split(book.num_parts(), trainer, by, |part| book.partid2eids(part, etype))
 }
 
-fn split(
-    mask: &[bool],
+/// Values of a mask that are read at a time.
+const BLOCK: u64 = 1 << 18;
+
+/// The numbers that a mask chooses among `total` nodes or edges.
+struct Chosen<'a> {
     total: u64,
-    parts: usize,
-    TrainerRank { rank, num_trainers }: TrainerRank,
-    by: SplitBy<'_>,
-    range_of: impl Fn(usize) -> Result<Range<u64>>,
-) -> Result<Vec<u64>> {
-    if mask.len() as u64 != total {
-        let problem = format!("has {} values for {total} nodes or edges", mask.len());
-        return Err(Error::config("mask", problem));
-    }
-    if num_trainers == 0 || !num_trainers.is_multiple_of(parts) || rank >= num_trainers {
-        let problem = format!(
-            "rank {rank} of {num_trainers}: the number of trainers must be a multiple of the {parts} partitions"
-        );
-        return Err(Error::config("trainer", problem));
-    }
-    let (part, place) = (rank / (num_trainers / parts), rank % (num_trainers / parts));
-    let per_part = num_trainers / parts;
-    let chosen =
-        |range: Range<u64>| -> Vec<u64> { range.filter(|id| mask[*id as usize]).collect() };
-    if by == SplitBy::Locality {
-        let own = chosen(range_of(part)?);
-        let size = own.len() / per_part;
-        let end = if place + 1 < per_part { size * (place + 1) } else { own.len() };
-        return Ok(own[size * place..end].to_vec());
-    }
-    let count = mask.iter().filter(|chosen| **chosen).count();
-    let piece = even(count, parts, part);
-    let all = (0..total).filter(|id| mask[*id as usize]);
-    let piece: Vec<u64> = all.skip(piece.start).take(piece.len()).collect();
-    match by {
-        SplitBy::EvenByTrainerId(ids) if per_part > 1 => {
-            by_trainer_id(&piece, ids, part, place, num_trainers, per_part, total)
+    num_values: Option<u64>,
+    read: &'a dyn Fn(Vec<u64>) -> Result<Vec<bool>>,
+}
+
+impl Chosen<'_> {
+    fn split(
+        &self,
+        parts: usize,
+        TrainerRank { rank, num_trainers }: TrainerRank,
+        by: SplitBy<'_>,
+        range_of: impl Fn(usize) -> Result<Range<u64>>,
+    ) -> Result<Vec<u64>> {
+        let total = self.total;
+        if let Some(values) = self.num_values.filter(|values| *values != total) {
+            let problem = format!("has {values} values for {total} nodes or edges");
+            return Err(Error::config("mask", problem));
         }
-        _ if per_part > 1 => {
-            let order = Mt19937::new(part as u32).permutation(piece.len());
-            let mut own = order[even(piece.len(), per_part, place)].to_vec();
-            own.sort_unstable();
-            Ok(own.into_iter().map(|i| piece[i]).collect())
+        if num_trainers == 0 || !num_trainers.is_multiple_of(parts) || rank >= num_trainers {
+            let problem = format!(
+                "rank {rank} of {num_trainers}: the number of trainers must be a multiple of the {parts} partitions"
+            );
+            return Err(Error::config("trainer", problem));
         }
-        _ => Ok(piece),
+        let per_part = num_trainers / parts;
+        let (part, place) = (rank / per_part, rank % per_part);
+        if by == SplitBy::Locality {
+            let own = self.within(range_of(part)?)?;
+            let size = own.len() / per_part;
+            let end = if place + 1 < per_part { size * (place + 1) } else { own.len() };
+            return Ok(own[size * place..end].to_vec());
+        }
+        let piece = self.piece(parts, part)?;
+        match by {
+            SplitBy::EvenByTrainerId(ids) if per_part > 1 => {
+                by_trainer_id(&piece, ids, part, place, num_trainers, per_part, total)
+            }
+            _ if per_part > 1 => {
+                let order = Mt19937::new(part as u32).permutation(piece.len());
+                let mut own = order[even(piece.len(), per_part, place)].to_vec();
+                own.sort_unstable();
+                Ok(own.into_iter().map(|i| piece[i]).collect())
+            }
+            _ => Ok(piece),
+        }
     }
+
+    /// The chosen numbers of a range.
+    fn within(&self, range: Range<u64>) -> Result<Vec<u64>> {
+        let mut all = Vec::new();
+        for block in blocks(range) {
+            all.extend(self.of_block(block)?);
+        }
+        Ok(all)
+    }
+
+    /// The `i`-th of `k` equal pieces of all chosen numbers, in two passes.
+    fn piece(&self, k: usize, i: usize) -> Result<Vec<u64>> {
+        let counts = blocks(0..self.total).map(|block| Ok(self.of_block(block)?.len()));
+        let counts = counts.collect::<Result<Vec<usize>>>()?;
+        let piece = even(counts.iter().sum(), k, i);
+        let (mut found, mut before) = (Vec::with_capacity(piece.len()), 0);
+        for (block, count) in blocks(0..self.total).zip(counts) {
+            let inside = piece.start.max(before)..piece.end.min(before + count);
+            if !inside.is_empty() {
+                let numbers = self.of_block(block)?;
+                found.extend_from_slice(&numbers[inside.start - before..inside.end - before]);
+            }
+            before += count;
+        }
+        Ok(found)
+    }
+
+    fn of_block(&self, block: Range<u64>) -> Result<Vec<u64>> {
+        let values = (self.read)(block.clone().collect())?;
+        Ok(block.zip(values).filter(|(_, chosen)| *chosen).map(|(number, _)| number).collect())
+    }
+}
+
+fn blocks(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let end = range.end;
+    range.step_by(BLOCK as usize).map(move |start| start..(start + BLOCK).min(end))
 }
 
 /// The `i`-th of `k` pieces of `0..n` whose lengths differ by at most 1, the longer ones first.
