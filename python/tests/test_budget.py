@@ -144,3 +144,42 @@ def test_a_budget_that_is_too_little_is_named_as_it_was_given(karate, spill):
 def test_a_budget_that_is_no_size_is_refused_with_its_name(karate, budget):
     with pytest.raises((ValueError, TypeError), match="memory_budget"):
         sar.run(lambda rank: None, karate, memory_budget=budget)
+
+
+def test_arrays_that_ranks_share_leave_memory_while_they_wait(tmp_path, spill):
+    draw = torch.Generator().manual_seed(0)
+    edges = torch.randint(20_000, (2, 2_000_000), generator=draw)
+    parts = sar.partition(tmp_path / "parts", edge_index=(edges[0].numpy(), edges[1].numpy()), node_data={"x": edges[0, :20_000].float().numpy()[:, None]}, num_parts=2)
+
+    def mapped(folder):
+        """Bytes in memory of the arrays in a folder."""
+        total, inside = 0, False
+        for line in Path("/proc/self/smaps").read_text().splitlines():
+            if "-" in line.split(" ")[0]:
+                inside = str(folder) in line and line.endswith(".npy")
+            elif inside and line.startswith("Rss:"):
+                total += int(line.split()[1]) << 10
+        return total
+
+    def worker(rank):
+        from sar_single import dist
+
+        g = dist.DistGraph("g")
+        rows = dist.DistTensor((20_000, 256), torch.float32)  # 20 MiB
+        sums = []
+        for step in range(3):
+            drawn = sar.sample_neighbors(rank.graph, torch.arange(20_000), -1)
+            own = torch.arange(10_000) * 2 + rank.index
+            rows[own] = rows[own] + step
+            used = mapped(rank._engine.folder)
+            rank.barrier()
+            waiting = mapped(rank._engine.folder)
+            sums.append((int(drawn.edges()[0].sum()), float(rows[0:20_000].double().sum())))
+            g.barrier()
+        return used, waiting, sums
+
+    least = sar.run(worker, parts, memory_budget="min", spill_dir=spill)
+    most = sar.run(worker, parts, memory_budget="6GiB", spill_dir=spill)
+    for (used, waiting, sums), (_, stays, others) in zip(least, most):
+        assert sums == others and used > 40 << 20
+        assert waiting < 1 << 20 and stays > 40 << 20, (waiting >> 20, stays >> 20)

@@ -146,6 +146,24 @@ impl Backing {
     }
 }
 
+/// Lets go of the pages of a shared mapping of a file, which all processes read, and takes the file out of the page cache as far as none of
+/// them is using it.
+pub(super) fn leave_shared(range: &Range<usize>, path: &Path) -> Result<()> {
+    let address = std::ptr::without_provenance_mut(range.start);
+    // SAFETY: a shared mapping of a file of this run; its changes belong to the file.
+    let dropped = unsafe { madvise(address, range.len(), MemoryAdvice::LinuxDontNeed) };
+    let failed = |e: std::io::Error| Error::io("write", path, e);
+    dropped.map_err(|e| failed(e.into()))?;
+    let file = match File::open(path) {
+        Ok(file) => file,
+        // The process that owns it has removed it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(failed(e)),
+    };
+    file.sync_data().map_err(failed)?;
+    fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| failed(e.into()))
+}
+
 impl Drop for Backing {
     fn drop(&mut self) {
         // What remains goes with the run's folder.

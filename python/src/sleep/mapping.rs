@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sar::{Error, Result};
 
@@ -38,6 +38,22 @@ pub(super) fn mappings(folder: &Path) -> Result<Vec<Mapping>> {
     let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
     let prefix = format!("{}/", folder.display());
     Ok(text.lines().filter_map(|line| parse(line, &prefix)).collect())
+}
+
+/// The shared mappings of arrays in a folder, which all ranks read and which are files already: ranges, and paths of the files.
+pub(super) fn shared_arrays(folder: &Path) -> Result<Vec<(Range<usize>, PathBuf)>> {
+    let path = Path::new("/proc/self/maps");
+    let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+    let shared = text.lines().filter_map(|line| {
+        let mut words = line.splitn(6, ' ');
+        let (begin, end) = words.next()?.split_once('-')?;
+        let is_shared = words.next()?.ends_with('s');
+        let name = Path::new(words.nth(3)?.trim());
+        let is_array = name.starts_with(folder) && name.extension()? == "npy";
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        (is_shared && is_array).then_some((address(begin)?..address(end)?, name.to_owned()))
+    });
+    Ok(shared.collect())
 }
 
 fn parse(line: &str, prefix: &str) -> Option<Mapping> {

@@ -10,8 +10,8 @@ use sar::platform::blocks::{forget, release, reusable};
 use sar::platform::{give_memory_back, resident_bytes};
 use sar::{Error, Result};
 
-use super::backing::Backing;
-use super::mapping::{Kind, Mapping, cut, mappings, split};
+use super::backing::{Backing, leave_shared};
+use super::mapping::{Kind, Mapping, cut, mappings, shared_arrays, split};
 use super::pages::{Held, PageMap};
 
 /// Memory of the process before it was forked is looked at page by page: runs of its own pages from this size on go to disk.
@@ -122,7 +122,8 @@ impl Sleeper {
         if estimate <= keep {
             return Ok(estimate);
         }
-        // Freed memory would be written, too.
+        // These are on disk already, and freed memory would be written, too.
+        self.leave_shared_arrays()?;
         give_memory_back();
         let estimate = self.estimate();
         if estimate <= keep {
@@ -137,6 +138,15 @@ impl Sleeper {
         let Look { resident, own } = self.last;
         let Some(now) = resident_bytes() else { return UNKNOWN };
         (own + now).saturating_sub(resident) + self.copied
+    }
+
+    /// Lets go of the arrays that all ranks share: indexes of samples, columns and tensors of the program's own.
+    fn leave_shared_arrays(&self) -> Result<()> {
+        let run = self.folder.parent().unwrap_or(&self.folder);
+        for (range, path) in shared_arrays(run)? {
+            leave_shared(&range, &path)?;
+        }
+        Ok(())
     }
 
     fn write_until(&mut self, keep: u64) -> Result<u64> {
