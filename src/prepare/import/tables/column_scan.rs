@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 
 use super::encoding::{Encoding, WordPlaces, split_of};
-use super::lists::{ListScan, Lists, MOST_WORDS};
+use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
 use super::node_columns::{ColumnRole, UsedColumn};
 use crate::error::{Error, Result};
@@ -13,8 +13,6 @@ use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{CellValue, FileRows, shown};
 
-/// Most strings of a column that become one-hot features.
-pub(super) const MOST_STRINGS: usize = 32;
 /// Most names of classes, and most bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;

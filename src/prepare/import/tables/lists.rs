@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::column_scan::MOST_STRINGS;
 use super::moments::Moments;
 use crate::prepare::import::readers::CellValue;
 
+/// Most strings of a column that become one-hot features.
+pub(super) const MOST_STRINGS: usize = 32;
 /// Most different words of a column, and most bytes that they take.
 pub(super) const MOST_WORDS: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;

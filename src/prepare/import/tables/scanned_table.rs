@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::column_scan::{ColumnScan, MOST_STRINGS};
+use super::column_scan::ColumnScan;
 use super::encoding::Encoding;
 use super::feature_scale::HEADER;
+use super::lists::MOST_STRINGS;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
 use super::table::Table;
 use crate::error::{Error, Result};
