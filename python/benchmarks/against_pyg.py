@@ -27,7 +27,6 @@ import sar_single as sar
 WIDTH, HEADS, CLASSES = 128, 4, 40
 
 
-
 def layers(library, name):
     """Two layers: those of PyG ("pyg") or of the package ("sar"); each is made of its number of input and output columns."""
     if library == "sar":
@@ -133,7 +132,9 @@ def files(arguments):
         source = torch.randint(0, nodes, (edges,), generator=draw)
         near = source // size * size + torch.randint(0, size, (edges,), generator=draw)
         far = torch.randint(0, nodes, (edges,), generator=draw)
-        ends = torch.stack([source, torch.where(torch.rand(edges, generator=draw) < 0.8, near.clamp(max=nodes - 1), far)])
+        end = torch.where(torch.rand(edges, generator=draw) < 0.8, near.clamp(max=nodes - 1), far)
+        # The engine's attention takes no graph in which a node has two self loops.
+        ends = torch.stack([source, torch.where(end == source, (end + 1) % nodes, end)])
         y = torch.arange(nodes) // size % CLASSES
         x = torch.randn(nodes, WIDTH, generator=draw) + F.one_hot(y, WIDTH)
         for file, value in zip(found, (ends, x, y, torch.rand(nodes, generator=draw) < 0.5)):
