@@ -213,6 +213,6 @@ fn data_sets_of_graphbolt_are_read_with_labels_and_splits() {
     refused(here, "--chunked metadata.yaml", "has 1 labels for 2 nodes");
     write(here, "metadata.yaml", &text.replace("path: x.csv", "format: torch\n    path: x.pt"));
     refused(here, "--chunked metadata.yaml", "x.pt: is a file of torch, which is not read");
-    write(here, "metadata.yaml", "dataset_name: [1]\n");
-    refused(here, "--chunked metadata.yaml", "line 1: is not a plain value");
+    write(here, "metadata.yaml", "dataset_name: [1\n");
+    refused(here, "--chunked metadata.yaml", "is not the metadata of a data set: ");
 }

@@ -8,7 +8,6 @@ mod on_disk_dataset;
 mod partitions;
 mod source;
 mod stdin;
-mod yaml;
 
 pub use partitions::import_partitions;
 pub use source::ImportSource;

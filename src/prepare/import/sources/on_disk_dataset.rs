@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::yaml;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::io::read_input;
@@ -73,11 +72,10 @@ impl GraphFiles {
     /// If the file cannot be read, is not of this format, or names arrays that are not read.
     pub fn of_on_disk_dataset(path: &Path) -> Result<Self> {
         let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
-        let wrong = |problem| {
+        let wrong = |problem: serde_saphyr::Error| {
             Error::input(path, "", format!("is not the metadata of a data set: {problem}"))
         };
-        let value = yaml::parse(&text).map_err(wrong)?;
-        let metadata = Metadata::deserialize(value).map_err(|e| wrong(e.to_string()))?;
+        let metadata: Metadata = serde_saphyr::from_str(&text).map_err(wrong)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let set = DataSet { path, folder };
         let graph = metadata.graph.ok_or_else(|| {
