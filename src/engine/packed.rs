@@ -67,9 +67,12 @@ fn saves_a_tenth(packed: usize, raw: usize) -> bool {
 /// Number of bytes that elements of `size` bytes take when they are packed; `None` if they are not of a size that is packed.
 pub(super) fn packed_len(bytes: &[u8], size: usize) -> Option<u64> {
     let word = word_of(bytes, size)?;
-    let stored = |block: &[u8]| stored_len(block, word).unwrap_or(block.len()) as u64;
-    let blocks = bytes.len().div_ceil(BLOCK) as u64;
-    Some(bytes.chunks(BLOCK).map(stored).sum::<u64>() + 4 * (blocks + 1))
+    let stored = |block: &[u8]| {
+        let len = packed_block_len(block, word);
+        if saves_a_tenth(len, block.len()) { len } else { block.len() }
+    };
+    let blocks = bytes.len().div_ceil(BLOCK);
+    Some((bytes.chunks(BLOCK).map(stored).sum::<usize>() + 4 * (blocks + 1)) as u64)
 }
 
 /// The words that zeros are looked for in, if elements of `size` bytes may be packed.
@@ -90,11 +93,10 @@ fn word_of(bytes: &[u8], size: usize) -> Option<WordSize> {
     }
 }
 
-/// Number of bytes of a block when it is packed, if that saves a tenth.
-fn stored_len(raw: &[u8], word: WordSize) -> Option<usize> {
+/// Number of bytes that a block takes when it is packed.
+fn packed_block_len(raw: &[u8], word: WordSize) -> usize {
     let (groups, rest) = raw.split_at(raw.len() - raw.len() % word.group());
-    let len = groups.len() / word.group() + count_words(groups, word) * word.size() + rest.len();
-    saves_a_tenth(len, raw.len()).then_some(len)
+    groups.len() / word.group() + count_words(groups, word) * word.size() + rest.len()
 }
 
 /// The end of packed elements.
@@ -120,7 +122,7 @@ impl Packer {
         let word = word_of(bytes, size)?;
         let (mut packed, mut raw) = (0, 0);
         for block in bytes.chunks(BLOCK).step_by(SAMPLE) {
-            packed += block.len() / word.group() + count_words(block, word) * word.size();
+            packed += packed_block_len(block, word);
             raw += block.len();
         }
         saves_a_tenth(packed, raw).then(|| Packer {

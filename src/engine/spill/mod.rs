@@ -3,7 +3,7 @@
 //! * [`SpillStore`] writes and reads files of bytes.
 //! * [`Pointer`] is a handle on one value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array), edges, rows.
 //!   With the cargo feature `torch`, `PointerTensor` is the one for tensors.
-//! * A value for which there is no room, but would be without its zeros, is kept packed in memory (`room`, `memory_file`).
+//! * A value that fits only without its zeros stays in memory, packed (`room`, `memory_file`).
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
 //!
 //! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's folder, which

@@ -38,7 +38,7 @@ pub(super) struct Slot<T: Spill> {
 
 struct State<T> {
     resident: Option<Rc<T>>,
-    /// The value without its zeros, in memory. It is no longer resident then.
+    /// The packed form of a value that is not resident, in memory.
     packed: Option<(Rc<SpillFile>, Extent)>,
     backing: Backing<T>,
 }
