@@ -282,7 +282,7 @@ impl Rank {
 
     /// Notes that a step is complete on all ranks, so that the budget can be divided again. All ranks call this.
     fn step(&self) -> PyResult<()> {
-        self.turns.lock.begin_epoch();
+        self.turns.lock.number_turns();
         if self.index == 0 {
             self.events.send(Event::Step).map_err(exception)?;
         }

@@ -28,6 +28,7 @@ pub(super) fn with_next_batch<T: Send + 'static, R>(
     }
     if in_turn {
         manager.callback_func()?;
+        manager.lock().number_turns();
     }
     let result = match next_batch(batches)? {
         Some(batch) => {

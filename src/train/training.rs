@@ -188,7 +188,7 @@ impl<'a> Training<'a> {
     /// # Errors
     /// If a step or the evaluation fails, or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
-        self.learner.manager().lock().begin_epoch();
+        self.learner.manager().lock().number_turns();
         match self.learner {
             Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
             Learner::Nodes(_, Some(samples)) => self.next_sampled_epoch(&samples),

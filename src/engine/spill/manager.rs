@@ -234,7 +234,7 @@ impl PartitionDataManager {
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(0));
         self.lock.begin(work);
-        self.lock.begin_epoch();
+        self.lock.number_turns();
         Ok(true)
     }
 

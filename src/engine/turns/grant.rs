@@ -41,6 +41,7 @@ impl Grant {
     }
 }
 
-fn kib(bytes: u64) -> u32 {
+/// Whole KiB.
+pub(super) fn kib(bytes: u64) -> u32 {
     u32::try_from(bytes >> 10).unwrap_or(u32::MAX)
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::grant::kib;
+
 /// Bit of a place that says that something is asked for.
 const ASKED: u32 = 1 << 31;
 /// Largest value of `left`: no forecast.
@@ -126,10 +128,6 @@ impl RunStatus {
         // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
         at & ASKED != 0 && (generation.wrapping_sub(at) << 1) as i32 >= 0
     }
-}
-
-fn kib(bytes: u64) -> u32 {
-    u32::try_from(bytes >> 10).unwrap_or(u32::MAX)
 }
 
 fn bytes(kib: &AtomicU32) -> u64 {

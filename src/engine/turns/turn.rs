@@ -7,6 +7,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::control::Control;
+use super::grant::kib;
 use super::run_status::Request;
 use super::status::{Activity, RankStatus};
 use super::work::Work;
@@ -31,8 +32,8 @@ pub struct TurnLock {
     is_process: bool,
     /// The work of the present turn, and the process's memory in bytes at its begin.
     at_begin: Cell<Option<(Work, u64)>>,
-    /// The present turn's number in its epoch, from 0.
-    in_epoch: Cell<usize>,
+    /// The present turn's number since the epoch or the batch began, from 0.
+    number: Cell<usize>,
 }
 
 /// Most turns that are recorded.
@@ -57,8 +58,8 @@ impl TurnLock {
     /// The lock of the rank in a slot, whose bytes these counters count.
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
-        let (is_process, at_begin, in_epoch) = (false, Cell::new(None), Cell::new(0));
-        TurnLock { control, slot, turns, record, counters, is_process, at_begin, in_epoch }
+        let (is_process, at_begin, number) = (false, Cell::new(None), Cell::new(0));
+        TurnLock { control, slot, turns, record, counters, is_process, at_begin, number }
     }
 
     /// The same lock, of a rank that is a process of its own: it notes by how much the process's memory grows in each turn.
@@ -83,7 +84,7 @@ impl TurnLock {
         let now = nanoseconds();
         debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
         self.turns.set(turn + 1);
-        self.in_epoch.set(self.in_epoch.get() + 1);
+        self.number.set(self.number.get() + 1);
         self.record.borrow_mut().begin = Some(now);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
@@ -124,7 +125,7 @@ impl TurnLock {
             && let Some(peak) = peak_anonymous_bytes("self")
         {
             let growth = peak.saturating_sub(before);
-            self.control.note_growth(work, self.in_epoch.get(), growth);
+            self.control.note_growth(work, self.number.get(), growth);
         }
         self.status().set_activity(Activity::Parked);
         self.control.release();
@@ -222,14 +223,15 @@ impl TurnLock {
         self.status().set_cached_kib(kib);
     }
 
-    /// Begins an epoch, or other work whose turns need as much memory as those of the same work before.
-    pub fn begin_epoch(&self) {
-        self.in_epoch.set(0);
+    /// Counts turns from 0 again, at the begin of an epoch, of other work, or of a batch: turns with the same number need about
+    /// as much memory.
+    pub fn number_turns(&self) {
+        self.number.set(0);
     }
 
     /// Bytes that all ranks together may keep from this turn to the next one.
     fn pool_bytes(&self) -> u64 {
-        self.control.pool_after(self.in_epoch.get())
+        self.control.pool_after(self.number.get())
     }
 
     /// The part of `left` bytes that this rank may keep: ranks after it in this round get their wishes beyond their present
@@ -256,10 +258,6 @@ impl TurnLock {
 
 fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 * 1e-9
-}
-
-fn kib(bytes: u64) -> u32 {
-    u32::try_from(bytes >> 10).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -70,13 +70,12 @@ struct Knowledge {
 
 /// A governor that divides a budget.
 ///
-/// All processes never take more than the sum of three numbers: what they take at rest, what waiting workers keep, and for each
-/// resident worker the most by which a worker has grown in a turn. Workers measure their growth exactly. What the first and the
-/// last leave of the budget, waiting workers may keep; and a second worker is resident (a third in planned runs with many workers) if
-/// there is room for its growth.
+/// A run's memory has three parts: the memory of all processes at rest, the values that waiting workers keep, and the growth of the
+/// resident workers, which workers measure exactly. Waiting workers may keep the rest of the budget after the other two parts.
+/// A second worker is resident (a third in planned runs with many workers) if there is room for its growth.
 ///
-/// What a planned run leaves of the budget is divided from the start; in a run without a plan, waiting workers keep nothing in the
-/// first epoch, and only one is resident, unless a bound on growth is known.
+/// In the first epoch, growth is not known yet. A planned run uses the plan's growth, and some runs have a bound. In all
+/// other runs, one worker is resident, and waiting workers keep nothing.
 ///
 /// Each kind of [`Work`] is measured for itself: the memory of a batch does not predict that of an evaluation on the full graph.
 pub(in crate::run) struct Governor {
@@ -88,8 +87,11 @@ pub(in crate::run) struct Governor {
     known: [Knowledge; Work::ALL.len()],
     /// Whether the training of the present epoch was judged when an evaluation began.
     judged: bool,
-    /// The memory of all processes at rest, in bytes; `None` without a sample.
+    /// The most memory of all processes at rest since the budget was last divided, in bytes; `None` without a sample. Workers that have
+    /// batches side by side take no turns, so that their batches count.
     idle: Option<u64>,
+    /// Whether the budget has been divided since the last sample.
+    divided: bool,
     /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
     /// reacted.
     turns: Vec<u32>,
@@ -134,8 +136,8 @@ impl Governor {
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
-        let (judged, idle, turns) = (false, None, Vec::new());
-        let governor = Governor { control, limits, work, known, judged, idle, turns };
+        let (judged, idle, divided, turns) = (false, None, false, Vec::new());
+        let governor = Governor { control, limits, work, known, judged, idle, divided, turns };
         if let Some(LeastMemory { all, another }) = limits.planned.filter(|_| limits.budget > 0) {
             let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
             let slots = governor.control.slots_of(work);
@@ -163,6 +165,7 @@ impl Governor {
         self.judge();
         self.judged |= self.work == Work::Training;
         self.work = work;
+        self.divided = true;
         // All ranks have given back what they may not keep during this work.
         self.turns.clear();
     }
@@ -175,6 +178,7 @@ impl Governor {
     fn judge(&mut self) {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
         let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
+        self.divided = true;
         self.known().measured = true;
         if self.known().exceeded {
             return;
@@ -217,7 +221,8 @@ impl Governor {
     pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         self.follow();
-        self.idle = Some(usage.idle);
+        let before = self.idle.filter(|_| !std::mem::take(&mut self.divided));
+        self.idle = before.max(Some(usage.idle));
         let known = self.known();
         known.worker = known.worker.max(usage.peak);
         let Knowledge { measured, worker, exceeded } = *known;
@@ -377,6 +382,18 @@ mod tests {
         assert_eq!(control.parked_share(), halved);
         epoch(&mut governor, GIB);
         assert_eq!(control.parked_share(), halved, "not raised again");
+    }
+
+    #[test]
+    fn the_most_memory_at_rest_since_the_last_division_counts() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        governor.watch(usage(4 * GIB)).unwrap();
+        governor.watch(usage(2 * GIB)).unwrap();
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        governor.watch(usage(2 * GIB)).unwrap();
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
     }
 
     #[test]
