@@ -214,5 +214,9 @@ fn data_sets_of_graphbolt_are_read_with_labels_and_splits() {
     write(here, "metadata.yaml", &text.replace("path: x.csv", "format: torch\n    path: x.pt"));
     refused(here, "--chunked metadata.yaml", "x.pt: is a file of torch, which is not read");
     write(here, "metadata.yaml", "dataset_name: [1\n");
-    refused(here, "--chunked metadata.yaml", "is not the metadata of a data set: ");
+    refused(
+        here,
+        "--chunked metadata.yaml",
+        "is not the metadata of a data set: expected mapping start at line 1",
+    );
 }

@@ -75,7 +75,10 @@ impl GraphFiles {
         let wrong = |problem: serde_saphyr::Error| {
             Error::input(path, "", format!("is not the metadata of a data set: {problem}"))
         };
-        let metadata: Metadata = serde_saphyr::from_str(&text).map_err(wrong)?;
+        // Errors name line and column; a picture of the line would take several lines.
+        let options = serde_saphyr::options! { with_snippet: false };
+        let metadata: Metadata =
+            serde_saphyr::from_str_with_options(&text, options).map_err(wrong)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let set = DataSet { path, folder };
         let graph = metadata.graph.ok_or_else(|| {
