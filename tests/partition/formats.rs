@@ -217,6 +217,6 @@ fn data_sets_of_graphbolt_are_read_with_labels_and_splits() {
     refused(
         here,
         "--chunked metadata.yaml",
-        "is not the metadata of a data set: expected mapping start at line 1",
+        "is not the metadata of a data set: unclosed bracket '[' at line 1, column 15",
     );
 }
