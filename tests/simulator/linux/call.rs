@@ -1,7 +1,7 @@
 //! System calls that touch files, and the files that they touch.
 
 use std::ffi::{CStr, c_char};
-use std::mem::MaybeUninit;
+use std::io::Write;
 
 /// The kind of a call. The order is that of the columns in reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,23 +191,26 @@ impl Call {
         CALLS.iter().copied().find(|(number, ..)| *number == self.number)
     }
 
-    /// The path of the file that the call touches.
-    pub(crate) fn path(self) -> Option<String> {
+    /// The path of the file that the call touches. Nothing is allocated: the allocator makes calls on files, too, while it
+    /// holds its lock.
+    pub(crate) fn path(self) -> Option<FilePath> {
         let [first, second, ..] = self.arguments;
+        let mut path = FilePath::default();
         match self.entry()?.2 {
-            Target::Descriptor => descriptor_path(first),
-            Target::Path => text(first),
+            Target::Descriptor => path.push_descriptor(first)?,
+            Target::Path => path.push(text(first)?)?,
             Target::PathIn => {
-                let path = text(second)?;
-                if path.starts_with('/') {
-                    Some(path)
-                } else if path.is_empty() {
-                    descriptor_path(first)
-                } else {
-                    Some(format!("{}/{path}", descriptor_path(first)?))
+                let name = text(second)?;
+                if !name.starts_with(b"/") {
+                    path.push_descriptor(first)?;
+                    if !name.is_empty() {
+                        path.push(b"/")?;
+                    }
                 }
+                path.push(name)?;
             }
         }
+        Some(path)
     }
 
     /// The name of the system call.
@@ -216,21 +219,47 @@ impl Call {
     }
 }
 
-fn text(pointer: i64) -> Option<String> {
+/// The bytes of a path, on the stack.
+pub(crate) struct FilePath {
+    bytes: [u8; libc::PATH_MAX as usize],
+    len: usize,
+}
+
+impl Default for FilePath {
+    fn default() -> Self {
+        FilePath { bytes: [0; libc::PATH_MAX as usize], len: 0 }
+    }
+}
+
+impl FilePath {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// `None` if the path becomes too long.
+    fn push(&mut self, part: &[u8]) -> Option<()> {
+        self.bytes.get_mut(self.len..self.len + part.len())?.copy_from_slice(part);
+        self.len += part.len();
+        Some(())
+    }
+
+    /// Adds the path of an open file.
+    fn push_descriptor(&mut self, descriptor: i64) -> Option<()> {
+        let mut link = [0; 32];
+        write!(&mut link[..], "/proc/self/fd/{}", descriptor as i32).ok()?;
+        let rest = &mut self.bytes[self.len..];
+        // SAFETY: both pointers are valid for the call, and the link ends with a zero; readlink is not trapped.
+        let len =
+            unsafe { libc::readlink(link.as_ptr().cast(), rest.as_mut_ptr().cast(), rest.len()) };
+        self.len += usize::try_from(len).ok()?;
+        Some(())
+    }
+}
+
+fn text<'a>(pointer: i64) -> Option<&'a [u8]> {
     if pointer == 0 {
         return None;
     }
-    // SAFETY: the program passed this pointer to the kernel as a path.
-    let path = unsafe { CStr::from_ptr(pointer as *const c_char) };
-    Some(path.to_string_lossy().into_owned())
-}
-
-fn descriptor_path(descriptor: i64) -> Option<String> {
-    let link = format!("/proc/self/fd/{}\0", descriptor as i32);
-    let mut path = [const { MaybeUninit::<u8>::uninit() }; 1024];
-    // SAFETY: both pointers are valid for the call; readlink is not trapped.
-    let len = unsafe { libc::readlink(link.as_ptr().cast(), path.as_mut_ptr().cast(), path.len()) };
-    // SAFETY: the kernel has written this number of bytes.
-    let bytes = path.get(..usize::try_from(len).ok()?)?.iter().map(|b| unsafe { b.assume_init() });
-    Some(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
+    // SAFETY: the program passed this pointer to the kernel as a path, and waits for the call's end.
+    Some(unsafe { CStr::from_ptr(pointer as *const c_char) }.to_bytes())
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use super::board::{Strike, board};
-use super::call::{Call, Kind, MARK, Place, numbers};
+use super::call::{Call, FilePath, Kind, MARK, Place, numbers};
 use super::fault::Action;
 
 /// The index of this process: that of the launcher for the one that installed the trap, then in the order of forks.
@@ -98,7 +98,10 @@ extern "C" fn on_call(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut
 /// The result of a call for the program.
 fn instead_of(call: Call) -> i64 {
     let roots = ROOTS.get().map_or(&[][..], Vec::as_slice);
-    let path = call.path().filter(|path| roots.iter().any(|root| path.starts_with(root)));
+    let is_watched =
+        |path: &FilePath| roots.iter().any(|root| path.as_bytes().starts_with(root.as_bytes()));
+    let path = call.path().filter(is_watched);
+    let path = path.map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned());
     let known = path.and_then(|path| Some((call.kind()?, Place::of(&path)?, path)));
     let Some((kind, place, path)) = known else { return call.make() };
     let process = PROCESS.load(Ordering::SeqCst);
