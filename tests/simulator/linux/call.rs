@@ -219,15 +219,18 @@ impl Call {
     }
 }
 
+/// Bytes that a path has at most. Some threads have small stacks.
+const LONGEST: usize = 512;
+
 /// The bytes of a path, on the stack.
 pub(crate) struct FilePath {
-    bytes: [u8; libc::PATH_MAX as usize],
+    bytes: [u8; LONGEST],
     len: usize,
 }
 
 impl Default for FilePath {
     fn default() -> Self {
-        FilePath { bytes: [0; libc::PATH_MAX as usize], len: 0 }
+        FilePath { bytes: [0; LONGEST], len: 0 }
     }
 }
 
