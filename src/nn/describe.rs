@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 
 /// A kind of model, described in the file of its code.
 pub(in crate::nn) trait Describe {
-    /// Options of this kind only, as a configuration holds them; the default is that of the command line.
+    /// Options that only this kind has; their defaults are those of the command line.
     type Options: Copy + Default;
 
-    /// The facts that hold for all options.
+    /// Facts that hold whatever the options are.
     const SPEC: ModelSpec;
 
-    /// The facts that depend on the options.
+    /// Facts that depend on the options.
     fn facts(_options: &Self::Options) -> Facts {
         Facts::default()
     }
@@ -56,19 +56,19 @@ pub(in crate::nn) struct Facts {
     pub(in crate::nn) heads: i64,
     /// Number of graphs that a forward pass takes.
     pub(in crate::nn) graphs: Graphs,
-    /// Number of matrices, as wide as the features, that are computed before the first epoch, if features are propagated then
-    /// and neighbours are not used afterwards.
+    /// Number of matrices, `[nodes, in_feats]`, that are computed before the first epoch; `None` if the model uses
+    /// neighbours in every epoch.
     pub(in crate::nn) precomputed: Option<usize>,
-    /// Number of steps in which they are propagated.
+    /// Number of steps of propagation before the first epoch.
     pub(in crate::nn) steps: usize,
 }
 
 /// Number of graphs that a forward pass takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::nn) enum Graphs {
-    /// This number for each layer.
+    /// One number per layer.
     PerLayer(usize),
-    /// This number for any number of layers.
+    /// One number, whatever the number of layers.
     Total(usize),
 }
 
@@ -92,19 +92,19 @@ impl Default for Facts {
 pub(in crate::nn) struct Place {
     /// Width of the input.
     pub(in crate::nn) in_feats: i64,
-    /// Width of the output; of one head, with attention.
+    /// Width of the output; with attention, of one head.
     pub(in crate::nn) out_feats: i64,
     /// Number of the layer, from 1.
     pub(in crate::nn) number: usize,
-    /// Whether it is the last layer.
+    /// Whether this is the last layer of the stack.
     pub(in crate::nn) last: bool,
     /// Number of edge types of the graph.
     pub(in crate::nn) num_rels: usize,
-    /// Width of the edge features; 0 without.
+    /// Width of the edge features; 0 if the layer takes none.
     pub(in crate::nn) edge_feats: i64,
-    /// Dropout on its input.
+    /// Dropout on the layer's input.
     pub(in crate::nn) dropout: f64,
-    /// Whether its input is added to its output.
+    /// Whether the layer's input is added to its output.
     pub(in crate::nn) residual: bool,
 }
 
@@ -141,17 +141,17 @@ pub struct Sizes {
     pub out_feats: i64,
     /// Number of edge types of the graph.
     pub num_rels: usize,
-    /// Width of the edge features that layers take; 0 without.
+    /// Width of the edge features that layers take; 0 if they take none.
     pub edge_feats: i64,
 }
 
-/// Defines `ModelKind` from a list of layers and models: for each a variant, its options and the type that is described.
+/// Defines `ModelKind` from a list with a variant, its options and the described type per layer or model.
 macro_rules! model_kinds {
     (
         layers { $($(#[$layer_doc:meta])* $layer:ident($layer_options:ty) => $conv:ty,)* }
         models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty,)* }
     ) => {
-        /// The kind of a model's layers, with the options that all of them share.
+        /// Kind of a model's layers, with the options that all its layers share.
         #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "lowercase", tag = "layer")]
         pub enum ModelKind {
@@ -176,7 +176,7 @@ macro_rules! model_kinds {
                 }
             }
 
-            /// Whether the model is a stack of graph layers; the others have their own models.
+            /// Whether the model is a stack of graph layers. (Other kinds implement `WholeModel`.)
             pub fn is_stack(self) -> bool {
                 match self {
                     $(ModelKind::$layer(_))|* => true,

@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::error::Result;
 use crate::graph::TypeNodes;
 
-/// A learned row for every node of a type; each rank keeps the rows of its own nodes.
+/// Learned rows of a node type, one per node; each rank keeps the rows of its own nodes.
 pub trait LearnedRows {
     /// The state-dict key, `embeds.<node type>.weight`.
     fn key(&self) -> &str;
@@ -29,7 +29,7 @@ pub trait LearnedRows {
     /// If the rows have another shape, or cannot be written (`Io`, `OutOfDisk`).
     fn set_rows(&self, rows: &Tensor) -> Result<()>;
 
-    /// Numbers of rows and columns over all ranks.
+    /// `[rows, columns]` over all ranks.
     fn shape(&self) -> [u64; 2] {
         [self.nodes().total, self.width() as u64]
     }

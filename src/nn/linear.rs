@@ -1,9 +1,9 @@
-//! The linear layer, and networks of them.
+//! The linear layer, and perceptrons made of it.
 
 use crate::engine::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 
-/// A map of rows that a layer applies inside.
+/// A function from rows to rows that a layer can contain.
 pub trait Network {
     /// Maps `[rows, in]` to `[rows, out]`.
     ///
@@ -40,8 +40,8 @@ impl Linear {
         Linear { weight, bias: parameters.add("bias", &[out_feats], init) }
     }
 
-    /// Creates the layer with weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0, or with the distributions of
-    /// [`new`](Linear::new) in the style of PyTorch Geometric.
+    /// Creates the layer with Glorot's initial weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0;
+    /// in the style of PyTorch Geometric, with the distributions of [`new`](Linear::new).
     pub fn xavier(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
         let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
         let init = parameters.either(xavier, Init::linear(in_feats));

@@ -1,4 +1,5 @@
-//! Descriptions of kinds of models: data in the files of their code, from which command lines, checks and tests are made.
+//! Descriptions of kinds of models: data that stand beside each model's code; command lines, checks and tests are made
+//! from them.
 
 use toml::{Table, Value};
 
@@ -18,30 +19,29 @@ pub struct ModelSpec {
     pub edge_weights: EdgeWeights,
     /// The use of edge features.
     pub edge_features: EdgeFeatureUse,
-    /// State-dict key of the parameter that has the width of the output as a dimension; `{last}` stands for the index of the
-    /// last layer.
+    /// State-dict key of the parameter whose shape contains the output width; `{last}` stands for the index of the last
+    /// layer.
     pub output_key: &'static str,
-    /// Index of that dimension.
+    /// The dimension of that parameter which is the output width.
     pub output_side: usize,
-    /// Whether layers are attention layers: they drop out their input and add it to their output themselves, and ELU follows
-    /// them.
+    /// Whether layers are attention layers. These apply dropout to their input and add it to their output themselves,
+    /// and ELU follows them.
     pub attention: bool,
     /// Whether layers use the types of edges.
     pub edge_types: bool,
-    /// Whether an edge type of a heterogeneous graph can have a layer of this kind of its own.
+    /// Whether each edge type of a heterogeneous graph can have its own layer of this kind.
     pub relations: bool,
-    /// Whether layers use the first layer's input. In that case a linear map and ReLU lead from the features to the first
-    /// layer, and a linear map from the last layer to the outputs; all layers between have one width.
+    /// Whether layers use the first layer's input. If so, a linear map and ReLU precede the first layer, a linear map
+    /// follows the last, and all layers between have one width.
     pub initial_rows: bool,
-    /// Whether a node without in-edges gets only a bias.
+    /// Whether the output of a node without in-edges is only the bias.
     pub needs_in_edges: bool,
     /// Whether the number and width of layers and the dropout between them are options.
     pub hidden_layers: bool,
 }
 
 impl ModelSpec {
-    /// A stack of layers without options, whose output width is this dimension of a parameter. Kinds that differ override
-    /// fields.
+    /// Description of a stack of layers without options; kinds override the fields that differ.
     pub(in crate::nn) const fn stack(name: &'static str, about: &'static str) -> ModelSpec {
         ModelSpec {
             name,
@@ -66,9 +66,9 @@ impl ModelSpec {
 pub enum EdgeWeights {
     /// Layers do not support edge weights.
     Refused,
-    /// Messages are multiplied by them.
+    /// Messages are multiplied by edge weights.
     Multiply,
-    /// Messages are multiplied by weights that were
+    /// Messages are multiplied by edge weights that are
     /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over the whole graph.
     Normalised,
 }
@@ -78,7 +78,7 @@ pub enum EdgeWeights {
 pub enum EdgeFeatureUse {
     /// Layers do not support edge features.
     Refused,
-    /// Layers take edge features if there are some.
+    /// Layers take edge features where the graph has them.
     Optional,
     /// Layers need edge features.
     Required,
@@ -89,9 +89,9 @@ pub enum EdgeFeatureUse {
 pub struct ModelOption {
     /// Name on the command line.
     pub flag: &'static str,
-    /// Name in a configuration's table `[model]`. A dot leads into a table.
+    /// Name in a configuration's table `[model]`; a dot separates the name of an inner table.
     pub key: &'static str,
-    /// Meaning of the option, without the models it belongs to and without the default.
+    /// Meaning of the option, without its default and the models that have it.
     pub help: &'static str,
     /// Placeholder of its value in help texts.
     pub value_name: &'static str,
@@ -131,7 +131,7 @@ pub struct OptionWord {
 }
 
 impl ModelOption {
-    /// The option as messages name it.
+    /// Name of the option in messages.
     fn field(&self) -> String {
         format!("model.{}", self.flag.replace('-', "_"))
     }

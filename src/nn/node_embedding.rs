@@ -17,8 +17,8 @@ use crate::error::Result;
 use crate::graph::TypeNodes;
 use crate::kernels::{Real, uniform_rows};
 
-/// A learned row for every node of a type: the `torch.nn.Embedding` of the type in `dgl.nn.HeteroEmbedding`. A rank owns the
-/// rows of its own nodes and updates them itself; unlike weights, they are neither gathered nor sent.
+/// Learned rows of a node type, one per node: the `torch.nn.Embedding` of a type in `dgl.nn.HeteroEmbedding`. A rank
+/// owns the rows of its own nodes and updates them; unlike weights, they are neither gathered nor sent.
 pub struct NodeEmbedding {
     rows: Rc<ParameterSet>,
     weight: Parameter,
@@ -27,9 +27,9 @@ pub struct NodeEmbedding {
 }
 
 impl NodeEmbedding {
-    /// Creates rows of this width for the nodes of the type `ntype`. Their initial values are uniform in ±√2·√(6 / (total +
-    /// width)), as `torch.nn.init.xavier_uniform_` with the gain of a ReLU in DGL's examples; a node's row depends only on
-    /// `seed` and the node.
+    /// Creates rows of this width for the nodes of the type `ntype`. Initial values are uniform in ±√2·√(6 / (total +
+    /// width)), like `torch.nn.init.xavier_uniform_` with the gain of a ReLU in DGL's examples; a node's row depends
+    /// only on `seed` and the node.
     ///
     /// # Errors
     /// If memory for the rows runs out (`Tensor`).
@@ -58,8 +58,8 @@ impl NodeEmbedding {
         tape.learned_input(&self.rows, self.weight)
     }
 
-    /// The gradient of the rows that `input` returned, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the loss
-    /// does not depend on them.
+    /// Gradient of the rows that `input` returned, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the
+    /// loss does not depend on them.
     ///
     /// # Errors
     /// If the gradient cannot be read back (`Io`, `Corrupt`).
@@ -125,7 +125,7 @@ impl LearnedRows for NodeEmbedding {
     }
 }
 
-/// Initial values of the rows from `first` of `total` rows on, as [`NodeEmbedding::new`] describes.
+/// Writes the initial values of rows `first`, `first + 1`, ... of `total` rows; see [`NodeEmbedding::new`].
 pub(crate) fn start_rows<T: Real>(seed: u64, total: u64, first: u64, width: usize, rows: &mut [T]) {
     let bound = (12.0 / (total as f64 + width as f64)).sqrt();
     uniform_rows(seed, bound, first, width, rows);

@@ -1,4 +1,4 @@
-//! Normalisations, which bring the columns or rows of a hidden layer to one scale.
+//! Normalisations between layers: batch norm and layer norm.
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -53,14 +53,14 @@ impl NormKind {
 
 /// A normalisation of a value with one row per node.
 pub trait Normalization {
-    /// Maps `[rows, width]` to the same shape. `graph` is one that connects the ranks.
+    /// Maps `[rows, width]` to the same shape. `graph` connects the ranks.
     ///
     /// # Errors
     /// If an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
 
-    /// [`forward`](Normalization::forward) up to its pause, for normalisations that [share it](Tape::join): those of the node types
-    /// of a graph. By default it is the whole normalisation.
+    /// [`forward`](Normalization::forward) up to its pause, so that the normalisations of several node types can [share
+    /// it](Tape::join). The default runs the whole normalisation.
     ///
     /// # Errors
     /// As for [`forward`](Normalization::forward).

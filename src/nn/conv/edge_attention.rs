@@ -1,4 +1,4 @@
-//! Attention whose scores take features of edges.
+//! Attention with scores that use edge features.
 
 use tch::{Kind, Tensor};
 
@@ -8,8 +8,8 @@ use crate::engine::tape::{
 };
 use crate::error::{Error, Result};
 
-/// The score of an edge e = u -> v for each head: `<vector, leaky_relu(src[u] + dst[v] + weight f_e + bias)>` over the columns of the
-/// head, where f_e are the features of the edge.
+/// Score of an edge e = u -> v per head: `<vector, leaky_relu(src[u] + dst[v] + weight f_e + bias)>` over the head's
+/// columns, where f_e are the edge's features.
 pub(super) struct EdgeScore {
     /// The map of edge features, `[heads * width, edge_feats]`.
     weight: Parameter,
@@ -20,7 +20,7 @@ pub(super) struct EdgeScore {
     negative_slope: f64,
 }
 
-/// Rows that are added in scores, `[num_sources, heads * width]` and `[num_destinations, heads * width]`.
+/// Rows that scores add up: `[num_sources, heads * width]` and `[num_destinations, heads * width]`.
 pub(super) struct ScoredEnds {
     /// Rows of the sources.
     pub(super) src: Var,
@@ -53,8 +53,8 @@ impl EdgeScore {
         EdgeScore { bias: Some(bias), ..self }
     }
 
-    /// The attention of each edge, `[num_edges, heads]`: the softmax of scores over the in-edges of its destination, of which
-    /// `dropout` is dropped. One collective.
+    /// Attention of each edge, `[num_edges, heads]`: the softmax of the scores over the in-edges of a destination, with
+    /// dropout. One collective.
     pub(super) fn attention<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -89,7 +89,7 @@ impl EdgeScore {
         })
     }
 
-    /// Applies a function to the sum of each edge, with the attention vector.
+    /// Applies a function to each edge's sum and the attention vector.
     fn on_edges<'a>(
         &self,
         tape: &mut Tape<'a>,

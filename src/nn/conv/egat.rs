@@ -11,8 +11,8 @@ use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
 /// Configuration of an [`EgatConv`].
 #[derive(Debug, Clone, Copy)]
 pub struct EgatConvConfig {
-    /// The settings of all attention layers. (DGL's layer has a `negative_slope` of 0.01, no dropout and no residual, and leaves the
-    /// heads side by side.)
+    /// Settings that all attention layers have. (DGL's layer has a `negative_slope` of 0.01, no dropout, no residual,
+    /// and leaves the heads side by side.)
     pub attention: AttentionConfig,
     /// Width of the edge features.
     pub in_edge_feats: i64,
@@ -98,7 +98,7 @@ impl EgatConv {
         EgatConv { config: attention, messages, src, dst, score, residual }
     }
 
-    /// The rows of nodes and edges, the results of DGL's layer.
+    /// Rows of nodes and edges, like DGL's layer.
     ///
     /// # Errors
     /// If the graph has no features of edges, or the results cannot be kept.
@@ -171,8 +171,8 @@ impl Describe for EgatConv {
     }
 }
 
-/// The edge output of a head is as wide as the node output. Every layer takes the features of the edges themselves, so that
-/// layers may run on different edges.
+/// In a stack, a head's edge output is as wide as its node output. Every layer takes the graph's edge features rather
+/// than the edge output of the layer before, so layers may run on different edges.
 impl StackLayer for EgatConv {
     fn make(options: &Heads, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
         let attention = AttentionConfig { negative_slope: 0.01, ..options.config(place) };

@@ -48,14 +48,14 @@ pub struct Gatv2Conv {
     attn: Parameter,
     src: (Weight, Parameter),
     dst: (Weight, Parameter),
-    /// Scores that take features of edges.
+    /// Scores with edge features, if the layer takes them.
     edge_score: Option<EdgeScore>,
     residual: Residual,
 }
 
 impl Gatv2Conv {
-    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric. `edge_feats` is the width of the edge features
-    /// that scores take; with 0 they take none.
+    /// Creates the layer with the initial distributions of DGL or PyTorch Geometric. Scores use edge features of width
+    /// `edge_feats`; 0 for none.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: AttentionConfig,

@@ -38,7 +38,7 @@ pub struct GcnConvConfig {
     pub norm: Norm,
     /// Whether messages are multiplied by edge weights.
     pub edge_weights: bool,
-    /// Whether nodes without in-edges are accepted; their output is only the bias. Otherwise they are an error, as in DGL.
+    /// Whether nodes without in-edges are accepted; their output is the bias. If not, they are an error, as in DGL.
     pub allow_zero_in_degree: bool,
 }
 
@@ -78,12 +78,12 @@ impl GcnConv {
         GcnConv { config, weight: Weight::InOut(weight), bias: Some(bias) }
     }
 
-    /// Creates the layer with a weight that others use, too, and without a bias.
+    /// Creates the layer with a weight that other layers share, and without a bias.
     pub(super) fn with_weight(weight: Weight, config: GcnConvConfig) -> Self {
         GcnConv { config, weight, bias: None }
     }
 
-    /// The factors of sources and of destinations.
+    /// Factors of the sources' rows and of the destinations' rows.
     fn scales(
         &self,
         tape: &Tape<'_>,
@@ -106,7 +106,7 @@ impl GcnConv {
 }
 
 impl Conv for GcnConv {
-    /// The destinations' own features are not used.
+    /// Ignores the destinations' own features.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         self.begin(tape, input)?.finish(tape)
     }
@@ -140,7 +140,7 @@ impl Conv for GcnConv {
 /// Options of a stack of [`GcnConv`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct GcnOptions {
-    /// How messages are normalised; `gcn_norm` in files, where `norm` is that of
+    /// How messages are normalised; `gcn_norm` in files, because `norm` is a field of
     /// [`ModelConfig`](crate::nn::ModelConfig).
     #[serde(rename = "gcn_norm")]
     pub norm: Norm,
@@ -188,7 +188,7 @@ impl StackLayer for GcnConv {
     fn make(options: &GcnOptions, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
         let GcnOptions { norm, edge_weights } = *options;
         let Place { in_feats, out_feats, .. } = place;
-        // A run notes nodes without in-edges once; it does not end for them.
+        // The run notes nodes without in-edges once instead of failing.
         let allow_zero_in_degree = true;
         let config =
             GcnConvConfig { in_feats, out_feats, norm, edge_weights, allow_zero_in_degree };

@@ -21,13 +21,13 @@ pub struct Gcn2ConvConfig {
     pub in_feats: i64,
     /// Index of the layer in its stack, from 1.
     pub layer: usize,
-    /// Share of the initial rows.
+    /// Share of the initial rows, from 0 to 1.
     pub alpha: f64,
-    /// Strength of the weights, which falls from layer to layer: beta is ln(lambda / layer + 1).
+    /// Strength lambda of the weights; layer l uses beta = ln(lambda / l + 1), which falls with l.
     pub lambda: f64,
-    /// Whether initial rows are multiplied by the same weight as their neighbours' sum.
+    /// Whether one weight multiplies both the initial rows and the neighbours' sum.
     pub project_initial_features: bool,
-    /// Whether nodes without in-edges are accepted. Otherwise they are an error, as in DGL.
+    /// Whether nodes without in-edges are accepted. If not, they are an error, as in DGL.
     pub allow_zero_in_degree: bool,
     /// Whether the layer has a bias.
     pub bias: bool,
@@ -35,10 +35,10 @@ pub struct Gcn2ConvConfig {
     pub edge_weights: bool,
 }
 
-/// `dgl.nn.GCN2Conv`. With h = (1 - alpha) Â x and r = alpha x_0, where x_0 is the input of the first layer:
-/// `y = (1 - beta) (h + r) + beta (h + r) W_1 + b`, or with a weight for the initial rows
-/// `y = (1 - beta) (h + r) + beta (h W_1 + r W_2) + b`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights
-/// it is those, normalised. State-dict keys: `weight1` and, if there is one, `weight2` `[in, in]`, `bias` `[in]`.
+/// `dgl.nn.GCN2Conv`. With h = (1 - alpha) Â x and r = alpha x_0, where x_0 is the input of the first layer: `y = (1 -
+/// beta) (h + r) + beta (h + r) W_1 + b`, or with a separate weight for the initial rows `y = (1 - beta) (h + r) + beta
+/// (h W_1 + r W_2) + b`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights, the entries of Â
+/// are the normalised weights. State-dict keys: `weight1` and, if there is one, `weight2` `[in, in]`, `bias` `[in]`.
 ///
 /// ```
 /// use sar::nn::{Gcn2Conv, Gcn2ConvConfig};
@@ -94,7 +94,7 @@ impl Gcn2Conv {
 }
 
 impl Conv for Gcn2Conv {
-    /// Uses the destinations' initial features, but not their own ones.
+    /// Uses the destinations' initial features and ignores their own.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         let Gcn2ConvConfig { alpha, edge_weights, allow_zero_in_degree, .. } = self.config;
         let ConvInput { graph, src, dst, initial, .. } = input;
@@ -131,7 +131,7 @@ pub struct Gcn2Options {
     pub alpha: f64,
     /// Strength of the weights.
     pub lambda: f64,
-    /// Whether initial rows have a separate weight: not DGL's `project_initial_features`.
+    /// Whether initial rows have a separate weight (the opposite of DGL's `project_initial_features`).
     pub initial_weight: bool,
     /// Whether messages are multiplied by normalised edge weights.
     pub edge_weights: bool,
@@ -200,7 +200,7 @@ impl StackLayer for Gcn2Conv {
             alpha,
             lambda,
             project_initial_features: !initial_weight,
-            // A run notes nodes without in-edges once, and does not fail because of them.
+            // The run notes nodes without in-edges once instead of failing.
             allow_zero_in_degree: true,
             bias: true,
             edge_weights,

@@ -24,8 +24,8 @@ pub struct GinConvConfig {
     pub edge_weights: bool,
 }
 
-/// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys: those of
-/// f below `apply_func`, and `eps` `[1]` if it is learned (otherwise it is 0).
+/// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys:
+/// the keys of f, prefixed with `apply_func.`, and `eps` `[1]` if it is learned (otherwise it is 0).
 ///
 /// ```
 /// use sar::engine::tape::Reduce;

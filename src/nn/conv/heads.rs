@@ -1,4 +1,4 @@
-//! The part that attention layers share: the configuration and merging of heads.
+//! Configuration and merging of heads, shared by all attention layers.
 
 use serde::{Deserialize, Serialize};
 use tch::Kind;
@@ -46,7 +46,7 @@ impl AttentionConfig {
         self.out_feats * self.heads as i64
     }
 
-    /// The input after dropout, at both ends.
+    /// Applies dropout to the features of sources and destinations.
     pub(in crate::nn) fn drop_features(
         &self,
         tape: &mut Tape<'_>,
@@ -128,7 +128,7 @@ impl Residual {
         }))
     }
 
-    /// Adds the residual of `dst`, the destinations' input if there is a residual, and merges the heads.
+    /// Adds the residual, if there is one, and merges the heads; `dst` is the destinations' input.
     pub(in crate::nn) fn finish(
         &self,
         config: &AttentionConfig,
@@ -193,7 +193,7 @@ pub(in crate::nn) const fn spec(name: &'static str, about: &'static str) -> Mode
 }
 
 impl Heads {
-    /// The configuration of a layer: heads lie side by side between layers, and the last layer takes their mean.
+    /// Configuration of a layer in a stack: heads lie side by side between layers, and the last layer takes their mean.
     pub(in crate::nn) fn config(self, place: Place) -> AttentionConfig {
         AttentionConfig {
             in_feats: place.in_feats,

@@ -1,4 +1,4 @@
-//! A layer of layers, one per relation.
+//! A layer that runs one layer per relation and merges their results.
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -40,9 +40,9 @@ impl Choice for RelationMerge {
     ];
 }
 
-/// `dgl.nn.HeteroGraphConv`: a layer per relation, whose results for one node type are merged. State-dict keys: those of
-/// the layer of a relation below `mods.<relation>`; below `mods.('<src>', '<relation>', '<dst>')` where several edge types
-/// have one relation name, as with DGL's canonical keys.
+/// `dgl.nn.HeteroGraphConv`: one layer per relation; results for one node type are merged. State-dict keys: the keys of
+/// a relation's layer, prefixed with `mods.<relation>.`, or with `mods.('<src>', '<relation>', '<dst>').` where several
+/// edge types share a relation name, as with DGL's canonical keys.
 ///
 /// ```
 /// use sar::nn::{Conv, GcnConv, GcnConvConfig, HeteroGraphConv, Norm, RelationMerge};
@@ -86,14 +86,14 @@ pub struct HeteroGraphConv {
     own: Option<OwnTerm>,
 }
 
-/// The term of the nodes' own rows, which follows the merge.
+/// The term of the nodes' own rows, which is added after the merge.
 struct OwnTerm {
     weight: Weight,
     bias: Parameter,
 }
 
 impl HeteroGraphConv {
-    /// Creates the layer; `make` creates the layer of a relation, or leaves the relation out.
+    /// Creates the layer; `make` creates the layer of a relation, or returns `None` to leave the relation out.
     ///
     /// # Errors
     /// If `make` fails.
@@ -111,9 +111,9 @@ impl HeteroGraphConv {
         Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge, own: None })
     }
 
-    /// Creates a relational graph convolution, the `RelGraphConvLayer` of DGL's example `rgcn-hetero`: a [`GcnConv`] per relation
-    /// with [`Norm::Right`] and without a bias, whose weights may have bases or blocks in common, and for the merged results
-    /// `+ W_loop x_v + b`.
+    /// Creates a relational graph convolution, `RelGraphConvLayer` of DGL's example `rgcn-hetero`: a [`GcnConv`] per
+    /// relation with [`Norm::Right`] and no bias, whose weights may share bases or blocks. The result is their merge `+
+    /// W_loop x_v + b`.
     ///
     /// State-dict keys: `weight` `[rels, in, out]` (bases: `basis.weight` `[bases, in, out]` and `basis.w_comp` `[rels, bases]`;
     /// blocks: `weight` as in [`RgcnConv`](super::rgcn::RgcnConv)), `h_bias` `[out]`, `loop_weight` `[in, out]`.
@@ -154,9 +154,9 @@ impl HeteroGraphConv {
         Ok(HeteroGraphConv { convs: convs.collect(), merge, own })
     }
 
-    /// Maps one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`;
-    /// on the full graph both have a row per own node of the rank. Relations from a type without a value are left out, and a
-    /// type into which no relation leads has no result, as in DGL.
+    /// Maps one value per node type, `[sources of the type, width of the type]`, to `[destinations of the type, out]`;
+    /// on the full graph both have a row per own node of the rank. As in DGL, a relation is skipped if its source type
+    /// has no value, and a type without incoming relations has no result.
     ///
     /// # Errors
     /// If a relation's destinations have no value, or results for one type differ in width.
@@ -169,8 +169,8 @@ impl HeteroGraphConv {
         self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
     }
 
-    /// [`forward`](HeteroGraphConv::forward) for the `wanted` node types only; the others have no result. All relations
-    /// [share their pauses](Tape::join).
+    /// [`forward`](HeteroGraphConv::forward) for the `wanted` node types only; other types have no result. All
+    /// relations [share their pauses](Tape::join).
     pub(in crate::nn) fn forward_into<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,

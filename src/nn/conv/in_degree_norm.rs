@@ -1,12 +1,12 @@
-//! Neighbours weighted by the in-degrees of both ends.
+//! Propagation with symmetric normalisation by in-degrees.
 
 use tch::Tensor;
 
 use crate::engine::tape::{Aggregation, Graph, Reduce, Tape, Var};
 use crate::error::Result;
 
-/// A product with Â = D^-1/2 A D^-1/2, D being the in-degrees, at least 1, and with a factor. With edge weights Â has those as its
-/// entries, [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) before.
+/// A factor times Â = D^-1/2 A D^-1/2, D being the in-degrees, at least 1. With edge weights, the entries of Â are the
+/// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) weights.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::nn) struct InDegreeNorm {
     pub(in crate::nn) edge_weights: bool,
@@ -14,7 +14,7 @@ pub(in crate::nn) struct InDegreeNorm {
 }
 
 impl InDegreeNorm {
-    /// The factor times Â x, added to `onto`, if there is one.
+    /// Returns `factor * Â x`, plus `onto` if it is given.
     pub(in crate::nn) fn propagate<'a>(
         self,
         tape: &mut Tape<'a>,

@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 
 /// A graph layer.
 pub trait Conv {
-    /// From the features of a graph's nodes to `[num_destinations, out]`.
+    /// Maps the features of a graph's nodes to `[num_destinations, out]`.
     ///
     /// # Errors
     /// If the graph lacks the layer's inputs, or the results cannot be kept.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
 
-    /// [`forward`](Conv::forward) up to the first pause, for layers that [share their pauses](Tape::join): those of the
-    /// relations of a graph. By default it is the whole layer, whose pauses are its own.
+    /// [`forward`](Conv::forward) up to the first pause, so that the layers of several relations can [share their
+    /// pauses](Tape::join). The default runs the whole layer, with its own pauses.
     ///
     /// # Errors
     /// As for [`forward`](Conv::forward).
@@ -25,26 +25,27 @@ pub trait Conv {
 
 /// The input of a layer.
 pub struct ConvInput<'a> {
-    /// The edges, and the nodes at their two ends; in a layer of several steps, of the first step.
+    /// The edges and the nodes at their ends; for a layer of several steps, the graph of the first step.
     pub graph: &'a dyn Graph,
-    /// The graphs of the further steps. The destinations of a step are the sources of the next one.
+    /// The graphs of the other steps. The destinations of a step are the sources of the next one.
     pub further: Vec<&'a dyn Graph>,
     /// Features of the sources, `[num_sources, in]`.
     pub src: Var,
-    /// Features of the destinations of the last step, `[num_destinations, in]`; where both are the same nodes, a clone of
-    /// `src`.
+    /// Features of the destinations of the last step, `[num_destinations, in]`; a clone of `src` where both are the
+    /// same nodes.
     pub dst: Var,
-    /// The input of the first layer of the stack, `[num_destinations, in]`, for layers that return to it.
+    /// Input of the stack's first layer, `[num_destinations, in]`, for layers that use it again.
     pub initial: Option<Var>,
 }
 
 impl<'a> ConvInput<'a> {
-    /// Features of the sources and of the destinations of a graph.
+    /// Input of a layer with one step.
     pub fn new(graph: &'a dyn Graph, src: Var, dst: Var) -> Self {
         ConvInput { graph, further: Vec::new(), src, dst, initial: None }
     }
 
-    /// Features of the sources of the first of several steps on graphs of one node type; the destinations are among them.
+    /// Input of a layer of several steps on graphs of one node type, from features of the first step's sources; the
+    /// destinations are among them.
     ///
     /// # Errors
     /// If there is no graph, or the rows of the destinations cannot be found.
@@ -61,10 +62,10 @@ impl<'a> ConvInput<'a> {
     }
 }
 
-/// A model: ordinary code over a tape.
+/// A model: its forward pass over a tape.
 pub trait Model {
-    /// The part of the forward pass that depends on constants only and is done once, before all steps: from input features to
-    /// the input of [`forward`](Model::forward), row by row of the same nodes. By default it does nothing.
+    /// Computes the constant part of the forward pass, once, before all steps: maps input features to the input of
+    /// [`forward`](Model::forward), one row per node. The default returns `x`.
     ///
     /// # Errors
     /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
@@ -79,7 +80,7 @@ pub trait Model {
     /// If the number of graphs is wrong, or an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
 
-    /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after). By default it is 0.
+    /// Number of hidden layers: the layers after which a forward pass [can end](Tape::ending_after). The default is 0.
     fn hidden_layers(&self) -> usize {
         0
     }
@@ -98,7 +99,7 @@ pub(in crate::nn) fn last_destinations(
     Ok(x)
 }
 
-/// Refuses nodes without in-edges, as DGL does.
+/// Returns an error if a node has no in-edges, as DGL does.
 pub(in crate::nn) fn check_in_edges(graph: &dyn Graph, output: &str) -> Result<()> {
     if graph.num_destinations() == 0 {
         return Ok(());
@@ -114,20 +115,20 @@ pub(in crate::nn) fn check_in_edges(graph: &dyn Graph, output: &str) -> Result<(
     Err(Error::config("graph", problem).with_hint(hint))
 }
 
-/// Whether the destinations are also sources, so that results for sources include theirs.
+/// Whether the destinations are among the sources, so that the results of sources include those of destinations.
 pub(in crate::nn) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
     src.is(dst) || graph.destination_rows().is_some()
 }
 
 /// Whether a layer with a linear aggregator should aggregate before it multiplies by its weight.
 ///
-/// Rows that cross partitions have the width `in` or `out`. If the layer multiplies first, the gradient of the weight comes
-/// from the pushed gradient, so no aggregate is kept. But that needs a push in the backward pass, which constant inputs
-/// (`needs_grad` false) avoid when they are aggregated first.
+/// Rows that cross partitions have the width `in` or `out`. If the layer multiplies first, the weight's gradient is
+/// computed from the pushed gradient, so no aggregate is kept. But this takes a push in the backward pass, which
+/// aggregating first avoids for constant inputs (`needs_grad` false).
 ///
-/// A sampled block has several times as many sources as destinations, and no rows cross partitions: there the number of rows to
-/// multiply counts, unless inputs are so wide that adding them up costs more. (Ranks may decide differently only where no rank
-/// waits.)
+/// A sampled block has several times as many sources as destinations, and no rows cross partitions. There the number of
+/// multiplied rows decides, unless inputs are so wide that aggregating them costs more. (Ranks may decide differently
+/// only where no rank waits.)
 pub(in crate::nn) fn aggregates_first(
     graph: &dyn Graph,
     x: &Var,

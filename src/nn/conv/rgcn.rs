@@ -25,7 +25,7 @@ pub enum Regularizer {
     /// Full weights: a matrix per relation.
     #[default]
     None,
-    /// Each weight is a sum of this many matrices, which all relations share, with its own coefficients.
+    /// Each weight is a sum of this many matrices, shared by all relations, with coefficients per relation.
     Basis(i64),
     /// Each weight is block diagonal, with this many blocks.
     Bdd(i64),
@@ -95,14 +95,14 @@ impl RgcnConv {
     }
 }
 
-/// Adds the weight of the nodes' own rows.
+/// Adds the weight that multiplies the nodes' own rows.
 pub(super) fn own_weight(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Weight {
     let shape = [config.in_feats, config.out_feats];
     let init = parameters.either(RELU_XAVIER, Init::Glorot);
     Weight::InOut(parameters.add("loop_weight", &shape, init))
 }
 
-/// The weights of all relations, which are functions of the same parameters.
+/// Weights of all relations, as functions of shared parameters.
 pub(super) struct RelationWeights {
     config: RgcnConvConfig,
     parameters: Vec<Parameter>,
@@ -110,13 +110,13 @@ pub(super) struct RelationWeights {
 
 /// Names of the parameters of [`RelationWeights`], and their initial values.
 pub(super) struct WeightNames<'n> {
-    /// Name of the weights, if they are not made of bases.
+    /// Name of the weights; unused with bases.
     pub(super) weight: &'n str,
     /// Name of the bases.
     pub(super) bases: &'n str,
     /// Name of the relations' coefficients of the bases.
     pub(super) coefficients: &'n str,
-    /// DGL's initial values for a width of the input.
+    /// DGL's initial distribution for an input width.
     pub(super) init: fn(i64) -> Init,
 }
 
@@ -153,7 +153,7 @@ impl RelationWeights {
                     return Err(Error::config("model.blocks", problem));
                 }
                 let (height, width) = (in_feats / blocks, out_feats / blocks);
-                // The glorot of a block, which PyTorch Geometric keeps as a separate matrix.
+                // Glorot's bound for one block, because PyTorch Geometric keeps blocks as separate matrices.
                 let glorot = Init::Uniform { bound: (6.0 / (height + width) as f64).sqrt() };
                 let init = parameters.either(init(height), glorot);
                 vec![parameters.add(weight, &[rels, blocks * height * width], init)]
@@ -162,7 +162,7 @@ impl RelationWeights {
         Ok(RelationWeights { config, parameters })
     }
 
-    /// The weights of all relations, one below the other, `[rels * in, out]`.
+    /// Weights of all relations, stacked: `[rels * in, out]`.
     fn stacked(&self) -> Weight {
         self.of(0..self.config.num_rels as i64)
     }
@@ -180,7 +180,7 @@ impl RelationWeights {
 }
 
 impl RgcnConvConfig {
-    /// The weights of some relations, one below the other, from the values of the parameters.
+    /// Weights of a range of relations, stacked, computed from the parameters' values.
     fn weights(self, values: &[Tensor], relations: Range<i64>) -> Result<Tensor> {
         let RgcnConvConfig { in_feats, out_feats, regularizer, .. } = self;
         let rels = relations.end - relations.start;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
 
-/// How neighbours are combined, under DGL's names.
+/// How neighbours are combined, with DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SageAggregator {
@@ -68,7 +68,7 @@ pub struct SageConv {
     pool: Option<Pool>,
 }
 
-/// The map of sources before the maximum of the pool aggregator.
+/// The map of sources that the pool aggregator takes the maximum of.
 #[derive(Clone)]
 struct Pool {
     weight: Weight,
@@ -81,7 +81,7 @@ impl SageConv {
         let SageConvConfig { in_feats, out_feats, aggregator, .. } = config;
         let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
         let weight = parameters.either(xavier, Init::linear(in_feats));
-        // nn.Linear's own initial values for biases, which DGL leaves as they are.
+        // DGL leaves biases as nn.Linear initialises them.
         let bias_init = Init::linear(in_feats);
         let pool = (aggregator == SageAggregator::Pool).then(|| {
             let weight = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);

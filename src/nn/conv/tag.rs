@@ -26,9 +26,9 @@ pub struct TagConvConfig {
     pub edge_weights: bool,
 }
 
-/// `dgl.nn.TAGConv`: `y = W [x, Âx, ..., Â^k x] + b`, the k + 1 matrices side by side. Â is D^-1/2 A D^-1/2, where D are the
-/// in-degrees, at least 1; with edge weights, those are its entries, normalised. State-dict keys: `lin.weight` `[out, (k + 1) *
-/// in]`, `lin.bias` `[out]`.
+/// `dgl.nn.TAGConv`: `y = W [x, Âx, ..., Â^k x] + b`, the k + 1 matrices side by side. Â is D^-1/2 A D^-1/2, D being
+/// the in-degrees, at least 1; with edge weights, the entries of Â are the normalised weights. State-dict keys:
+/// `lin.weight` `[out, (k + 1) * in]`, `lin.bias` `[out]`.
 ///
 /// Each step takes its own graph; on the full graph, one graph serves all steps.
 ///
@@ -47,7 +47,7 @@ pub struct TagConvConfig {
 /// ```
 pub struct TagConv {
     config: TagConvConfig,
-    /// The parts of the weight, one for each power of Â.
+    /// Parts of the weight, one per power of Â.
     weights: Vec<Weight>,
     bias: Parameter,
     norm: InDegreeNorm,
@@ -61,7 +61,7 @@ impl TagConv {
         let normal =
             parameters.either(Init::XavierNormal { gain: 2f64.sqrt() }, Init::linear(in_feats));
         let weight = parameters.add("lin.weight", &[out_feats, columns], normal);
-        // nn.Linear's own initial values for biases, which DGL leaves as they are.
+        // DGL leaves biases as nn.Linear initialises them.
         let bias = parameters.either(Init::linear(columns), Init::Zeros);
         let bias = parameters.add("lin.bias", &[out_feats], bias);
         let part = |hop: i64| {
@@ -112,7 +112,7 @@ impl TagConv {
 }
 
 impl Conv for TagConv {
-    /// Finds the destinations' own features among those of the sources.
+    /// Takes the destinations' own features from the sources' rows.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         let TagConvConfig { in_feats, out_feats, hops, .. } = self.config;
         let ConvInput { graph, further, src, dst, .. } = input;

@@ -25,11 +25,11 @@ const FIELD: &str = "class_weights";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeights {
-    /// Weights from the training nodes: nodes / (classes · nodes of the class) (scikit-learn's `class_weight="balanced"`) for
-    /// classification, negatives / positives of the class (as PyTorch suggests for `pos_weight`) for several labels. Classes
-    /// without such nodes have 1.
+    /// Weights from the training nodes. Classification: nodes / (classes · nodes of the class), as scikit-learn's
+    /// `class_weight="balanced"`. Several labels: negatives / positives of the class, as PyTorch suggests for
+    /// `pos_weight`. Classes without training nodes (or positives) have 1.
     Balanced,
-    /// Given weights, by class.
+    /// Explicit weights, by class.
     Values(Vec<f64>),
 }
 
@@ -58,10 +58,10 @@ impl ClassWeights {
         check(values).map_err(|problem| Error::input(path, "", problem))
     }
 
-    /// The weight of each class, given the number of training nodes and of those in each class.
+    /// Weight of each class, from the number of training nodes and their number per class.
     ///
     /// # Errors
-    /// If the task has no classes, or the number of weights is not that of classes.
+    /// If the task has no classes, or the number of weights differs from the number of classes.
     pub fn resolve(&self, task: Task, nodes: i64, of_class: &[i64]) -> Result<Vec<f64>> {
         if !task.has_classes() {
             return Err(Error::config(FIELD, "a regression has no classes")

@@ -49,8 +49,8 @@ impl Loss {
         Loss { task, class_weights: None }
     }
 
-    /// The loss of a task with classes, with a weight for each: the weight of a node of the class (classification), or of the
-    /// class's positive labels (multilabel).
+    /// The loss of a task with a weight per class: for each node of the class (classification) or each positive label
+    /// (multilabel).
     ///
     /// # Errors
     /// If memory for the weights runs out (`Tensor`).
@@ -63,8 +63,8 @@ impl Loss {
         self.task
     }
 
-    /// The number by which the loss of these rows is divided to be PyTorch's mean: the number of rows, or with class weights
-    /// the sum of their weights (classification); the number of labels (multilabel, regression). Ranks sum their divisors.
+    /// Divisor that turns the sum over these rows into PyTorch's mean: the number of rows, or the sum of their class
+    /// weights (classification); the number of labels (multilabel, regression). Ranks sum their divisors.
     ///
     /// # Errors
     /// If the labels do not fit the mask or the classes (`Tensor`).
@@ -80,10 +80,10 @@ impl Loss {
         }
     }
 
-    /// The sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient with respect to the
-    /// logits. So the results of all ranks add up to the loss.
+    /// Sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient with respect to the
+    /// logits. The results of all ranks add up to the loss.
     ///
-    /// Computed in blocks of rows, whose sums are added in order: the same bits with any number of threads.
+    /// The sum is computed in blocks of rows that are added in order: same bits with any number of threads.
     ///
     /// # Errors
     /// If logits, labels and mask do not fit each other (`Tensor`).

@@ -1,4 +1,4 @@
-//! The score of a task, which is computed in every epoch along with the loss.
+//! The score of a task, computed in every epoch along with the loss.
 
 use tch::{Kind, Tensor};
 
@@ -6,7 +6,7 @@ use super::task::Task;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// Sums over nodes from which a task's score is computed. Ranks and blocks of rows add up their sums.
+/// Sums over nodes from which a task's score is computed. Sums of ranks and blocks of rows are added.
 ///
 /// Classification: nodes classified correctly. Multilabel: true positives, false positives, false negatives over all classes.
 /// Regression: squared errors. Unused elements are 0.

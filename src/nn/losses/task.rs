@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{Choice, Named};
 use crate::event::Metric;
 
-/// The task that a model learns, which decides the loss, the form of labels and the metrics.
+/// Task of a model; it determines the loss, the form of labels and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
@@ -39,7 +39,7 @@ impl Choice for Task {
 }
 
 impl Task {
-    /// The metric that is computed in every epoch and decides early stopping.
+    /// Metric of each epoch's score, which early stopping watches.
     pub fn metric(self) -> Metric {
         match self {
             Task::Classification => Metric::Accuracy,
@@ -48,7 +48,7 @@ impl Task {
         }
     }
 
-    /// Whether outputs stand for classes.
+    /// Whether each output is a class.
     pub fn has_classes(self) -> bool {
         self != Task::Regression
     }

@@ -23,8 +23,8 @@ pub struct AppnpConfig {
 }
 
 /// A multilayer perceptron followed by `dgl.nn.APPNPConv` without edge dropout: with h⁰ the perceptron's output and Â =
-/// D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights, those are the entries of
-/// Â, after they have been [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights).
+/// D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights, the entries of Â
+/// are the [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) weights.
 ///
 /// ReLU and then dropout follow each hidden layer of the perceptron. The i-th layer's state-dict keys are `layers.i.weight`
 /// `[out, in]` and `layers.i.bias`, as in DGL's example.
@@ -80,7 +80,7 @@ impl Appnp {
         Ok(Appnp { layers: layers.collect(), config, dropout: perceptron.dropout })
     }
 
-    /// The perceptron's output; `graph` is the first step's.
+    /// The perceptron's output; `graph` is the graph of the first step.
     fn predict(&self, tape: &mut Tape<'_>, graph: &dyn Graph, x: Var) -> Result<Var> {
         let mut x = x;
         for (i, layer) in self.layers.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Model for Appnp {
             tape.enter_layer(self.layers.len() + step);
             let kind = x.kind();
             let inverse_root = move |d: &Tensor| {
-                // Weights are normalised already.
+                // Edge weights are normalised already.
                 if edge_weights { Ok(d.f_ones_like()?) } else { Ok(d.f_clamp_min(1)?.f_rsqrt()?) }
             };
             let destinations = tape.degree_scale(graph.in_degrees(), kind, move |d| {
@@ -137,7 +137,7 @@ impl Model for Appnp {
         Ok(x)
     }
 
-    /// The layers of the perceptron but its last.
+    /// All layers of the perceptron except the last.
     fn hidden_layers(&self) -> usize {
         self.layers.len() - 1
     }

@@ -25,11 +25,12 @@ pub struct CorrectAndSmooth {
     pub correction: LabelPropagation,
     /// How corrected predictions are spread.
     pub smoothing: LabelPropagation,
-    /// Factor of the spread errors; `None` scales them to the mean size of the training nodes' errors, node by node.
+    /// Factor that multiplies the spread errors; `None` scales each node's error to the mean size of the training
+    /// nodes' errors.
     pub scale: Option<f64>,
 }
 
-/// The known classes of some nodes of this rank.
+/// Classes of the nodes of this rank whose class is known.
 #[derive(Clone)]
 pub struct KnownLabels {
     /// Class of each node, `int64 [num_nodes]`; ignored outside the mask.
@@ -50,8 +51,8 @@ impl Default for CorrectAndSmooth {
 }
 
 impl CorrectAndSmooth {
-    /// Applies both steps to logits `[num_nodes, classes]`; returns scores from 0 to 1 of the same shape. `tape` belongs to an
-    /// evaluation. One collective per step of propagation, and one without a scale.
+    /// Corrects and smooths logits `[num_nodes, classes]`; returns scores from 0 to 1 of the same shape. `tape` belongs
+    /// to an evaluation. One collective per step of propagation, and one without a scale.
     ///
     /// # Errors
     /// If a share is not in [0, 1].
@@ -98,7 +99,7 @@ impl CorrectAndSmooth {
                 let sizes =
                     x[1].f_abs()?.f_sum_dim_intlist([1_i64].as_slice(), true, x[1].kind())?;
                 let scale = sizes.f_reciprocal()?.f_mul_scalar(size)?;
-                // NaN, infinite, or large: what reached the node is next to nothing.
+                // The factor is NaN, infinite or large where almost no error reached the node.
                 let usable = scale.f_le(1000.0)?;
                 let scale = scale.f_where_self(&usable, &scale.f_ones_like()?)?;
                 Ok(x[0].f_add(&x[1].f_mul(&scale)?)?)
@@ -146,7 +147,7 @@ impl LabelPropagation {
     }
 }
 
-/// The errors of the known nodes' predictions, 0 elsewhere.
+/// Errors of the known nodes' predictions; 0 elsewhere.
 fn error(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
     tape.segment("error", &[soft, &labels, &mask], &[], |x, _| {
@@ -155,7 +156,7 @@ fn error(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     })
 }
 
-/// The predictions, with the truth in place of those of known nodes.
+/// The predictions, with the true classes of known nodes.
 fn with_truth(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
     tape.segment("truth", &[soft, &labels, &mask], &[], |x, _| {
@@ -163,14 +164,14 @@ fn with_truth(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Va
     })
 }
 
-/// Rows like those of `like`: 1 at the labels of the mask, 0 elsewhere.
+/// Rows with 1 at the labels of masked nodes and 0 elsewhere, with the shape and type of `like`.
 fn one_hot(labels: &Tensor, mask: &Tensor, like: &Tensor) -> Result<Tensor> {
-    // Labels outside the mask may be anything; they are read as class 0 and then not used.
+    // Labels outside the mask are arbitrary; they become class 0, whose value is then masked.
     let classes = labels.f_mul(mask)?.f_unsqueeze(1)?;
     Ok(like.f_zeros_like()?.f_scatter_value(1, &classes, 1)?)
 }
 
-/// The mean over all ranks' known nodes of the sum of their errors' absolute values; one collective.
+/// Mean over all ranks' known nodes of the L1 norm of their errors; one collective.
 fn mean_size(graph: &dyn Graph, error: &Var, known: &KnownLabels) -> Result<f64> {
     let sums = {
         let size = error.pin()?.f_abs()?.f_sum(Kind::Double)?.f_double_value(&[])?;

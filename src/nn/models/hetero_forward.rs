@@ -8,16 +8,17 @@ use crate::error::{Error, Result};
 use crate::nn::linear::Network;
 use crate::nn::normalization::add;
 
-/// Rows by node type; `None` for types on which no output depends any more.
+/// Rows by node type; `None` for types that no output depends on.
 type TypedRows = Vec<Option<Var>>;
 
 impl HeteroStack {
-    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the outputs of the (first) target,
-    /// `[destinations of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and sources and
-    /// destinations are a rank's own nodes.
+    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the outputs of the first
+    /// target, `[destinations of the target, out]`. `graphs` holds one graph per layer. For full-graph training all are
+    /// the same, and sources and destinations are a rank's own nodes.
     ///
     /// # Errors
-    /// If the number of inputs is not that of node types, or the number of graphs is not that of layers.
+    /// If the number of inputs differs from the number of node types, or the number of graphs from the number of
+    /// layers.
     pub fn forward<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
@@ -84,13 +85,13 @@ impl HeteroStack {
         rows.collect()
     }
 
-    /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after).
+    /// Number of hidden layers: the layers after which a forward pass [can end](Tape::ending_after).
     pub fn hidden_layers(&self) -> usize {
         self.layers.len() - usize::from(self.jumps.is_none())
     }
 
-    /// A layer's merged results with what lies between two layers, and the rows of types without results as far as they are
-    /// `wanted`. The normalisations of all types [share their pause](Tape::join).
+    /// Applies normalisation, activation and dropout to a layer's merged results; types without results keep their
+    /// rows, if `wanted`. The normalisations of all types [share their pause](Tape::join).
     fn between<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
@@ -115,7 +116,7 @@ impl HeteroStack {
             let Some(result) = result else { continue };
             let mut into = graph.relations().iter().filter(|relation| relation.dst_type == ntype);
             match (layer.norms[ntype].as_deref(), into.next()) {
-                // Every graph whose destinations are the type's nodes can add up statistics of them.
+                // Any graph whose destinations are the type's nodes can sum their statistics.
                 (Some(norm), Some(relation)) => {
                     types.push(ntype);
                     begun.push(norm.begin(tape, &relation.graph, result)?);
@@ -129,7 +130,7 @@ impl HeteroStack {
         Ok(rows)
     }
 
-    /// Adds the own rows of each type's destinations to the results for them, where the widths are equal.
+    /// Adds the own rows of each type's destinations to their results where the widths are equal.
     fn with_residuals<G: Graph>(
         &self,
         tape: &mut Tape<'_>,
@@ -156,13 +157,13 @@ impl HeteroStack {
         x: Var,
     ) -> Result<Var> {
         if self.kind.is_attention() {
-            // Attention layers drop their input themselves.
+            // Attention layers apply dropout to their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
         tape.relu_dropout(graph.node_ids(ntype), x, self.dropout)
     }
 
-    /// Adds the targets' rows after a layer to those after earlier layers, of which only the rows of the same nodes are needed.
+    /// Keeps the targets' rows after a layer, and of earlier layers' rows only those of the same nodes.
     fn keep<G: Graph>(
         &self,
         tape: &mut Tape<'_>,
@@ -179,7 +180,7 @@ impl HeteroStack {
         Ok(())
     }
 
-    /// The targets' outputs from their rows after all layers.
+    /// The targets' outputs, from their rows after all layers.
     fn joined(&self, tape: &mut Tape<'_>, kept: Vec<Vec<Var>>) -> Result<Vec<Var>> {
         let jumps = self.jumps.iter().flatten().zip(kept);
         jumps.map(|(jump, rows)| jump.forward(tape, &rows)).collect()

@@ -18,24 +18,27 @@ use crate::nn::weights::state_dict::stored_width;
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeteroConfig {
-    /// The kind of a relation's layers, their number and width, and the operations between them.
+    /// Kind of the relations' layers, their number and width, and the operations between them.
     pub model: ModelConfig,
     /// How the results of several relations into one node type are merged.
     pub merge: RelationMerge,
 }
 
-/// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention, ELU) and dropout
-/// between them; the last layer returns the outputs of one node type, the target, or [of several](HeteroStack::with_outputs).
+/// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention, ELU) and
+/// dropout between them; the last layer returns the outputs of one node type, the target, or of [several
+/// types](HeteroStack::with_outputs).
 ///
-/// A type into which no relation leads keeps its rows from layer to layer. Between layers, a residual (a type's input is added to
-/// the merged results where the widths are equal), a normalisation per node type, activation and dropout follow one another.
-/// Jumping knowledge joins the target's rows after all layers. State-dict keys: `linears.<node type>.weight`
-/// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), those of the i-th layer below `convs.i`, of its
-/// normalisations below `norms.i.<node type>`, and `lin.*` of [`JumpingKnowledge`]. With [`ModelKind::Rgcn`] a layer is
-/// [`HeteroGraphConv::relational`].
-/// Layers that take features of edges take those that [the graph has](HeteroGraphShardManager::set_edge_source), which may differ in
-/// width from relation to relation.
-/// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
+/// A type without incoming relations keeps its rows from layer to layer. The operations between layers are, in this
+/// order: a residual (a type's input is added to the merged results where the widths are equal), a normalisation per
+/// node type, activation and dropout. Jumping knowledge joins the target's rows after all layers. Every layer has all
+/// relations, as in DGL's examples; relations that the outputs do not depend on are not computed. With
+/// [`ModelKind::Rgcn`], a layer is [`HeteroGraphConv::relational`].
+///
+/// State-dict keys: `linears.<node type>.weight` `[width, features]` and `linears.<node type>.bias` (DGL's
+/// `HeteroLinear`); `convs.i.*` for the i-th layer, `norms.i.<node type>.*` for its normalisations; `lin.*` for
+/// [`JumpingKnowledge`].
+///
+/// Edge features come from [the graph](HeteroGraphShardManager::set_edge_source); their width may differ by relation.
 ///
 /// ```
 /// use sar::nn::{GcnOptions, HeteroConfig, HeteroStack, ModelConfig, ModelKind, Norm, RelationMerge};
@@ -71,7 +74,7 @@ pub struct HeteroStack {
     pub(super) layers: Vec<RelationLayer>,
     /// Jumping knowledge of each target, if there is any.
     pub(super) jumps: Option<Vec<JumpingKnowledge>>,
-    /// Whether the outputs depend on a type's rows after that many layers, by layer and node type.
+    /// Whether the outputs depend on a type's rows after a number of layers: by number of layers and node type.
     pub(super) wanted: Vec<Vec<bool>>,
     pub(super) kind: ModelKind,
     width: i64,
@@ -102,7 +105,7 @@ impl HeteroConfig {
         self.model.hidden * self.model.kind.heads()
     }
 
-    /// The widths of the outputs in a weights file of a model for these node types.
+    /// Widths of the targets' outputs in a weights file.
     ///
     /// # Errors
     /// If the file cannot be read or does not have the layers, or no relation leads into a target.
@@ -116,7 +119,7 @@ impl HeteroConfig {
         targets.iter().map(width).collect()
     }
 
-    /// The width of one type's outputs, which are those of `several` types.
+    /// Width of one type's outputs; `several` says whether the model has outputs of several types.
     fn stored_width_of(
         &self,
         path: &Path,
@@ -140,11 +143,12 @@ impl HeteroConfig {
 }
 
 impl HeteroStack {
-    /// Creates the model for the node type `target`. `widths` are those of the node types' features; types without features
-    /// (`None`) get learned rows of [`HeteroConfig::width`] instead.
+    /// Creates the model for the node type `target`. `widths` holds the width of each node type's features; types
+    /// without features (`None`) get learned rows of [`HeteroConfig::width`].
     ///
     /// # Errors
-    /// If the list of layers is empty or the width is 0, a relation cannot have this layer, or no relation leads into the target.
+    /// If there are no layers, the width is 0, a relation cannot have this kind of layer, or no relation leads into the
+    /// target.
     pub fn new(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,
@@ -157,9 +161,9 @@ impl HeteroStack {
         HeteroStack::with_outputs(parameters, graph, config, widths, &[output])
     }
 
-    /// Like [`new`](HeteroStack::new), with outputs of several node types. In the last layer, relations into another type have
-    /// the width of the first output. With jumping knowledge and more than one output, the keys `lin.*` of a type are below
-    /// `jumps.<node type>`.
+    /// Like [`new`](HeteroStack::new), with outputs of several node types. In the last layer, relations into other
+    /// types have the width of the first output. With jumping knowledge and more than one output, a type's keys are
+    /// `jumps.<node type>.lin.*`.
     ///
     /// # Errors
     /// As for [`new`](HeteroStack::new), or if `outputs` is empty.
@@ -282,7 +286,7 @@ impl HeteroStack {
     }
 }
 
-/// For each number of layers, from 0 to all, the node types on whose rows the targets' outputs depend after that many layers.
+/// Whether the targets' outputs depend on a node type's rows, for each number of layers from 0 to all.
 fn wanted_types(
     graph: &HeteroGraphShardManager,
     layers: usize,

@@ -55,7 +55,7 @@ pub struct JumpingKnowledge {
 }
 
 impl JumpingKnowledge {
-    /// Creates it for outputs of `width` columns from `layers` layers; `None` without jumping knowledge.
+    /// Creates jumping knowledge for outputs of `width` columns from `layers` layers; `None` without it.
     pub fn new(
         parameters: &mut ParameterBuilder,
         mode: JumpMode,

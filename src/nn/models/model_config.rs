@@ -50,7 +50,7 @@ impl ModelConfig {
         self.kind.num_graphs(self.layers)
     }
 
-    /// Whether an epoch adds up rows of neighbours. A single layer does so once, as features do not change.
+    /// Whether each epoch sums rows of neighbours. (A single layer does so once, because features do not change.)
     pub fn repeats_sums(&self) -> bool {
         self.kind.sums_neighbours() && self.num_graphs() > 1
     }
@@ -60,7 +60,7 @@ impl ModelConfig {
         HiddenLayers { layers: self.layers, width: self.hidden, dropout: self.dropout }
     }
 
-    /// The parameter that tells the width of the output.
+    /// Parameter whose shape has the output width.
     pub(in crate::nn) fn output_side(&self) -> OutputSide {
         match self.jumping_knowledge {
             JumpMode::None => OutputSide {
@@ -72,7 +72,7 @@ impl ModelConfig {
     }
 }
 
-/// A parameter, and the side of its shape that is the width of a model's output.
+/// A parameter, and the dimension of its shape that is the model's output width.
 pub(in crate::nn) struct OutputSide {
     pub(in crate::nn) key: String,
     pub(in crate::nn) side: usize,

@@ -13,7 +13,7 @@ impl ModelKind {
         ModelKind::all().into_iter().find(|kind| kind.spec().name == name)
     }
 
-    /// Names of the kinds for which something holds, in words: `a, b and c`.
+    /// Names of the kinds that satisfy a condition, in words: `a, b and c`.
     pub fn names(last_word: &str, holds: impl Fn(ModelKind) -> bool) -> String {
         let kinds = ModelKind::all().into_iter().filter(|kind| holds(*kind));
         let names: Vec<_> = kinds.map(|kind| kind.spec().name).collect();
@@ -25,19 +25,19 @@ impl ModelKind {
         }
     }
 
-    /// The options as they stand in a configuration.
+    /// The options as a table of a configuration.
     ///
     /// # Errors
-    /// If a number has no place in a configuration.
+    /// If a number cannot be stored in a configuration.
     pub fn table(self) -> Result<Table> {
         Table::try_from(self)
             .map_err(|e| Error::internal(format!("options of a model cannot be written: {e}")))
     }
 
-    /// The model whose options stand in a table.
+    /// The model with the options of a table.
     ///
     /// # Errors
-    /// If one is missing or has a value of another type.
+    /// If an option is missing or has another type.
     pub fn from_table(table: Table) -> Result<Self> {
         table.try_into().map_err(|e: toml::de::Error| Error::config("model", e.message()))
     }
@@ -45,7 +45,7 @@ impl ModelKind {
     /// Checks that the options are in their ranges.
     ///
     /// # Errors
-    /// The first that is not, by the name of its flag.
+    /// The first option out of its range, by the name of its flag.
     pub fn check(self) -> Result<()> {
         let table = self.table()?;
         self.spec().options.iter().try_for_each(|option| match option.value(&table) {
@@ -54,7 +54,7 @@ impl ModelKind {
         })
     }
 
-    /// The same kind with or without edge weights; unchanged if it takes none.
+    /// This kind with or without edge weights; unchanged if it does not support them.
     ///
     /// # Errors
     /// If the options cannot be written.
@@ -77,7 +77,8 @@ impl ModelKind {
         self.precomputed().is_some()
     }
 
-    /// How many matrices as wide as the features are computed before the first epoch, if features are propagated then.
+    /// Number of matrices, as wide as the features, that are computed before the first epoch; `None` if features are
+    /// not propagated then.
     pub fn precomputed(self) -> Option<usize> {
         self.facts().precomputed
     }
@@ -93,32 +94,32 @@ impl ModelKind {
         self.spec().edge_weights == EdgeWeights::Normalised && self.edge_weights()
     }
 
-    /// Whether its layers are attention layers.
+    /// Whether the kind's layers are attention layers.
     pub(in crate::nn) fn is_attention(self) -> bool {
         self.spec().attention
     }
 
-    /// Whether its layers use the types of edges.
+    /// Whether the kind's layers use the types of edges.
     pub fn uses_edge_types(self) -> bool {
         self.spec().edge_types
     }
 
-    /// Whether its layers look at the in-degrees of sources.
+    /// Whether the kind's layers use the in-degrees of sources.
     pub fn uses_in_degrees(self) -> bool {
         self.facts().in_degrees
     }
 
-    /// Whether its layers look at out-degrees.
+    /// Whether the kind's layers use out-degrees.
     pub fn uses_out_degrees(self) -> bool {
         self.facts().out_degrees
     }
 
-    /// Whether its layers add up or average rows of neighbours in every epoch.
+    /// Whether the kind's layers sum or average rows of neighbours in every epoch.
     pub fn sums_neighbours(self) -> bool {
         self.facts().sums
     }
 
-    /// Whether a node without in-edges gets only a bias.
+    /// Whether the output of a node without in-edges is only a bias.
     pub fn needs_in_edges(self) -> bool {
         self.spec().needs_in_edges
     }
@@ -136,7 +137,7 @@ impl ModelKind {
         }
     }
 
-    /// Key of the parameter that has the width of the output as a side, if the last layer has number `last`.
+    /// Key of the parameter whose shape has the output width; `last` is the number of the last layer.
     pub(in crate::nn) fn output_key(self, last: usize) -> String {
         self.spec().output_key.replace("{last}", &last.to_string())
     }

@@ -40,8 +40,8 @@ impl Hops {
         Ok(())
     }
 
-    /// Passes ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, where D are the in-degrees, at least 1. With edge weights, those
-    /// are its entries, [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) beforehand.
+    /// Passes ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights, the
+    /// entries of Â are the [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) weights.
     pub(in crate::nn) fn run<'a>(
         self,
         tape: &mut Tape<'a>,
@@ -60,12 +60,12 @@ impl Hops {
     }
 }
 
-/// `dgl.nn.SGConv`: a linear layer on Â^k X, where Â is D^-1/2 A D^-1/2, and D are the in-degrees, at least 1. With edge
-/// weights the entries of Â are `w_uv / sqrt(sum of w_u. · sum of w_.v)`; the graph's weights must be
-/// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) for it. State-dict keys: `convs.0.fc.weight`
+/// `dgl.nn.SGConv`: a linear layer on Â^k X. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge
+/// weights, its entries are `w_uv / sqrt(sum of w_u. · sum of w_.v)`, for which the graph's weights must be
+/// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights). State-dict keys: `convs.0.fc.weight`
 /// `[out, in]` and `convs.0.fc.bias`.
 ///
-/// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
+/// The propagated features are constant: they are computed once, before training. A step needs no rows of other ranks.
 ///
 /// ```
 /// use sar::nn::{Sgc, SgcOptions, Sizes};
@@ -115,7 +115,7 @@ impl Model for Sgc {
         Ok(last)
     }
 
-    /// Uses no graph: `x` is the result of [`precompute`](Model::precompute).
+    /// Uses no graph, because `x` is the result of [`precompute`](Model::precompute).
     fn forward<'a>(&self, tape: &mut Tape<'a>, _: &[&'a dyn Graph], x: Var) -> Result<Var> {
         tape.enter_layer(0);
         self.fc.forward(tape, x)

@@ -11,14 +11,14 @@ use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeMod
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 
-/// The model of DGL's example `sign.py`: a perceptron for each of X, ÂX, ..., Â^K X, all `hidden` wide; their outputs side by
-/// side; PReLU and dropout; and a perceptron to the outputs. Perceptrons have `layers` linear layers, with PReLU and dropout
-/// between them. Â is defined as in [`Sgc`](crate::nn::Sgc).
+/// The model of DGL's example `sign.py`: a perceptron, `hidden` wide, for each of X, ÂX, ..., Â^K X; their outputs side
+/// by side; PReLU and dropout; a perceptron to the outputs. Perceptrons have `layers` linear layers with PReLU and
+/// dropout between them. Â is defined as in [`Sgc`](crate::nn::Sgc).
 ///
 /// State-dict keys: `inception_ffs.k.layers.i.weight` `[out, in]` and `.bias`, `project.layers.i.*`, and the slopes `prelu.weight`,
 /// `inception_ffs.k.prelu.weight` and `project.prelu.weight` `[1]`, the last two with more than one layer.
 ///
-/// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
+/// The propagated features are constant: they are computed once, before training. A step needs no rows of other ranks.
 ///
 /// ```
 /// use sar::nn::{HiddenLayers, Sign, SignOptions, Sizes};
@@ -80,8 +80,8 @@ impl Perceptron {
         Perceptron { layers, slope }
     }
 
-    /// `first` is the index of its first layer on the tape. With `hidden`, its hidden layers are those of the model that follow so
-    /// many.
+    /// `first` is the index of the perceptron's first layer on the tape. `hidden` is given if the hidden layers count
+    /// as the model's: the number of hidden layers before them.
     fn forward(
         &self,
         tape: &mut Tape<'_>,
@@ -174,7 +174,7 @@ impl Model for Sign {
         tape.store(&all)
     }
 
-    /// Uses only the destinations of its one graph: `x` is the result of [`precompute`](Model::precompute).
+    /// Uses only the destinations of its graph, because `x` is the result of [`precompute`](Model::precompute).
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
         let [graph] = graphs else {
             return Err(Error::internal(format!("{} graphs for SIGN", graphs.len())));
@@ -207,7 +207,8 @@ impl Model for Sign {
         self.project.forward(tape, *graph, all, number + 1, self.dropout, Some(1))
     }
 
-    /// The outputs of the perceptrons side by side are one, the hidden layers of the last perceptron the others.
+    /// The joined outputs of the first perceptrons count as one hidden layer; the others are those of the last
+    /// perceptron.
     fn hidden_layers(&self) -> usize {
         self.project.layers.len()
     }

@@ -12,14 +12,14 @@ use crate::nn::describe::{Place, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::normalization::{Normalization, add};
 
-/// Layers with an optional normalisation, an activation and dropout between them; none after the last, unless jumping knowledge
-/// joins the outputs of all layers. The activation is ReLU, with attention ELU.
+/// Layers with an optional normalisation, an activation (ReLU; ELU with attention) and dropout between them. Nothing
+/// follows the last layer, unless jumping knowledge joins the outputs of all layers.
 ///
-/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
-/// those of the normalisation after it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
+/// Keys of parameters: `convs.i.*` for the i-th layer, as in a PyTorch module with `self.convs = nn.ModuleList(...)`,
+/// `norms.i.*` for the normalisation after it, `lin.*` for the linear layer of [`JumpingKnowledge`].
 ///
-/// Layers that use the first one's input again lie between two linear maps, `lins.0.*` (with ReLU after it) and `lins.1.*`, as
-/// in the examples of DGL and PyTorch Geometric for GCNII; jumping knowledge takes the place of the second.
+/// Layers that use the first layer's input lie between two linear maps, `lins.0.*` (followed by ReLU) and `lins.1.*`,
+/// as in the GCNII examples of DGL and PyTorch Geometric. Jumping knowledge takes the place of the second.
 ///
 /// ```
 /// use sar::nn::{GinOptions, ModelConfig, ModelKind, Sizes, Stack};
@@ -85,7 +85,7 @@ impl Stack {
             };
             let conv = parameters.scope(&format!("convs.{i}"), |p| kind.conv(p, place))?;
             let output = if last { sizes.out_feats } else { width };
-            // Attention layers add their input themselves.
+            // Attention layers add the residual themselves.
             let residual = config.residual && !kind.is_attention() && place.in_feats == output;
             let norm = parameters.scope(&format!("norms.{i}"), |p| {
                 if last { None } else { config.norm.make(p, width) }
@@ -100,7 +100,7 @@ impl Stack {
         Ok(Stack { first, layers, last, jump, kind, dropout: config.dropout })
     }
 
-    /// The input of the first layer, and the rows that later ones return to.
+    /// Input of the first layer, and the initial rows for layers that use them.
     fn input<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -115,7 +115,7 @@ impl Stack {
         Ok((x, Some(initial)))
     }
 
-    /// Applies the operations between two layers; `layer` is the index of the second.
+    /// Applies the operations between two layers; `layer` is the index of the second one.
     fn hidden<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -130,7 +130,7 @@ impl Stack {
         };
         tape.enter_layer(layer);
         if self.kind.is_attention() {
-            // Attention layers drop their input themselves.
+            // Attention layers apply dropout to their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
         tape.relu_dropout(graph.destination_ids(), x, self.dropout)
@@ -167,7 +167,7 @@ impl Model for Stack {
                 }
             }
             if self.jump.is_some() {
-                // Of the earlier outputs, too, only the rows of these nodes are needed.
+                // Keep the same nodes' rows of the earlier outputs.
                 for output in &mut outputs {
                     *output = last_destinations(tape, graphs, output)?;
                 }

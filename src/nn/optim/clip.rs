@@ -16,8 +16,8 @@ pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
     })
 }
 
-/// The factor by which `torch.nn.utils.clip_grad_norm_` multiplies gradients, `min(1, max_norm / (norm + 1e-6))`, where
-/// `squares` is the sum of squares of the gradients that are not in `gradient`; `None` if it is 1.
+/// Factor by which `torch.nn.utils.clip_grad_norm_` multiplies gradients, `min(1, max_norm / (norm + 1e-6))`; `None` if
+/// it is 1. `squares` is the sum of squares of the gradients outside `gradient`.
 ///
 /// # Errors
 /// If memory for the squares runs out (`Tensor`).
@@ -28,7 +28,7 @@ pub fn clip_factor(gradient: &Tensor, squares: f64, max_norm: f64) -> Result<Opt
     Ok(if factor >= 1.0 { None } else { Some(factor) })
 }
 
-/// The sum of squares, in double precision.
+/// Sum of squares, in double precision.
 pub(crate) fn sum_of_squares(values: &Tensor) -> Result<f64> {
     let squares = values.f_to_kind(Kind::Double)?.f_square()?;
     Ok(squares.f_sum(Kind::Double)?.f_double_value(&[])?)

@@ -88,7 +88,7 @@ pub struct Optimizer {
     state: OptimizerState,
 }
 
-/// The state that an optimizer keeps from step to step. Tensors are laid out as [`ParameterSet::flat`].
+/// State that an optimizer keeps between steps. Tensors are laid out as [`ParameterSet::flat`].
 #[derive(Clone, Default)]
 pub struct OptimizerState {
     /// Number of steps made.
@@ -100,7 +100,7 @@ pub struct OptimizerState {
 }
 
 impl Optimizer {
-    /// An optimizer before its first step.
+    /// Creates an optimizer without state.
     ///
     /// # Errors
     /// If a constant is negative or not a number.
@@ -119,7 +119,7 @@ impl Optimizer {
         Ok(Optimizer { config, manager: manager.clone(), state })
     }
 
-    /// The state. The next step changes it in place, or a copy of it while this is alive.
+    /// The state. While this handle is alive, the next step changes a copy; otherwise it changes the state in place.
     pub fn state(&self) -> OptimizerState {
         self.state.clone()
     }
@@ -129,7 +129,7 @@ impl Optimizer {
         self.config
     }
 
-    /// Continues from a state.
+    /// Replaces the state.
     pub fn set_state(&mut self, state: OptimizerState) {
         self.state = state;
     }
@@ -200,7 +200,7 @@ impl Optimizer {
     }
 }
 
-/// A value to be changed in place: a copy if other handles on it exist.
+/// A value that can be changed in place: a copy if other handles to it exist.
 fn own(value: PointerTensor) -> Result<Tensor> {
     if value.is_unique() { value.take() } else { tensor::copy(&*value.pin()?) }
 }

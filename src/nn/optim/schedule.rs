@@ -39,19 +39,19 @@ pub enum Schedule {
 
 /// PyTorch's `threshold`: the relative change that counts as an improvement.
 const THRESHOLD: f64 = 1e-4;
-/// PyTorch's `eps`: smaller changes of the rate are not made.
+/// PyTorch's `eps`: smaller changes of the rate are skipped.
 const SMALLEST_CHANGE: f64 = 1e-8;
 
 impl Schedule {
-    /// Whether it depends on the validation metric.
+    /// Whether the schedule depends on the validation metric.
     pub fn needs_validation(self) -> bool {
         matches!(self, Schedule::Plateau { .. })
     }
 
-    /// Checks that its constants make sense.
+    /// Checks the schedule's constants.
     ///
     /// # Errors
-    /// The first constant that does not make sense, by the name of its flag.
+    /// The first invalid constant, by the name of its flag.
     pub fn check(self) -> Result<()> {
         let positive = |name, value: f64| {
             if value > 0.0 && value.is_finite() {
@@ -91,7 +91,7 @@ impl Schedule {
 pub struct ValidationScore {
     /// Value of the metric.
     pub value: f64,
-    /// Whether a larger value is a better one.
+    /// Whether larger values are better.
     pub more_is_better: bool,
 }
 
@@ -101,22 +101,22 @@ pub struct LearningRate {
     base: f64,
     current: f64,
     epochs: u32,
-    /// The best validation metric so far, and the number of epochs since.
+    /// Best validation metric so far, and the number of epochs since.
     best: Option<f64>,
     without_better: u32,
 }
 
 impl LearningRate {
-    /// The rate of the first epoch.
+    /// Creates the learning rate, at its value in the first epoch.
     ///
     /// # Errors
-    /// If a constant of the schedule makes no sense.
+    /// If a constant of the schedule is invalid.
     pub fn new(base: f64, schedule: Schedule) -> Result<Self> {
         schedule.check()?;
         Ok(LearningRate { base, current: base, epochs: 0, best: None, without_better: 0 })
     }
 
-    /// The rate of the next epoch.
+    /// Learning rate of the next epoch.
     pub fn current(&self) -> f64 {
         self.current
     }

@@ -11,7 +11,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io::{CHECKSUM, is_intact, open_input};
 
-/// An open file whose header has been read.
+/// An open safetensors file with its header.
 pub(crate) struct SafetensorsFile {
     path: PathBuf,
     file: File,
@@ -21,7 +21,7 @@ pub(crate) struct SafetensorsFile {
 }
 
 impl SafetensorsFile {
-    /// Opens a file; `what` names in messages what the file should be ("a checkpoint").
+    /// Opens a file; `what` is the expected kind of file in messages ("a checkpoint").
     ///
     /// # Errors
     /// If it cannot be read, is not a safetensors file, or is cut short.
@@ -47,8 +47,8 @@ impl SafetensorsFile {
         Ok(SafetensorsFile { path: path.to_owned(), file, header, data })
     }
 
-    /// Compares the whole file with the checksum in its header. Returns `false` if it has none: it was written by an earlier
-    /// version or by another program.
+    /// Compares the whole file with the checksum in its header. Returns `false` if there is no checksum, because an
+    /// earlier version or another program wrote the file.
     ///
     /// # Errors
     /// If the file is damaged, or cannot be read.
@@ -67,18 +67,18 @@ impl SafetensorsFile {
         Err(self.wrong("", "is damaged: its content does not match its checksum").with_hint(hint))
     }
 
-    /// The keys of all texts of the header.
+    /// Keys of the header's texts.
     pub(crate) fn text_keys(&self) -> impl Iterator<Item = &str> {
         self.header.metadata().iter().flat_map(|texts| texts.keys()).map(String::as_str)
     }
 
-    /// A text of the header; "" if the header does not have it.
+    /// A text of the header; "" if it is missing.
     pub(crate) fn text(&self, key: &str) -> &str {
         let texts = self.header.metadata().as_ref();
         texts.and_then(|texts| texts.get(key)).map_or("", String::as_str)
     }
 
-    /// The names of all tensors, in the order of their places.
+    /// Names of all tensors, in the order in which they are stored.
     pub(crate) fn names(&self) -> Vec<String> {
         self.header.offset_keys()
     }
@@ -89,7 +89,7 @@ impl SafetensorsFile {
         Some(info.shape.iter().map(|side| *side as i64).collect())
     }
 
-    /// Reads a tensor, in the type it is stored in.
+    /// Reads a tensor in its stored type.
     ///
     /// # Errors
     /// If the name is unknown, or the tensor has a type that weights cannot have.
@@ -98,10 +98,10 @@ impl SafetensorsFile {
         self.read_part(name, &shape, 0)
     }
 
-    /// Reads rows of a matrix from row `first` on.
+    /// Reads `rows` rows of a matrix, starting with row `first`.
     ///
     /// # Errors
-    /// As for [`read`](SafetensorsFile::read), or if the matrix does not have the rows.
+    /// As for [`read`](SafetensorsFile::read), or if the matrix has fewer rows.
     pub(crate) fn read_rows(&self, name: &str, first: u64, rows: i64) -> Result<Tensor> {
         let width = match self.shape(name).as_deref() {
             Some([all, width]) if first as i64 + rows <= *all => *width,
@@ -115,7 +115,7 @@ impl SafetensorsFile {
         Error::input(&self.path, name, problem)
     }
 
-    /// Reads elements from index `first` on, in this shape.
+    /// Reads elements of a tensor from index `first` on, and gives them this shape.
     fn read_part(&self, name: &str, shape: &[i64], first: u64) -> Result<Tensor> {
         let info = self.header.info(name).ok_or_else(|| self.wrong(name, "is missing"))?;
         let TensorInfo { dtype, data_offsets: (begin, _), .. } = info;

@@ -13,7 +13,7 @@ use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM, RowFile};
 
-/// An array, float32 or int64, of which each rank has all or a part.
+/// An array, float32 or int64, that each rank has entirely or in part.
 pub(crate) struct SharedArray<'a> {
     /// Key of the array.
     pub(crate) name: String,
@@ -21,15 +21,15 @@ pub(crate) struct SharedArray<'a> {
     pub(crate) dtype: Dtype,
     /// Sizes of the dimensions.
     pub(crate) shape: Vec<u64>,
-    /// Offset of this rank's part, in bytes; `None` if all ranks have all of it.
+    /// Offset of this rank's part, in bytes; `None` if every rank has the whole array.
     pub(crate) first_byte: Option<u64>,
     /// Returns this rank's part, contiguous.
     pub(crate) value: Box<dyn Fn() -> Result<Tensor> + 'a>,
 }
 
-/// Writes a file of arrays, whole or not at all, with a checksum among the texts of its header (`metadata`); all ranks call
-/// this with the same arrays. Rank 0 writes the arrays that all ranks have. One collective if there are arrays in parts, and one more on several
-/// machines: the file is on that of rank 0; elsewhere `path` is where a part of it lies meanwhile.
+/// Writes a file of arrays atomically, with a checksum in its header; all ranks call this with the same arrays. Rank 0
+/// writes the arrays that every rank has. One collective if arrays are in parts, and one more on several machines: the
+/// file lands on rank 0's machine; elsewhere, `path` holds that machine's parts until they are sent.
 pub(crate) fn write_arrays(
     path: &Path,
     arrays: &[SharedArray<'_>],

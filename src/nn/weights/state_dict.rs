@@ -19,9 +19,9 @@ use crate::nn::models::model_config::{ModelConfig, OutputSide};
 /// The remedy for weights of another model.
 const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers›, ‹model.hidden›, ...) with which the weights were trained";
 
-/// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All ranks call
-/// this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows. `metadata` goes into
-/// the file's header.
+/// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All
+/// ranks call this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows.
+/// `metadata` goes into the file's header.
 ///
 /// # Errors
 /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
@@ -56,11 +56,10 @@ pub fn save_state_dict(
     write_arrays(path, &arrays, metadata, ranks)
 }
 
-/// Replaces parameters and buffers by those of a safetensors file, and this rank's learned rows by theirs. Any floating-point
-/// type is accepted.
+/// Loads parameters, buffers and this rank's learned rows from a safetensors file, in any floating-point type.
 ///
 /// # Errors
-/// If a key is missing or left over, or a shape differs: the message lists them. If a weight is not finite.
+/// If keys are missing or left over, or shapes differ: the message lists them. If a weight is not finite.
 pub fn load_state_dict(
     path: &Path,
     parameters: &ParameterSet,
@@ -79,7 +78,7 @@ pub fn load_state_dict(
     learned.iter().try_for_each(|rows| load_rows(&file, *rows))
 }
 
-/// A text from the header of a weights file; "" if the header does not have it.
+/// A text from the header of a weights file; "" if it is missing.
 ///
 /// # Errors
 /// If the file cannot be read or is not a safetensors file.
@@ -87,8 +86,8 @@ pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
     Ok(open(path)?.text(key).to_owned())
 }
 
-/// Compares a weights file with its checksum. Returns `false` if it has none: it was written by an earlier version or by
-/// another program.
+/// Compares a weights file with its checksum. Returns `false` if there is no checksum, because an earlier version or
+/// another program wrote the file.
 ///
 /// # Errors
 /// If the file is damaged, cannot be read or is not a safetensors file.
@@ -96,7 +95,7 @@ pub fn verify_state_dict(path: &Path) -> Result<bool> {
     open(path)?.verify()
 }
 
-/// Replaces learned rows by those of a file; only this rank's rows are read.
+/// Loads this rank's learned rows from a file.
 pub(in crate::nn) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
     check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;
     let first = learned.nodes().first;
@@ -110,7 +109,7 @@ pub(in crate::nn) fn open(path: &Path) -> Result<SafetensorsFile> {
     SafetensorsFile::open(path, "a safetensors file")
 }
 
-/// The width of the last layer's output in a weights file of this model.
+/// Output width of the last layer, read from a weights file of this model.
 ///
 /// # Errors
 /// If the file cannot be read or does not have the layer.
@@ -119,7 +118,7 @@ pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
     stored_width(path, &key, side)
 }
 
-/// One side of a parameter's shape in a file of weights.
+/// Size of one dimension of a parameter in a weights file.
 pub(in crate::nn) fn stored_width(path: &Path, key: &str, side: usize) -> Result<i64> {
     let file = open(path)?;
     let shape = file.shape(key).unwrap_or_default();
@@ -152,8 +151,8 @@ fn check_keys(
     Err(file.wrong("", problem).with_hint(OTHER_MODEL))
 }
 
-/// Checks that weights are finite: NaN or infinity makes every prediction useless. `first` is the index of the first element in
-/// the file.
+/// Checks that weights are finite, because NaN or infinity makes every prediction useless. `first` is the file's index
+/// of the first element.
 fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
     let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
     let values = &tensor::slice::<f32>(&value);

@@ -7,16 +7,16 @@ use crossbeam::channel::{Receiver, bounded};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span};
 
-/// Number of batches that a sampler thread keeps ready besides the one it works on.
+/// Number of batches that a sampler thread keeps ready in addition to the one it is sampling.
 const AHEAD: usize = 1;
 
-/// An iterator over the batches of an epoch, in their order. It ends after an error.
+/// Iterator over the batches of an epoch, in order. It ends after an error.
 pub struct Batches<T> {
     next: usize,
     steps: usize,
-    /// The function that samples on the caller's thread, if there are no sampler threads.
+    /// Samples on the caller's thread, if there are no sampler threads.
     inline: Option<Box<dyn Fn(usize) -> Result<T>>>,
-    /// The sampler threads. Thread t samples the batches t, t + T, ..., so the order of batches needs no sorting.
+    /// Sampler threads. Thread t samples the batches t, t + T, ..., so their order is known without sorting.
     threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,
 }
 
@@ -42,7 +42,7 @@ impl<T: Send + 'static> Batches<T> {
                         let _span = span(SpanKind::Operation, "sample a batch");
                         sample(step)
                     };
-                    // An epoch that was given up receives no more batches.
+                    // The receiver is gone if the epoch was abandoned.
                     if sender.send(sampled).is_err() {
                         return;
                     }
@@ -94,10 +94,10 @@ impl<T: Send + 'static> Iterator for Batches<T> {
 impl<T> Drop for Batches<T> {
     fn drop(&mut self) {
         let (receivers, threads): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
-        // A thread that waits for room notices that the receiver is gone.
+        // Dropping the receivers wakes threads that wait for room.
         drop(receivers);
         for thread in threads {
-            // A panic has been reported in place of the missing batch.
+            // The missing batch has been reported as an error already.
             let _ = thread.join();
         }
     }

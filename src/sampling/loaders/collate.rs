@@ -1,4 +1,4 @@
-//! Batches that a function of the program's makes.
+//! Batches made by the program's own function.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// The task of calling a function for each batch.
+/// A loader task that calls a function for each batch.
 pub struct CollateTask<F, B> {
     collate: F,
     batch: PhantomData<fn() -> B>,
@@ -32,8 +32,8 @@ where
     F: Fn(&dyn GraphSource, &[u64], SampleKey) -> Result<B> + Send + Sync + 'static,
     B: Send + 'static,
 {
-    /// A loader whose batches `collate_fn` makes of the graph, some seeds and the key of their sample: DGL's `DistDataLoader`
-    /// with a `collate_fn`. The function is pure, so that batches do not depend on the threads that call it. One collective.
+    /// A loader whose batches `collate_fn` makes from the graph, a batch's seeds and the sample's key: DGL's
+    /// `DistDataLoader` with a `collate_fn`. The function must be pure, because any thread may call it. One collective.
     ///
     /// ```
     /// use std::sync::Arc;

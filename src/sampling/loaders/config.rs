@@ -9,10 +9,9 @@ pub struct DataLoaderConfig {
     pub batch_size: usize,
     /// Whether each epoch visits the seeds in a new order.
     pub shuffle: bool,
-    /// Whether a last batch with fewer seeds is left out.
+    /// Whether a last, smaller batch is left out.
     pub drop_last: bool,
-    /// Number of threads that sample ahead; with 0, batches are sampled on request. Batches are the same for any
-    /// number.
+    /// Number of threads that sample ahead; 0 samples batches on request. The number does not change the batches.
     pub sampler_threads: usize,
     /// Seed of orders and samples.
     pub seed: u64,
@@ -27,7 +26,7 @@ impl Default for DataLoaderConfig {
 }
 
 impl DataLoaderConfig {
-    /// Checks that the numbers make sense.
+    /// Checks the numbers.
     ///
     /// # Errors
     /// If the batch size is 0.

@@ -1,4 +1,4 @@
-//! Batches of one rank's nodes.
+//! Loaders of batches of one rank's nodes.
 
 use std::path::Path;
 
@@ -47,9 +47,9 @@ pub struct NodeTask {
 }
 
 impl DataLoader {
-    /// A loader of this rank's `seeds` (homogeneous ids, each named once); one collective, in which the ranks agree on the
-    /// largest number of batches of any rank. Ranks with fewer repeat theirs (with other neighbours); a rank without seeds gets
-    /// batches without seeds. So all ranks make the same number of steps.
+    /// A loader of this rank's `seeds` (homogeneous ids without duplicates). All ranks make the same number of steps,
+    /// the largest number of batches of any rank: a rank with fewer batches repeats them (with other neighbours), a
+    /// rank without seeds gets empty batches. One collective.
     ///
     /// # Errors
     /// If the batch size is 0.
@@ -63,11 +63,11 @@ impl DataLoader {
         Loader::with_task(graph, NodeTask { sampler }, seeds, config, ranks)
     }
 
-    /// Groups seeds that have many neighbours in common, so that a batch needs fewer rows: SAR's
-    /// `precompute_optimized_batches`. METIS cuts the partitions of the seeds, in memory, into as many batches as before, none
-    /// of them larger; each epoch has the same batches, in another order if they are shuffled. With `cache`, SAR's
-    /// `optimized_batches_cache`, the rank's batches are stored in the file `<cache>_<rank>_<number of batches>`, and read from
-    /// it if it exists. All ranks call this.
+    /// Groups seeds that share many neighbours, so that a batch needs fewer rows: SAR's `precompute_optimized_batches`.
+    /// METIS cuts the partitions of the seeds, in memory, into the same number of batches, none larger than before.
+    /// Every epoch has these batches, in another order if they are shuffled. With `cache` (SAR's
+    /// `optimized_batches_cache`), the rank's batches are stored in the file `<cache>_<rank>_<number of batches>`, or
+    /// read from it if it exists. All ranks call this.
     ///
     /// # Errors
     /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or another batch

@@ -1,4 +1,4 @@
-//! Batches of one rank's edges.
+//! Loaders of batches of one rank's edges.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::sampling::stores::{GraphSource, SampleKey};
 /// A function that returns the reverse of an edge, both by global id.
 pub type ReverseEdge = dyn Fn(u64) -> u64 + Send + Sync;
 
-/// The edges that are left out of the blocks, so that a model does not see the edges to predict.
+/// Edges that are left out of the blocks, so that a model does not see the edges it predicts.
 #[derive(Clone)]
 pub enum Exclude {
     /// No edges.
@@ -30,8 +30,9 @@ pub enum Exclude {
     WithReverse(Arc<ReverseEdge>),
     /// All edges between the two ends of an edge of the batch, in either direction, including reverses and parallel edges.
     BetweenEnds,
-    /// All edges of these types, by id, between the two ends of an edge of the batch, in either direction. With the type of
-    /// the batch's edges and that of their reverses, these are the edges of DGL's `reverse_types`, and parallel ones.
+    /// All edges of these types, by id, between the two ends of an edge of the batch, in either direction. With the
+    /// types of the batch's edges and of their reverses, these are the edges of DGL's `reverse_types` and edges
+    /// parallel to them.
     BetweenEndsOf(Vec<usize>),
 }
 
@@ -68,7 +69,7 @@ pub enum Exclude {
 /// ```
 pub type DistEdgeDataLoader = Loader<EdgeTask>;
 
-/// The task of sampling the neighbourhoods of edges' ends.
+/// A loader task that samples the neighbourhoods of edges' ends.
 pub struct EdgeTask {
     sampler: DistNeighborSampler,
     exclude: Exclude,
@@ -76,8 +77,9 @@ pub struct EdgeTask {
 }
 
 impl DistEdgeDataLoader {
-    /// A loader of this rank's `edges` (homogeneous ids, each named once) in a graph that was opened with
-    /// [`IndexConfig::ends`](crate::sampling::stores::IndexConfig::ends); one collective, as in [`DataLoader::new`](super::DataLoader::new).
+    /// A loader of this rank's `edges` (homogeneous ids without duplicates) in a graph that was opened with
+    /// [`IndexConfig::ends`](crate::sampling::stores::IndexConfig::ends). One collective, as in
+    /// [`DataLoader::new`](super::DataLoader::new).
     ///
     /// # Errors
     /// If the batch size is 0.
@@ -141,12 +143,12 @@ impl LoaderTask for EdgeTask {
     }
 }
 
-/// The ends of edges, the smaller id first.
+/// Pairs of ends, each with the smaller id first.
 fn ends(sources: &[u64], destinations: &[u64]) -> HashSet<(u64, u64)> {
     sources.iter().zip(destinations).map(|(a, b)| (*a.min(b), *a.max(b))).collect()
 }
 
-/// Nodes in the order in which they are first named.
+/// Nodes without duplicates, in the order of their first occurrence.
 #[derive(Default)]
 struct Seeds {
     nodes: Vec<u64>,

@@ -10,7 +10,8 @@ use crate::sampling::stores::{CollectiveGraph, DistGraph, GraphSource};
 pub enum SampledGraph {
     /// The files of all partitions, read by sampler threads.
     Files(Arc<DistGraph>),
-    /// The ranks that own the partitions. Only the thread that asks for batches makes collectives, so nothing is sampled ahead.
+    /// The ranks that own the partitions. Only the thread that requests batches runs collectives, so nothing is sampled
+    /// ahead.
     Ranks(Rc<CollectiveGraph>),
 }
 

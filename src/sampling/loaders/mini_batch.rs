@@ -7,7 +7,7 @@ use tch::Tensor;
 use crate::error::{Error, Result};
 use crate::graph::Block;
 
-/// The sampled neighbourhood of some seeds.
+/// The sampled neighbourhood of a batch's seeds.
 pub struct MiniBatch {
     /// One block per layer, the input layer first. The sources of a layer are the destinations of the layer before it; the last
     /// layer's destinations are the seeds.
@@ -19,11 +19,11 @@ pub struct MiniBatch {
     /// Rows of features of each block's edges, `[num_edges, width]`, by name, in the order of [`Block::edges`]: DGL's
     /// `blocks[i].edata`. A feature of one edge type has the rows of its edges only: DGL's `blocks[i].edges[etype].data`.
     pub edata: Vec<BTreeMap<String, Tensor>>,
-    /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block come
-    /// first among them.
+    /// In-degrees, over the whole graph, of the first block's sources, if the sampler reads them. They start with the
+    /// sources of every later block.
     pub in_degrees: Option<Vec<u64>>,
-    /// Out-degrees over the whole graph of the first block's sources, unless the sampler leaves them out. Those of a later
-    /// block come first among them.
+    /// Out-degrees, over the whole graph, of the first block's sources, unless the sampler leaves them out. They start
+    /// with the sources of every later block.
     pub out_degrees: Option<Vec<u64>>,
 }
 

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::sampling::stores::{Draws, GraphSource, NEGATIVES, SampleKey};
 
-/// How negative pairs are drawn for the edges of a batch. The example of
-/// [`DistEdgeDataLoader`](super::DistEdgeDataLoader) draws some.
+/// How negative pairs are drawn for a batch's edges; see the example of
+/// [`DistEdgeDataLoader`](super::DistEdgeDataLoader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NegativeSampler {
-    /// DGL's `PerSourceUniform` (`Uniform`): for each edge, its source with this many destinations, drawn uniformly and with
-    /// replacement from the nodes of the destination's type. Some pairs may happen to be edges.
+    /// DGL's `PerSourceUniform` (`Uniform`): for each edge, its source with this many destinations, drawn uniformly and
+    /// with replacement from the nodes of the destination's type. A pair may be an edge by chance.
     PerSourceUniform(usize),
-    /// DGL's `GlobalUniform`: per edge, up to this many pairs of nodes of its two types that are not edges.
+    /// DGL's `GlobalUniform`: per edge, up to this many pairs of nodes of the edge's two node types that are not edges.
     GlobalUniform {
         /// Largest number of pairs per edge.
         per_edge: usize,
@@ -23,7 +23,7 @@ pub enum NegativeSampler {
     },
 }
 
-/// Number of times that a pair is drawn again if it is an edge.
+/// Maximum number of draws to replace a pair that is an edge.
 const TRIES: usize = 3;
 
 impl NegativeSampler {

@@ -1,4 +1,4 @@
-//! Sampling of the neighbourhoods of seeds, layer by layer.
+//! Layer-by-layer sampling of the neighbourhoods of seeds.
 
 use std::ops::Add;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Samplin
 
 use super::mini_batch::MiniBatch;
 
-/// A function of the program's that draws in-edges: DGL's `sample_frontier`. It takes the graph, the number of the layer (0 is
-/// the input layer), the nodes of which in-edges are drawn, and the key of the sample, and returns in-edges node by node. It is
+/// A program's own function that draws in-edges: DGL's `sample_frontier`. Its arguments are the graph, the layer (0 is
+/// the input layer), the nodes to draw in-edges of, and the sample's key; it returns in-edges node by node. It must be
 /// pure, and several threads may call it.
 pub type SampleFrontier =
     dyn Fn(&dyn GraphSource, usize, &[u64], SampleKey) -> Result<InEdges> + Send + Sync;
 
-/// A sampler that draws one block per layer, from the seeds outwards: SAR's class of the same name.
+/// A sampler that draws one block per layer, from the seeds outwards: SAR's `DistNeighborSampler`.
 ///
 /// ```
 /// use sar::formats::dgl::config::PartitionConfig;
@@ -50,7 +50,7 @@ pub struct DistNeighborSampler {
 }
 
 impl DistNeighborSampler {
-    /// A sampler with one fan-out per layer, the input layer's first, that draws uniformly and without replacement.
+    /// A uniform sampler without replacement; `fanouts` holds one fan-out per layer, the input layer's first.
     ///
     /// # Errors
     /// If the number of layers is 0 or greater than 253.
@@ -72,8 +72,8 @@ impl DistNeighborSampler {
         })
     }
 
-    /// A sampler for this many layers whose in-edges `sample_frontier` draws: DGL's `BlockSampler` with a `sample_frontier` of its
-    /// own. The options of drawing do not apply to it; features, degrees and excluded edges do.
+    /// A sampler for `layers` layers whose in-edges `sample_frontier` draws: DGL's `BlockSampler` with its own
+    /// `sample_frontier`. Options for drawing have no effect on it; features, degrees and excluded edges do.
     ///
     /// ```
     /// use sar::formats::dgl::config::PartitionConfig;
@@ -119,21 +119,22 @@ impl DistNeighborSampler {
         DistNeighborSampler { weighted, ..self }
     }
 
-    /// Sets whether in-degrees are read for the sources of the first block (by default they are not): for models that divide by those
-    /// of both ends.
+    /// Sets whether in-degrees are read for the sources of the first block (default: no), for models that divide by the
+    /// in-degrees of both ends.
     #[must_use]
     pub fn in_degrees(self, in_degrees: bool) -> Self {
         DistNeighborSampler { in_degrees, ..self }
     }
 
-    /// Sets whether out-degrees are read for the sources of the first block (by default they are): for models that divide by
+    /// Sets whether out-degrees are read for the sources of the first block (default: yes), for models that divide by
     /// them.
     #[must_use]
     pub fn out_degrees(self, out_degrees: bool) -> Self {
         DistNeighborSampler { out_degrees, ..self }
     }
 
-    /// Adds a feature that is read for the sources of the first block, or for those of its node type if it belongs to one.
+    /// Adds a feature that is read for the sources of the first block; a feature of one node type is read for that
+    /// type's nodes only.
     #[must_use]
     pub fn input_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.input_node_features.push((name.to_owned(), column));
@@ -147,8 +148,8 @@ impl DistNeighborSampler {
         self
     }
 
-    /// Adds a feature that is read for the edges of every block, or for those of its edge type if it belongs to one: DGL's
-    /// `prefetch_edge_feats`.
+    /// Adds a feature that is read for the edges of every block, DGL's `prefetch_edge_feats`; a feature of one edge
+    /// type is read for that type's edges only.
     #[must_use]
     pub fn edge_feature(mut self, name: &str, features: EdgeFeatures) -> Self {
         self.edge_features.push((name.to_owned(), features));
@@ -160,8 +161,8 @@ impl DistNeighborSampler {
         self.fanouts.len()
     }
 
-    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
-    /// often, until [`forget_rows`](Self::forget_rows).
+    /// Keeps up to `bytes` bytes of input features in memory until [`forget_rows`](Self::forget_rows): the rows of the
+    /// nodes that are drawn most often.
     ///
     /// # Errors
     /// If an index or a feature cannot be read.
@@ -178,14 +179,14 @@ impl DistNeighborSampler {
         self.input_node_features.iter().for_each(|(_, column)| column.forget());
     }
 
-    /// Bytes of input features that batches have needed so far, and bytes that were read for them.
+    /// Bytes of input features that batches have used so far, and bytes that were read for them.
     pub fn row_bytes(&self) -> RowBytes {
         let columns = self.input_node_features.iter();
         columns.map(|(_, column)| column.row_bytes()).fold(RowBytes::default(), RowBytes::add)
     }
 
-    /// Draws the blocks of `seeds` (homogeneous ids, each named once) and reads their features. `key.layer` is ignored. A pure
-    /// function of the graph, the sampler, the seeds and the key.
+    /// Draws the blocks of `seeds` (homogeneous ids without duplicates) and reads their features. The result is a pure
+    /// function of the graph, the sampler, the seeds and the key, whose `layer` is ignored.
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
@@ -198,8 +199,7 @@ impl DistNeighborSampler {
         self.sample_without(graph, seeds, None, key)
     }
 
-    /// Like [`sample`](Self::sample), without the edges (source, destination and edge) for which `excluded` is true: they are
-    /// removed from what has been drawn.
+    /// Like [`sample`](Self::sample), and removes drawn edges for which `excluded(source, destination, edge)` is true.
     ///
     /// # Errors
     /// As for [`sample`](Self::sample).
@@ -247,7 +247,7 @@ impl DistNeighborSampler {
         })
     }
 
-    /// The in-edges of a layer's nodes.
+    /// Draws the in-edges of a layer's nodes.
     fn draw(
         &self,
         graph: &dyn GraphSource,
@@ -268,7 +268,7 @@ impl DistNeighborSampler {
     }
 }
 
-/// Checks that in-edges belong to nodes of a graph.
+/// Checks that drawn in-edges match the number of nodes and name nodes of the graph.
 fn check(drawn: &InEdges, nodes: usize, num_nodes: u64) -> std::result::Result<(), String> {
     let InEdges { counts, sources, edges, weights } = drawn;
     if counts.len() != nodes {

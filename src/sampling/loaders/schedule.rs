@@ -7,11 +7,11 @@ use crate::engine::comm::{Ranks, ReduceOp, all_reduce};
 use crate::error::Result;
 use crate::sampling::stores::{SampleKey, permutation};
 
-/// The batches of one rank's seeds, as many as on the rank with the most batches.
+/// Batches of one rank's seeds; the number of steps is the same on all ranks.
 #[derive(Clone)]
 pub(super) struct BatchSchedule {
     pub(super) seeds: Vec<u64>,
-    /// Batches that were grouped beforehand.
+    /// Batches that were grouped beforehand, if there are any.
     optimized: Option<Vec<Vec<u64>>>,
     pub(super) config: DataLoaderConfig,
     pub(super) rank: usize,
@@ -20,7 +20,7 @@ pub(super) struct BatchSchedule {
 }
 
 impl BatchSchedule {
-    /// Builds the schedule; one collective, in which the ranks agree on the number of steps.
+    /// Creates the schedule; the ranks agree on the number of steps in one collective.
     pub(super) fn new(
         seeds: Vec<u64>,
         config: DataLoaderConfig,
@@ -46,7 +46,7 @@ impl BatchSchedule {
         self.steps
     }
 
-    /// Number of batches of the own seeds.
+    /// Number of batches with the rank's own seeds.
     pub(super) fn num_batches(&self) -> usize {
         let (seeds, size) = (self.seeds.len(), self.config.batch_size);
         if let Some(batches) = &self.optimized {
@@ -55,7 +55,7 @@ impl BatchSchedule {
         if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
     }
 
-    /// The order of the seeds in an epoch, or of the indices of batches that were grouped beforehand.
+    /// Order of the seeds in an epoch, or of the batches that were grouped beforehand.
     pub(super) fn order(&self, epoch: u32) -> Vec<u64> {
         let numbers: Vec<u64> = match &self.optimized {
             Some(batches) => (0..batches.len() as u64).collect(),
@@ -68,8 +68,8 @@ impl BatchSchedule {
         order.into_iter().map(|i| numbers[i as usize]).collect()
     }
 
-    /// The seeds of a step in an epoch with this order, and the key of its samples. A rank with fewer batches than steps
-    /// repeats them; a rank without seeds has none.
+    /// Seeds of a step, and the key of its samples, given the epoch's order. A rank with fewer batches than steps
+    /// repeats them; a rank without seeds has empty ones.
     pub(super) fn batch<'o>(
         &'o self,
         epoch: u32,

@@ -1,4 +1,4 @@
-//! The part that all loaders share.
+//! The loader that all tasks share.
 
 use std::sync::Arc;
 
@@ -11,26 +11,27 @@ use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// How a loader turns the seeds of a batch into a batch. Programs may have their own tasks, for [`Loader::with_task`].
+/// How a loader turns a batch's seeds into a batch. Programs can implement it for [`Loader::with_task`].
 pub trait LoaderTask: Send + Sync + 'static {
     /// Type of a batch.
     type Item: Send + 'static;
 
-    /// Makes the batch of some seeds: a pure function, which several threads may call.
+    /// Makes the batch of some seeds. It must be pure; several threads may call it.
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
     fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
 }
 
-/// A task that draws neighbourhoods with a [`DistNeighborSampler`].
+/// A loader task that draws neighbourhoods with a [`DistNeighborSampler`].
 pub trait NeighborTask: LoaderTask {
     /// The sampler of neighbourhoods.
     fn sampler(&self) -> &DistNeighborSampler;
 }
 
-/// A loader that cuts one rank's seeds (nodes, or edges) into batches and samples their neighbourhoods. An epoch's batches are
-/// a pure function of the configuration, the seeds, the rank and the epoch, whether they come from files or from other ranks.
+/// A loader that divides one rank's seeds (nodes or edges) into batches and samples their neighbourhoods. The batches
+/// of an epoch are a pure function of the configuration, the seeds, the rank and the epoch, whether the graph is read
+/// from files or requested from other ranks.
 pub struct Loader<T> {
     graph: SampledGraph,
     task: Arc<T>,
@@ -38,9 +39,9 @@ pub struct Loader<T> {
 }
 
 impl<T: LoaderTask> Loader<T> {
-    /// A loader with a program's own task; one collective, in which the ranks agree on the largest number of batches of any
-    /// rank. Ranks with fewer repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks
-    /// make the same number of steps.
+    /// A loader with the program's own task. All ranks make the same number of steps, the largest number of batches of
+    /// any rank: a rank with fewer batches repeats them (with other neighbours), a rank without seeds gets empty
+    /// batches. One collective.
     ///
     /// # Errors
     /// If the batch size is 0.
@@ -70,13 +71,13 @@ impl<T: LoaderTask> Loader<T> {
         self.len() == 0
     }
 
-    /// Number of batches of this rank's own seeds; the batches after those are repetitions.
+    /// Number of batches with this rank's own seeds; later batches are repetitions.
     pub fn own_len(&self) -> usize {
         self.schedule.num_batches()
     }
 
-    /// The batches of epoch 0 that an evaluation goes through: this rank's own ones. If others are asked for each batch, all ranks go
-    /// through as many; `None` stands for those after the own ones.
+    /// The rank's own batches of epoch 0, for an evaluation. If batches take collectives, `None` follows until all ranks
+    /// have iterated equally often.
     pub fn each_seed_once(&self) -> impl Iterator<Item = Option<Result<T::Item>>> + use<T> {
         let own = self.own_len();
         let count = match self.graph {
@@ -117,8 +118,9 @@ impl<T: NeighborTask> Loader<T> {
         self.task.sampler()
     }
 
-    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
-    /// often, until the sampler [drops](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
+    /// Keeps up to `bytes` bytes of input features in memory until the sampler
+    /// [drops](DistNeighborSampler::forget_rows) them: the rows of the nodes that are drawn most often. Rows from other
+    /// ranks are never kept.
     ///
     /// # Errors
     /// If an index or a feature cannot be read.

@@ -1,4 +1,4 @@
-//! Data of nodes and edges that a program has assigned to a graph.
+//! Node and edge data that a program has assigned to a graph.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub(super) struct AssignedData {
 }
 
 impl AssignedData {
-    /// Node data of a name, of all types that have some.
+    /// Node data with this name, of all node types that have it.
     pub(super) fn nodes(&self, key: &str) -> Option<NodeColumn> {
         self.nodes.read().get(key).cloned()
     }
 
-    /// Adds node data; on a graph with several node types, to those of other types.
+    /// Adds node data; on a graph with `several` node types, keeps the data of the other types.
     pub(super) fn set_nodes(&self, key: &str, column: NodeColumn, several: bool) -> Result<()> {
         let mut nodes = self.nodes.write();
         let joined = match nodes.get(key) {
@@ -31,12 +31,12 @@ impl AssignedData {
         Ok(())
     }
 
-    /// Removes node data of all types. Returns whether there was some.
+    /// Removes the node data with this name from all types; returns whether there was any.
     pub(super) fn remove_nodes(&self, key: &str) -> bool {
         self.nodes.write().remove(key).is_some()
     }
 
-    /// Edge data of a name, of all edge types that have some, which must have one width.
+    /// Edge data with this name, of all edge types that have it; its width must be the same for all.
     pub(super) fn edges(&self, key: &str) -> Result<Option<EdgeFeatures>> {
         let edges = self.edges.read();
         let Some(mut of_types) = edges.get(key).map(BTreeMap::values) else { return Ok(None) };
@@ -44,7 +44,7 @@ impl AssignedData {
         of_types.try_fold(first.clone(), |all, other| all.with_types(other)).map(Some)
     }
 
-    /// Edge data of a name and type.
+    /// Edge data with this name, of one edge type.
     pub(super) fn edges_of_type(&self, etype: usize, key: &str) -> Option<EdgeFeatures> {
         self.edges.read().get(key)?.get(&etype).cloned()
     }
@@ -54,7 +54,7 @@ impl AssignedData {
         self.edges.write().entry(key.to_owned()).or_default().insert(etype, features);
     }
 
-    /// Removes edge data of all types. Returns whether there was some.
+    /// Removes the edge data with this name from all types; returns whether there was any.
     pub(super) fn remove_edges(&self, key: &str) -> bool {
         self.edges.write().remove(key).is_some()
     }

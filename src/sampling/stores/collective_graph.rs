@@ -1,4 +1,4 @@
-//! The whole graph, through requests to the ranks that own its partitions.
+//! The whole graph, read by requests to the ranks that own its partitions.
 
 use std::ops::Range;
 use std::path::Path;
@@ -22,9 +22,9 @@ use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, Dtype, IoCounters};
 use crate::load::{EdgeFeatures, NodeColumn, Reachable};
 
-/// A partitioned graph of which each rank reads only its own partition and asks the others for theirs, as SAR samples. Every
-/// method of [`GraphSource`] takes two or three collectives, which all ranks make at the same time, whatever they request. The
-/// results equal those of [`DistGraph`](super::DistGraph), bit for bit.
+/// A partitioned graph of which each rank reads its own partition and requests the others' data from their ranks, as
+/// SAR samples. Every method of [`GraphSource`] takes two or three collectives, which all ranks run together whatever
+/// they request. Results equal those of [`DistGraph`](super::DistGraph) bit for bit.
 pub struct CollectiveGraph {
     config: PartitionConfig,
     index: NeighborIndex,
@@ -34,10 +34,10 @@ pub struct CollectiveGraph {
 }
 
 impl CollectiveGraph {
-    /// Writes the index of the rank's partition into `folder` and opens it. The caller removes the folder. One collective.
+    /// Writes the index of the rank's partition into `folder`, which the caller removes, and opens it. One collective.
     ///
     /// # Errors
-    /// If the number of ranks is not that of partitions, or as for [`write_index`].
+    /// If the number of ranks differs from the number of partitions, or as for [`write_index`].
     pub fn create(
         config: &PartitionConfig,
         keys: &IndexConfig,
@@ -107,8 +107,8 @@ impl CollectiveGraph {
         EdgeFeatures::find(self.reachable(), key, self.counters.clone())
     }
 
-    /// Sends every rank its ids, counted inside its partition, after a header of `N` numbers; returns the header and the ids
-    /// that each rank requests from this one.
+    /// Sends every rank the ids it owns, counted inside its partition, after a header of `N` numbers; returns, by rank,
+    /// the header and the ids that it requests from this rank.
     fn ask<const N: usize>(
         &self,
         sorted: &Sorted,
@@ -160,8 +160,8 @@ impl CollectiveGraph {
         Sorted::new(nodes, "node", self.book().num_nodes())
     }
 
-    /// Requests `width` numbers of each id from the owners of `sorted`, and passes them to `visit` with the position of the id.
-    /// `answer` returns the numbers of own ids.
+    /// Requests `width` numbers per id from the owners of `sorted`, and passes them to `visit` with the id's original
+    /// position. `answer` returns the numbers for own ids.
     fn numbers(
         &self,
         sorted: &Sorted,
@@ -187,7 +187,8 @@ impl CollectiveGraph {
         Ok(())
     }
 
-    /// The rows of ids, in their original order. `read` reads own rows, and `layout` describes an array of rows.
+    /// Rows by id, in the original order. `read` reads own rows; `layout` returns element type and shape of an array of
+    /// rows.
     fn rows_of(
         &self,
         sorted: &Sorted,
@@ -213,7 +214,7 @@ impl CollectiveGraph {
         Ok(rows)
     }
 
-    /// A number for each node, of which each rank knows those of its own nodes.
+    /// One number per node; `own` returns the numbers of own nodes.
     fn degrees(&self, nodes: &[u64], own: impl Fn(&[u64]) -> Result<Vec<u64>>) -> Result<Vec<u64>> {
         let mut degrees = vec![0; nodes.len()];
         self.numbers(
@@ -316,7 +317,7 @@ impl GraphSource for CollectiveGraph {
     }
 }
 
-/// The drawn edges of `nodes` nodes, from their counts, then sources, then edges.
+/// Parses the drawn edges of `nodes` nodes: counts, then sources, then edges.
 fn in_edges(nodes: usize, answer: &[u64]) -> Result<InEdges> {
     let (counts, ends) = answer
         .split_at_checked(nodes)

@@ -13,13 +13,13 @@ use crate::graph::PartitionBook;
 pub struct DistEmbedding {
     name: String,
     weight: DistTensor<f32>,
-    /// The rows with gradients since the last step, and the gradients.
+    /// Ids and gradients recorded since the last step.
     trace: (Vec<u64>, Vec<f32>),
 }
 
 impl DistEmbedding {
-    /// Creates an embedding whose rows `init` fills (it takes the first row's index and some rows). One rank calls this; the
-    /// others [`open`](Self::open) the embedding after a barrier.
+    /// Creates an embedding whose rows `init(index of the first row, rows)` fills. One rank calls this; the others
+    /// [`open`](Self::open) the embedding after a barrier.
     ///
     /// # Errors
     /// As for [`DistTensor::create`].
@@ -39,8 +39,8 @@ impl DistEmbedding {
         Ok(Self::of(DistTensor::open(book, config)?))
     }
 
-    /// The embedding on every rank: DGL's constructor, which all ranks call. Rank 0 creates the embedding, the others open it.
-    /// [`start_values`](super::start_values()) makes functions `init`. Two collectives.
+    /// Creates the embedding on rank 0 and opens it on the others: DGL's constructor. All ranks call this;
+    /// [`start_values`](super::start_values()) returns functions for `init`. Two collectives.
     ///
     /// # Errors
     /// As for [`DistTensor::on_all_ranks`].

@@ -1,4 +1,4 @@
-//! The whole graph, through reads of its partitions' files.
+//! The whole graph, read directly from its partitions' files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::load::{EdgeFeatures, NodeColumn};
 
-/// A partitioned graph as one: DGL's `DistGraph`, with files in place of servers. Only the partition book is in memory; several
-/// threads may use it.
+/// A partitioned graph as one whole: DGL's `DistGraph`, with files in place of servers. Only the partition book is in
+/// memory. It can be shared by threads.
 pub struct DistGraph {
     config: PartitionConfig,
     indexes: Vec<NeighborIndex>,
@@ -130,8 +130,8 @@ impl DistGraph {
         Partition::open(&self.config, part)
     }
 
-    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`. What the program has [assigned](Self::set_ndata) comes
-    /// before what the partitions' files hold.
+    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`. Data that the program has
+    /// [assigned](Self::set_ndata) hides data of the same name in the partitions' files.
     ///
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).
@@ -140,8 +140,8 @@ impl DistGraph {
         assigned.map_or_else(|| NodeColumn::named(&self.config, key, self.counters.clone()), Ok)
     }
 
-    /// A feature of all edge types: DGL's `edata[key]`. What the program has [assigned](Self::set_edata) comes before what the
-    /// partitions' files hold.
+    /// A feature of all edge types: DGL's `edata[key]`. Data that the program has [assigned](Self::set_edata) hides
+    /// data of the same name in the partitions' files.
     ///
     /// # Errors
     /// If there is no such feature, edge types differ in its width or lack it, or its file cannot be read (`Input`).
@@ -160,9 +160,9 @@ impl DistGraph {
         self.assigned.edges_of_type(etype, key).map_or_else(found, Ok)
     }
 
-    /// Makes a tensor of nodes the node data `key` of its type: `g.ndata[key] = tensor` and `g.nodes[ntype].data[key] = tensor`
-    /// in DGL. Handles on earlier data of that name stay as they are. The graph does not keep the tensor's file, which goes with
-    /// the tensor's last handle.
+    /// Assigns a tensor as node data `key` of its node type, like DGL's `g.ndata[key] = tensor` and
+    /// `g.nodes[ntype].data[key] = tensor`. Handles to earlier data of that name stay valid. The graph does not keep
+    /// the tensor's file, which is removed with the tensor's last handle.
     ///
     /// # Errors
     /// If the tensor belongs to edges, or `key` is assigned for other types of nodes with another width.
@@ -171,14 +171,15 @@ impl DistGraph {
         self.assigned.set_nodes(key, column, self.ntypes().len() > 1)
     }
 
-    /// Removes node data that the program has assigned, of all types: `del g.ndata[key]` in DGL. Returns whether there was some.
+    /// Removes assigned node data of all types: `del g.ndata[key]` in DGL. Returns whether there was any.
     pub fn remove_ndata(&self, key: &str) -> bool {
         self.assigned.remove_nodes(key)
     }
 
-    /// Makes a tensor of edges the edge data `key` of its type: `g.edata[key] = tensor` and `g.edges[etype].data[key] = tensor` in
-    /// DGL. Edge types may differ in width; [`edata`](Self::edata) needs one width. Handles on earlier data of that name stay as they
-    /// are. The graph does not keep the tensor's file, which goes with the tensor's last handle.
+    /// Assigns a tensor as edge data `key` of its edge type, like DGL's `g.edata[key] = tensor` and
+    /// `g.edges[etype].data[key] = tensor`. Edge types may differ in width, but then [`edata`](Self::edata) fails.
+    /// Handles to earlier data of that name stay valid. The graph does not keep the tensor's file, which is removed
+    /// with the tensor's last handle.
     ///
     /// # Errors
     /// If the tensor belongs to nodes, or its file cannot be opened.
@@ -190,7 +191,7 @@ impl DistGraph {
         Ok(())
     }
 
-    /// Removes edge data that the program has assigned, of all types: `del g.edata[key]` in DGL. Returns whether there was some.
+    /// Removes assigned edge data of all types: `del g.edata[key]` in DGL. Returns whether there was any.
     pub fn remove_edata(&self, key: &str) -> bool {
         self.assigned.remove_edges(key)
     }
@@ -249,7 +250,7 @@ impl DistGraph {
         Ok((sources, destinations))
     }
 
-    /// All in-edges of nodes (homogeneous ids, each named once), node by node: DGL's `in_subgraph`.
+    /// All in-edges of nodes (homogeneous ids without duplicates), node by node: DGL's `in_subgraph`.
     ///
     /// # Errors
     /// If a node does not exist or a file cannot be read.

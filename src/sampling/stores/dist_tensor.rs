@@ -39,12 +39,13 @@ macro_rules! element {
 element!(f16 => F16, f32 => F32, f64 => F64);
 element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64);
 
-/// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type and are divided among the partitions in
-/// the same way. Here it is one `.npy` file whose rows lie in the order of ids, so each partition's rows are a consecutive part
-/// of it; any rank reads and writes any row. No row is kept in memory.
+/// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type. It is one `.npy` file with
+/// rows in the order of ids, so each partition's rows are contiguous; any rank reads and writes any row. No rows are
+/// kept in memory.
 ///
-/// Clones are handles on the same tensor. Unless it is persistent, its file is removed with the last handle of the process that
-/// created it. Rows are not locked: a rank that reads a row while another writes it may see either version or a mixture.
+/// Clones are handles to the same tensor. Unless the tensor is persistent, its file is removed with the last handle in
+/// the process that created it. Rows are not locked: a rank that reads a row while another rank writes it may see
+/// either version or a mixture.
 #[derive(Debug, Clone)]
 pub struct DistTensor<T> {
     book: Arc<PartitionBook>,
@@ -60,7 +61,7 @@ pub struct DistTensor<T> {
 struct RowsFile {
     path: PathBuf,
     file: File,
-    /// Offset of the first row.
+    /// Offset of the first row in the file, in bytes.
     start: u64,
     temporary: bool,
 }
@@ -68,7 +69,7 @@ struct RowsFile {
 impl Drop for RowsFile {
     fn drop(&mut self) {
         if self.temporary {
-            // An error cannot be reported here; the folder's owner removes the file with the rest.
+            // A destructor cannot report an error; the folder's owner removes the file with the folder.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -79,8 +80,8 @@ impl Drop for RowsFile {
 pub struct DistTensorConfig<'a> {
     /// Folder of its file.
     pub folder: &'a Path,
-    /// Name of the tensor and of its file; `None` generates a name. A tensor without a name cannot be persistent, and other
-    /// ranks get it from [`DistTensor::on_all_ranks`].
+    /// Name of the tensor and of its file; `None` generates a name. A tensor without a name cannot be persistent; other
+    /// ranks can open it only through [`DistTensor::on_all_ranks`].
     pub name: Option<&'a str>,
     /// Sizes of the dimensions of a row; empty for one element per row.
     pub row_shape: &'a [usize],
@@ -115,7 +116,7 @@ impl<T: DistElement> DistTensor<T> {
         let refused = |e| Error::io("create", &path, e);
         let mut options = new_private_file();
         if config.persistent {
-            // The umask applies, as to any other file of a user.
+            // The umask applies, as for any file of a user.
             options.mode(0o666);
         }
         let file = options.open(&path).map_err(|e| match e.kind() {
@@ -132,7 +133,7 @@ impl<T: DistElement> DistTensor<T> {
         Ok(Self::with(book, config.policy, rows, shape))
     }
 
-    /// Like [`create`](Self::create), with rows that `init` fills; it takes the first row's index and some rows.
+    /// Like [`create`](Self::create), and fills the rows with `init(index of the first row, rows)`.
     ///
     /// # Errors
     /// As for [`create`](Self::create), or if the rows cannot be written (`Io`, `OutOfDisk`).
@@ -168,8 +169,8 @@ impl<T: DistElement> DistTensor<T> {
         Ok(Self::with(book, config.policy, rows, shape))
     }
 
-    /// The tensor on every rank: DGL's constructor, which all ranks call. Rank 0 creates the tensor, with rows that `init` fills,
-    /// unless there is one of that name already; the others open it. Two collectives.
+    /// Creates the tensor on rank 0, filled by `init`, unless it exists already, and opens it on the others: DGL's
+    /// constructor. All ranks call this. Two collectives.
     ///
     /// # Errors
     /// As for [`create`](Self::create) and [`open`](Self::open).
@@ -191,7 +192,7 @@ impl<T: DistElement> DistTensor<T> {
         let name = String::from_utf8_lossy(name.bytes()).into_owned();
         let open = || Self::open(book, &DistTensorConfig { name: Some(&name), ..config.clone() });
         let tensor = created.map_or_else(open, Ok)?;
-        // Rank 0 may drop its handle, and with it the file, as soon as all ranks have theirs.
+        // Rank 0 may drop its handle, and thereby the file, as soon as all ranks have opened it.
         barrier(group, hooks)?;
         Ok(tensor)
     }
@@ -232,8 +233,8 @@ impl<T: DistElement> DistTensor<T> {
         &self.shape
     }
 
-    /// The rows as a column of the graph's nodes, which loaders read: `g.ndata["x"] = tensor` in DGL. Rows that are written later are
-    /// seen. Rows of several dimensions are read flat.
+    /// The rows as a column of the graph's nodes for loaders: `g.ndata["x"] = tensor` in DGL. The column sees later
+    /// writes. Rows with several dimensions are read flat.
     ///
     /// # Errors
     /// If the rows belong to edges, or the file cannot be opened.
@@ -246,8 +247,8 @@ impl<T: DistElement> DistTensor<T> {
         NodeColumn::of_type(&self.book, ntype, &rows, counters)
     }
 
-    /// The rows as features of the graph's edges, which loaders read: `g.edata["x"] = DistTensor` in DGL. Rows that are written later
-    /// are seen. Rows of several dimensions are read flat, and numbers of all types as floating-point numbers.
+    /// The rows as features of the graph's edges for loaders: `g.edata["x"] = tensor` in DGL. The features see later
+    /// writes. Rows with several dimensions are read flat, and all element types as floating-point numbers.
     ///
     /// # Errors
     /// If the rows belong to nodes, or the file cannot be opened.
@@ -305,7 +306,7 @@ impl<T: DistElement> DistTensor<T> {
         Ok(values)
     }
 
-    /// Writes rows (type-wise ids in any order), `[ids.len(), width]`. If a row is named several times, the last value stays.
+    /// Writes rows (type-wise ids in any order), `[ids.len(), width]`. The last value of a duplicate id wins.
     ///
     /// # Errors
     /// If a row does not exist, the number of values is wrong, or the file cannot be written.
@@ -348,7 +349,7 @@ impl<T: DistElement> DistTensor<T> {
         self.write_range(first, values)
     }
 
-    /// Offset in the file of `values` values of the rows from `first` on.
+    /// Offset in the file, in bytes, of `values` values from row `first` on.
     fn place(&self, first: u64, values: usize) -> Result<u64> {
         let width = self.width.max(1);
         let end = first + (values / width) as u64;
@@ -372,10 +373,10 @@ impl<T: DistElement> DistTensor<T> {
         Ok(count)
     }
 
-    /// Checks that a file is a copy of a tensor like this one.
+    /// Checks that a file has this tensor's shape and element type.
     ///
     /// # Errors
-    /// If it is not.
+    /// If they differ.
     pub(super) fn check_copy(&self, path: &Path) -> Result<()> {
         start_of_rows::<T>(path, &self.shape).map(drop)
     }
@@ -427,7 +428,7 @@ impl DistTensorConfig<'_> {
     }
 }
 
-/// A name that no other tensor of this process has, or of another process.
+/// A name that no other tensor has, in this process or another.
 fn anonymous_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("anonymous-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

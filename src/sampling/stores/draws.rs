@@ -34,11 +34,11 @@ impl Draws {
         self.block[self.used - 1]
     }
 
-    /// A number below `bound`, which is not 0, each with the same probability (Lemire 2019).
+    /// A uniform number below `bound`, which is not 0 (Lemire 2019).
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         loop {
             let product = u64::from(self.next()) * u64::from(bound);
-            // The remainder, which takes long to compute, is below the bound.
+            // The remainder, which is slow to compute, is less than the bound.
             let low = product as u32;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 32) as u32;
@@ -58,8 +58,8 @@ impl Draws {
     }
 }
 
-/// Adds `count` different numbers below `bound` to an empty list, each such set with the same probability (Floyd 1987). `count`
-/// is at most `bound`.
+/// Adds `count <= bound` different numbers below `bound` to an empty list; all sets have the same probability (Floyd
+/// 1987).
 pub(super) fn without_replacement(
     bound: u32,
     count: u32,
@@ -73,12 +73,12 @@ pub(super) fn without_replacement(
     }
 }
 
-/// A layer that no sample has, for the order of seeds.
+/// Layer number reserved for the order of seeds.
 const ORDER: u32 = 255;
-/// A layer that no sample has, for negative pairs.
+/// Layer number reserved for negative pairs.
 pub(crate) const NEGATIVES: u32 = 254;
 
-/// A random permutation of `0..len`, each with the same probability; a pure function of (seed, epoch, rank).
+/// A uniform random permutation of `0..len`; a pure function of (seed, epoch, rank).
 pub(crate) fn permutation(len: usize, seed: u64, epoch: u32, rank: u32) -> Vec<u32> {
     let key = SampleKey { seed, epoch, batch: rank, layer: ORDER };
     let mut draws = Draws::new(key, 0, 0);

@@ -1,4 +1,4 @@
-//! Edge data from tensors that each rank has for its own edges.
+//! Edge data from per-rank tensors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,13 @@ use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::EdgeFeatures;
 
-/// Features of the edges of a type from the rows that each rank has for its own ones, `[edges of the rank's partition, ...]`, in the
-/// order of their ids. Rows become `float32` and go to a file in `folder`, which the caller removes after the last use of the
-/// features. All ranks call this; three collectives.
+/// Features of the edges of a type, from each rank's rows for its own edges, `[edges of the rank's partition, ...]`, in
+/// the order of their ids. Rows become `float32` and go to a file in `folder`, which the caller removes after the last
+/// use of the features. All ranks call this; three collectives.
 ///
 /// # Errors
-/// If the rows are not as many as the edges, ranks differ in the shape of rows, or the file cannot be written.
+/// If the number of rows differs from the number of edges, ranks differ in the shape of rows, or the file cannot be
+/// written.
 pub fn edge_data(
     book: &Arc<PartitionBook>,
     etype: usize,

@@ -1,11 +1,11 @@
-//! The subgraph of some edges.
+//! Subgraphs made of selected edges.
 
 use std::collections::HashMap;
 
 use super::dist_graph::DistGraph;
 use crate::error::Result;
 
-/// Some edges with their ends, whose nodes are renumbered in the order in which the edges name them, all sources first
+/// Selected edges with their ends. Nodes are renumbered in the order of their first occurrence, all sources first
 /// (`dgl.compact_graphs`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EdgeSubgraph {
@@ -20,7 +20,7 @@ pub struct EdgeSubgraph {
 }
 
 impl DistGraph {
-    /// The graph of some edges (homogeneous ids) without other nodes than their ends: DGL's `edge_subgraph`.
+    /// The graph of selected edges (homogeneous ids) and their ends: DGL's `edge_subgraph`.
     ///
     /// # Errors
     /// As for [`find_edges`](Self::find_edges).

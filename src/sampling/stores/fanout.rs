@@ -3,12 +3,13 @@
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// A layer's fan-out: in-edges drawn per node, over all edge types together or for each. A negative number means all of them.
+/// A layer's fan-out: number of in-edges drawn per node, over all edge types together or per type. Negative numbers
+/// mean all in-edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fanout {
     /// Over all edge types together.
     Total(i64),
-    /// Separate numbers for each edge type, by id.
+    /// Per edge type, by id.
     PerEtype(Vec<i64>),
 }
 
@@ -16,7 +17,7 @@ impl Fanout {
     /// The fan-out that takes all in-edges.
     pub const ALL: Fanout = Fanout::Total(-1);
 
-    /// Fan-outs by edge type, from pairs of a type's name and its fan-out, like DGL's dictionaries: every type must be named.
+    /// Fan-outs by edge type, from the types' names, like DGL's dictionaries; every type must be named.
     ///
     /// # Errors
     /// If a type is unknown, missing or named twice.

@@ -1,4 +1,4 @@
-//! The nodes that samples name most often.
+//! The most frequent sources in samples.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::error::Result;
 const CHUNK: u64 = 1 << 16;
 
 impl DistGraph {
-    /// The `count` nodes with the most out-edges, or fewer if no others have any (homogeneous ids, ascending). Among nodes with
-    /// equally many, those with the lowest ids. Takes memory for these nodes only.
+    /// The `count` nodes with the most out-edges (homogeneous ids, ascending), or all nodes with out-edges if there are
+    /// fewer. Ties go to the lowest ids. Memory is proportional to `count`.
     ///
     /// # Errors
     /// If an index cannot be read.
@@ -21,7 +21,7 @@ impl DistGraph {
         let mut by_degree = BTreeMap::<u64, usize>::new();
         self.each_out_degree(|_, degree| *by_degree.entry(degree).or_default() += 1)?;
         by_degree.remove(&0);
-        // All nodes above the least degree are wanted, and some of those that have it.
+        // All nodes above the least degree are taken, and some of the nodes with that degree.
         let (mut least, mut of_least) = (1, 0);
         let mut left = count;
         for (&degree, &nodes) in by_degree.iter().rev() {

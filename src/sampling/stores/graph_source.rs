@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::graph::{InEdges, PartitionBook};
 use crate::load::{EdgeFeatures, NodeColumn};
 
-/// In-edges and rows of features of the whole graph, from all partitions' files ([`DistGraph`]), or from the ranks that own
-/// them ([`CollectiveGraph`](super::CollectiveGraph)). Both give the same results. Ids are homogeneous.
+/// In-edges and feature rows of the whole graph, read from all partitions' files ([`DistGraph`]) or requested from the
+/// ranks that own them ([`CollectiveGraph`](super::CollectiveGraph)), with the same results. Ids are homogeneous.
 pub trait GraphSource {
     /// The owners of nodes and edges.
     fn book(&self) -> &Arc<PartitionBook>;

@@ -1,4 +1,4 @@
-//! Writing of a partition's in-edges by destination, from files in any order.
+//! Writes a partition's in-edges by destination, from files in any order.
 
 use std::path::Path;
 
@@ -16,19 +16,20 @@ const BLOCK: usize = 1 << 16;
 pub struct IndexConfig {
     /// Key of the edge feature with the weights by which models multiply messages.
     pub weight: Option<String>,
-    /// Key of the edge feature with the unnormalised probabilities of edges. A node whose edges all have probability 0 draws
-    /// none.
+    /// Key of the edge feature with the edges' unnormalised probabilities. If all edges of a node have probability 0,
+    /// none is drawn.
     pub probability: Option<String>,
-    /// Whether a list given to [`write_index`] takes the place of the probabilities.
+    /// Whether probabilities come from a list passed to [`write_index`].
     pub drawn: bool,
-    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::DistGraph::find_edges): 8 bytes more
-    /// per edge.
+    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::DistGraph::find_edges): 8 more
+    /// bytes per edge.
     pub ends: bool,
 }
 
-/// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open). `out_degrees` are
-/// those of the partition's nodes over the whole graph; with [`IndexConfig::drawn`], `drawn` has a probability per edge of the
-/// partition, by its index. Takes 8 bytes of memory per edge, and 8 more with edge features.
+/// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open).
+/// `out_degrees` holds the out-degree of each of the partition's nodes over the whole graph; with
+/// [`IndexConfig::drawn`], `drawn` holds a probability per edge of the partition, by index. Takes 8 bytes of memory per
+/// edge, or 16 with edge features.
 ///
 /// # Errors
 /// If edges or edge features cannot be read, a probability is negative or not finite, the graph has more than 2^32 nodes or
@@ -59,7 +60,7 @@ pub fn write_index(
     let mut records = vec![[0; 2]; layout.num_edges as usize];
     let mut feature_rows = vec![0_u32; if layout.columns() > 0 { records.len() } else { 0 }];
     fill(partition, &layout, &mut starts, &mut records, &mut feature_rows)?;
-    // Filling has moved every start to its row's end; one place further they are starts again.
+    // Filling has moved every start to the end of its row; shifted by one place, these are the starts again.
     starts.rotate_right(1);
     starts[0] = 0;
 
@@ -106,7 +107,7 @@ fn row_starts(partition: &Partition, layout: &Layout) -> Result<Vec<u64>> {
     Ok(starts)
 }
 
-/// Puts every edge into its row; rows are sorted by edge id, so that they do not depend on the order of the file.
+/// Puts every edge into its row; rows are sorted by edge id, whatever the order of the file.
 fn fill(
     partition: &Partition,
     layout: &Layout,
@@ -145,7 +146,7 @@ fn fill(
     Ok(())
 }
 
-/// The out-degree of every node of the graph, from all partitions' edges; takes 4 bytes of memory per node.
+/// Out-degree of every node of the graph, from all partitions' edges; takes 4 bytes of memory per node.
 pub(super) fn out_degrees(partitions: &[Partition], num_nodes: u64) -> Result<Vec<u32>> {
     let mut degrees = vec![0; num_nodes as usize];
     for partition in partitions {

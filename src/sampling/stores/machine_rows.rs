@@ -1,4 +1,4 @@
-//! Rows of tensors on disk on their way to other machines, each of which has a copy of the tensor.
+//! Transfer of rows of tensors on disk to the other machines' copies of the tensor.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::engine::comm::{Inbox, Outbox, Ranks, Recipient, spans_machines, tell_
 use crate::error::Result;
 
 impl<T: DistElement> DistTensor<T> {
-    /// Gives the machines of other ranks the present values of rows, by type-wise ids; every rank names rows of its own. One
-    /// collective on several machines, none on one; another one must follow before the rows are read.
+    /// Sends the current values of rows (type-wise ids; each rank names its own rows) to the other machines. One
+    /// collective on several machines, none on one; another collective must follow before the rows are read.
     ///
     /// # Errors
     /// If rows cannot be read or written (`Io`, `OutOfDisk`), or the collective fails.
@@ -29,7 +29,7 @@ impl<T: DistElement> DistTensor<T> {
         })
     }
 
-    /// [`send_rows`](Self::send_rows) of all rows of this rank, which lie at `own`.
+    /// [`send_rows`](Self::send_rows) for all rows of this rank, the range `own`.
     ///
     /// # Errors
     /// As for [`send_rows`](Self::send_rows).

@@ -1,4 +1,4 @@
-//! Truth values of nodes or edges.
+//! Masks: truth values of nodes or edges.
 
 use std::sync::Arc;
 
@@ -6,16 +6,17 @@ use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
 use crate::error::{Error, Result};
 use crate::load::NodeColumn;
 
-/// The nodes or edges that a program chooses, for [`node_split`](super::node_split) and [`edge_split`](super::edge_split), which read a piece
-/// at a time.
+/// A selection of nodes or edges, for [`node_split`](super::node_split) and [`edge_split`](super::edge_split), which
+/// read it in pieces.
 pub trait SplitMask {
-    /// Number of values, one per node or edge of the type that is split; `None` for a column that ids of all types lead into.
+    /// Number of values, one per node or edge of the split type; `None` for a column that is indexed by homogeneous
+    /// ids.
     fn num_values(&self) -> Option<u64>;
 
-    /// Whether each of some nodes or edges is chosen.
+    /// Whether each of these nodes or edges is selected.
     ///
     /// # Errors
-    /// If there is more than one value for each, or a file cannot be read.
+    /// If there is more than one value per id, or a file cannot be read.
     fn chooses(&self, ids: &[u64]) -> Result<Vec<bool>>;
 }
 
@@ -40,7 +41,7 @@ impl<T: DistElement> SplitMask for DistTensor<T> {
     }
 }
 
-/// Nodes of types that lack the column are not chosen.
+/// Nodes of types without the column are not selected.
 impl SplitMask for NodeColumn {
     fn num_values(&self) -> Option<u64> {
         None
@@ -64,11 +65,11 @@ fn check_width(name: &str, width: usize) -> Result<()> {
 
 /// Truth values are bytes, 0 or not, as in the masks of DGL's partitions.
 impl DistTensor<u8> {
-    /// A tensor that is 1 where this one or `other` is not 0, and 0 elsewhere: `a | b` of DGL's `DistTensor`s. One rank calls
-    /// this, as for [`create`](Self::create); only folder, name and persistence of `config` are used.
+    /// Creates a tensor that is 1 where this one or `other` is not 0, and 0 elsewhere: `a | b` of DGL's `DistTensor`s.
+    /// One rank calls this, as for [`create`](Self::create); only folder, name and persistence of `config` are used.
     ///
     /// # Errors
-    /// If the tensors differ in the owners of their rows or in width, or as for [`create`](Self::create).
+    /// If the tensors differ in width or in the owners of their rows, or as for [`create`](Self::create).
     pub fn or(&self, other: &Self, config: &DistTensorConfig<'_>) -> Result<Self> {
         let same_book = Arc::ptr_eq(self.book(), other.book()) || self.book() == other.book();
         if (self.shape(), self.policy()) != (other.shape(), other.policy()) || !same_book {

@@ -1,8 +1,8 @@
-//! A partitioned graph on disk as one whole: DGL's distributed programming surface without servers.
+//! A partitioned graph on disk as one whole: DGL's distributed interface without servers.
 //!
-//! [`DistGraph`] answers for the whole graph by short reads of the partitions' files: [`NeighborIndex`] holds a partition's
-//! in-edges by destination, [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. Where each rank has its own
-//! disk, [`CollectiveGraph`] asks the others.
+//! [`DistGraph`] reads short ranges of all partitions' files: a [`NeighborIndex`] holds a partition's in-edges by
+//! destination, a [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. If each rank has its own disk,
+//! [`CollectiveGraph`] requests them from the other ranks.
 
 mod assigned_data;
 mod collective_graph;

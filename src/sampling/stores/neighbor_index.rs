@@ -14,9 +14,9 @@ pub(super) type Record = [u32; 2];
 const RECORD: u64 = size_of::<Record>() as u64;
 const VALUE: u64 = size_of::<f32>() as u64;
 
-/// The places of the parts of an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
-/// there are nodes), out-degrees (u32), records by destination and then by edge, a column of float32 per edge feature in that
-/// order, and the ends of edges by edge.
+/// Offsets of the parts of an index file, in native byte order (the file never leaves the machine): row starts (u64,
+/// one more than nodes), out-degrees (u32), records sorted by destination and edge, one float32 column per edge feature
+/// in the same order, and the ends of edges by edge.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) num_nodes: u64,
@@ -92,8 +92,8 @@ impl Layout {
     }
 }
 
-/// The in-edges of one partition's nodes, read by ranges from the file that [`write_index`](super::write_index) wrote. Several
-/// threads may use it.
+/// In-edges of one partition's nodes, read by ranges from the file that [`write_index`](super::write_index) wrote. It
+/// can be shared by threads.
 pub struct NeighborIndex {
     layout: Layout,
     path: PathBuf,
@@ -102,7 +102,7 @@ pub struct NeighborIndex {
 }
 
 impl NeighborIndex {
-    /// Opens the index of partition `part`; `keys` are those with which it was written.
+    /// Opens the index of partition `part`; `keys` must equal the configuration with which it was written.
     ///
     /// # Errors
     /// If the file cannot be opened or its length does not match the partition.
@@ -181,8 +181,8 @@ impl NeighborIndex {
         })
     }
 
-    /// Passes the global source and the destination, counted inside the partition, of each edge (likewise counted, ascending)
-    /// to `visit`.
+    /// Passes each edge's global source and its destination, counted inside the partition, to `visit`. `edges` are
+    /// counted inside the partition, ascending.
     pub(super) fn ends(&self, edges: &[u64], mut visit: impl FnMut(usize, Record)) -> Result<()> {
         if !self.layout.has_ends {
             let problem = "the graph was opened without the ends of edges";

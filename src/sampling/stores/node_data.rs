@@ -1,4 +1,4 @@
-//! Node data from tensors that each rank has for its own nodes.
+//! Node data from per-rank tensors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,14 @@ use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::NodeColumn;
 
-/// A column of the nodes of a type from the rows that each rank has for its own ones, `[nodes of the rank's partition, ...]`: what
-/// SAR's `input_node_features` and `output_node_features` take. Floating-point rows become `float32`, others `int64`. The rows go to a
-/// file in `folder`, which the caller removes after the last use of the column. All ranks call this; three collectives.
+/// A column of the nodes of a type, from each rank's rows for its own nodes, `[nodes of the rank's partition, ...]`:
+/// the argument of SAR's `input_node_features` and `output_node_features`. Floating-point rows become `float32`, others
+/// `int64`. Rows go to a file in `folder`, which the caller removes after the last use of the column. All ranks call
+/// this; three collectives.
 ///
 /// # Errors
-/// If the rows are not as many as the nodes, ranks differ in the shape of rows, or the file cannot be written.
+/// If the number of rows differs from the number of nodes, ranks differ in the shape of rows, or the file cannot be
+/// written.
 pub fn node_data(
     book: &Arc<PartitionBook>,
     ntype: usize,

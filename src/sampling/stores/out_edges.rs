@@ -1,4 +1,4 @@
-//! The out-edges of the whole graph, by source.
+//! Out-edges of the whole graph, by source.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::io::{
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Memory for sorting, in bytes; larger data are sorted on disk.
+/// Memory for sorting, in bytes; larger inputs are sorted on disk.
 const MEMORY: u64 = 256 << 20;
 
 /// Destination and id of an edge.
@@ -39,16 +39,16 @@ pub struct OutNeighbors {
     pub edges: Vec<u64>,
 }
 
-/// Edges of one node among which edges are drawn.
+/// Edges of one node that compete in a draw.
 struct OutSegment<'r> {
     etype: u32,
     fanout: i64,
     records: &'r [OutRecord],
 }
 
-/// An index of the out-edges of all nodes, on disk: DGL's `sample_neighbors` with `edge_dir="out"`. A partition holds the edges into
-/// its nodes, so the out-edges of a node lie in the files of many partitions; this index puts them together (DGL draws from those in
-/// the node's own partition only). Several threads may use it.
+/// An index of all nodes' out-edges, on disk: DGL's `sample_neighbors` with `edge_dir="out"`. A partition holds the
+/// edges into its nodes, so a node's out-edges lie in many partitions' files; this index gathers them. (DGL only draws
+/// from the edges in the node's own partition.) It can be shared by threads.
 pub struct OutEdgeIndex {
     book: Arc<PartitionBook>,
     path: PathBuf,
@@ -123,7 +123,7 @@ impl OutEdgeIndex {
         Ok(OutEdgeIndex { book, path, file, counters })
     }
 
-    /// Draws out-edges of nodes (homogeneous ids), node by node in the order of `nodes`; those of a node come in ascending order of
+    /// Draws out-edges of nodes (homogeneous ids), node by node in the order of `nodes`, each node's edges by ascending
     /// type and id. A pure function of the graph, `how`, `key` and each node.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl OutEdgeIndex {
         Ok(OutNeighbors { counts, destinations, edges })
     }
 
-    /// The edges among which edges are drawn: all of a node, or those of each type.
+    /// Sets of edges that compete in a draw: all edges of a node, or its edges of each type.
     fn segments<'r>(&self, records: &'r [OutRecord], fanout: &Fanout) -> Vec<OutSegment<'r>> {
         match fanout {
             Fanout::Total(fanout) => vec![OutSegment { etype: 0, fanout: *fanout, records }],
@@ -189,7 +189,7 @@ impl OutEdgeIndex {
         }
     }
 
-    /// The index ranges of the out-edges of nodes, ascending.
+    /// Index ranges of the nodes' out-edges, ascending.
     fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
         let starts = self.book.num_edges() * RECORD;
         let place = |i: usize| starts + nodes[i] * START..starts + (nodes[i] + 2) * START;

@@ -1,4 +1,4 @@
-//! Tensors of the whole graph from the rows that each rank has for its own nodes or edges.
+//! Tensors of the whole graph from each rank's rows for its own nodes or edges.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::engine::tensor::{self, TensorElement};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// The result of `open` on a tensor with the rows of all ranks, whose file goes with it. Three collectives.
+/// Writes the rows of all ranks into a temporary tensor and returns the result of `open` on it; the tensor's file is
+/// then removed. Three collectives.
 pub(super) fn share<T: DistElement + TensorElement, C>(
     book: &Arc<PartitionBook>,
     policy: PartitionPolicy,
@@ -41,7 +42,7 @@ pub(super) fn share<T: DistElement + TensorElement, C>(
         all.write_from(own.start, &tensor::slice::<T>(&rows.f_contiguous()?))?;
     }
     let opened = open(&all)?;
-    // The file is open now; its name may go with the handle of rank 0 when all ranks have written.
+    // All ranks have written and opened the file before rank 0 drops `all`, which removes it.
     barrier(ranks.group, ranks.hooks)?;
     Ok(opened)
 }

@@ -31,7 +31,7 @@ impl PartitionPolicy {
         Ok(PartitionPolicy::Edges(book.get_etype_id(etype)?))
     }
 
-    /// The only type of nodes or edges that has `rows` members.
+    /// The only type of nodes or edges with `rows` members.
     ///
     /// # Errors
     /// If no type matches, or several do.

@@ -1,4 +1,4 @@
-//! Drawing of in-edges of a partition's nodes.
+//! Draws in-edges of a partition's nodes.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::neighbor_index::NeighborIndex;
 use crate::error::{Error, Result};
 use crate::graph::InEdges;
 
-/// The key of a sample. Together with the graph and the node it determines the sample; threads and the order of reads do not
+/// Key of a sample. The sample is a function of this key, the graph and the node; threads and the order of reads do not
 /// matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleKey {
@@ -27,13 +27,14 @@ pub struct SampleKey {
 pub struct Sampling {
     /// Number of edges that are drawn.
     pub fanout: Fanout,
-    /// Whether an edge may be drawn several times. Otherwise all edges of a node with fewer edges are drawn.
+    /// Whether an edge may be drawn several times. If not, all edges of a node are drawn if it has no more than the
+    /// fan-out.
     pub replace: bool,
-    /// Whether edges are drawn with the index's probabilities (edges with probability 0 never are) or uniformly.
+    /// Whether edges are drawn with the index's probabilities (never with probability 0) or uniformly.
     pub weighted: bool,
 }
 
-/// Edges of one node among which edges are drawn.
+/// Edges of one node that compete in a draw.
 struct Segment {
     node: usize,
     etype: u32,
@@ -153,7 +154,7 @@ impl NeighborIndex {
     }
 }
 
-/// The drawn edges: index ranges, and how many times each is drawn.
+/// Drawn edges: index ranges, and how many times each edge is drawn.
 #[derive(Default)]
 struct Picked {
     /// Number of edges of each node.
@@ -163,7 +164,7 @@ struct Picked {
 }
 
 impl Picked {
-    /// Adds the edges at some positions of a segment (one drawn several times occurs several times), or all.
+    /// Adds the edges at some positions of a segment (repeated for each time it was drawn), or all edges.
     fn add(&mut self, segment: &Segment, positions: Option<&mut Vec<u32>>) {
         let Segment { node, places, .. } = segment;
         let Some(positions) = positions else {
@@ -208,9 +209,9 @@ pub(super) fn uniform(
     false
 }
 
-/// Draws positions with probabilities in proportion to `values`. Without replacement, positions are drawn one after the other
-/// among the rest; the order of exponential variables with these rates has the same distribution and is computed at once
-/// (Efraimidis and Spirakis 2006).
+/// Draws positions with probabilities proportional to `values`. Without replacement, each position is drawn from those
+/// that remain; sorting exponential variables with these rates has the same distribution in one pass (Efraimidis and
+/// Spirakis 2006).
 fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Vec<u32> {
     let possible = values.iter().filter(|p| **p > 0.0).count();
     let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
@@ -226,7 +227,7 @@ fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Vec
         let sums: Vec<f64> = sums.collect();
         let total = sums[sums.len() - 1];
         let draw = |_| {
-            // Below the total even when the product is rounded up to it.
+            // The product may be rounded up to the total, but the target must be below it.
             let target = (draws.unit() * total).min(total.next_down());
             sums.partition_point(|s| *s <= target) as u32
         };

@@ -12,13 +12,13 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts ids of nodes or edges (`what`), all of which are below `total`.
+    /// Sorts ids of nodes or edges (`what`); all must be less than `total`.
     pub(super) fn new(ids: &[u64], what: &str, total: u64) -> Result<Self> {
         if let Some(id) = ids.iter().find(|id| **id >= total) {
             let problem = format!("there is no {what} {id}; ids are below {total}");
             return Err(Error::config("ids", problem));
         }
-        // Pairs, because sorting positions by ids that lie elsewhere takes three times as long.
+        // Pairs, because sorting positions by ids in another array takes three times as long.
         let mut pairs: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
         pairs.sort_unstable();
         let (ids, places) = pairs.into_iter().unzip();
@@ -45,7 +45,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// The edges drawn by the partitions, for nodes in their original order.
+    /// The partitions' drawn edges, in the original order of the nodes.
     pub(super) fn restore(&self, parts: &[InEdges]) -> InEdges {
         let mut counts = vec![0; self.places.len()];
         let drawn = parts.iter().flat_map(|drawn| &drawn.counts);

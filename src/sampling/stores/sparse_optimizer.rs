@@ -1,4 +1,4 @@
-//! Optimizers that update only the rows that a step has used.
+//! Optimizers that update only the rows used in a step.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub type SparseAdagrad = SparseOptimizer<Adagrad>;
 /// DGL's `SparseAdam`; its state consists of the tensors `<name>_step`, `<name>_mem` and `<name>_power`.
 pub type SparseAdam = SparseOptimizer<Adam>;
 
-/// An optimizer of [`DistEmbedding`]s. The gradients of a row that is used several times in a step, by any ranks, are averaged.
-/// State is stored next to the embedding.
+/// An optimizer of [`DistEmbedding`]s. If a row is used several times in a step, by any ranks, its gradients are
+/// averaged. State is stored next to the embedding.
 pub struct SparseOptimizer<R> {
     rule: R,
     embeddings: Vec<DistEmbedding>,
@@ -27,7 +27,8 @@ pub struct SparseOptimizer<R> {
 }
 
 impl<R: SparseRule> SparseOptimizer<R> {
-    /// An optimizer before its first step. Rank 0 creates the state (on several machines, the first rank of each), in the embeddings' folders; one collective.
+    /// An optimizer before its first step. Rank 0 (on several machines, the first rank of each) creates the state in
+    /// the embeddings' folders; one collective.
     ///
     /// # Errors
     /// If two embeddings have the same name, or the state cannot be created.
@@ -70,7 +71,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
         &self.rule
     }
 
-    /// The update rule, for changing its constants (a learning rate, from step to step; the same on every rank).
+    /// The update rule, for changing its constants (such as the learning rate); they must be the same on every rank.
     pub fn rule_mut(&mut self) -> &mut R {
         &mut self.rule
     }
@@ -80,9 +81,9 @@ impl<R: SparseRule> SparseOptimizer<R> {
         &self.states[embedding]
     }
 
-    /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
-    /// collectives per embedding, and one more on several machines; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
-    /// this rank has updated.
+    /// Sends every gradient to the row's owner and updates the rows of this rank's partitions; afterwards every rank
+    /// sees the new rows. Returns the number of updated rows per embedding. Two collectives per embedding, and one more
+    /// on several machines.
     ///
     /// # Errors
     /// If rows or state cannot be read or written (`Io`, `OutOfDisk`), or the collective fails.
@@ -133,7 +134,7 @@ fn state(
     }
 }
 
-/// The rows and gradients that all ranks have for this rank, in the order of ranks.
+/// Rows and gradients that all ranks send to this rank, in the order of ranks.
 fn to_owners(
     embedding: &DistEmbedding,
     ids: &[u64],

@@ -5,13 +5,14 @@ pub trait SparseRule {
     /// Name of the rule.
     const NAME: &'static str;
 
-    /// The suffixes of its state tensors' names, and whether each has as many elements per row as the embedding or one.
+    /// Suffixes of the names of the rule's state tensors; whether each tensor's rows are as wide as the embedding's
+    /// (otherwise they have one element).
     const STATES: &'static [(&'static str, bool)];
 
     /// Updates one row and its state.
     fn update(&self, gradient: &[f32], state: &mut [&mut [f32]], row: &mut [f32]);
 
-    /// The rule's constants, to be stored with saved state.
+    /// The rule's constants, which are stored with saved state.
     fn constants(&self) -> Vec<(&'static str, f64)>;
 }
 
@@ -49,8 +50,8 @@ impl SparseRule for Adagrad {
     }
 }
 
-/// Adam (Kingma and Ba 2015) as DGL computes it, with a separate step counter for each row: the bias correction of a row
-/// depends on its own number of updates.
+/// Adam (Kingma and Ba 2015) as DGL computes it, with a step counter per row: a row's bias correction depends on the
+/// number of its own updates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adam {
     /// Learning rate.

@@ -30,8 +30,8 @@ struct Manifest {
 
 impl<R: SparseRule> SparseOptimizer<R> {
     /// Saves all embeddings and their state into a folder: one `.npy` file per tensor and a manifest with checksums. An
-    /// interrupted save leaves the one before it whole. One rank calls this, while no other makes a step; every rank of a later
-    /// run, however many there are, sees what one of them loads.
+    /// interrupted save leaves the previous one intact. One rank calls this while no rank makes a step. A later run,
+    /// with any number of ranks, can load it on one of them.
     ///
     /// # Errors
     /// If a file cannot be written (`Io`, `OutOfDisk`).
@@ -54,8 +54,8 @@ impl<R: SparseRule> SparseOptimizer<R> {
         remove_others(folder, &manifest)
     }
 
-    /// Loads the files of [`save`](Self::save). Nothing is changed unless all of them are complete and fit. The constants of this
-    /// optimizer stay as they are. One rank calls this, before a barrier.
+    /// Loads the files of [`save`](Self::save). If one is missing or does not fit, nothing is changed. The optimizer
+    /// keeps its constants. One rank calls this, before a barrier.
     ///
     /// # Errors
     /// If a file is missing, damaged, of another version or optimizer, or belongs to other embeddings.
@@ -111,9 +111,9 @@ impl<R: SparseRule> SparseOptimizer<R> {
     }
 }
 
-/// Copies a tensor's file; returns the copy's name, which depends on its content, and its checksum.
+/// Copies a tensor's file; returns the copy's name, which depends on the content, and its checksum.
 fn save_tensor(folder: &Path, name: &str, tensor: &DistTensor<f32>) -> Result<(String, u32)> {
-    // The name is not known before the content has been read.
+    // The name is only known after the content has been read.
     let checksum = crc32(tensor.path(), |_| Ok(()))?;
     let file_name = format!("{name}-{checksum:08x}.npy");
     let path = folder.join(&file_name);
@@ -129,7 +129,7 @@ fn save_tensor(folder: &Path, name: &str, tensor: &DistTensor<f32>) -> Result<(S
     Ok((file_name, checksum))
 }
 
-/// The CRC-32 of a file, each part of which is passed to `visit`.
+/// CRC-32 of a file; passes each part that was read to `visit`.
 fn crc32(path: &Path, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<u32> {
     let mut file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let mut hasher = crc32fast::Hasher::new();

@@ -1,4 +1,4 @@
-//! The nodes or edges that each trainer works on.
+//! Division of nodes or edges among trainers.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::mt19937::Mt19937;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// One of several trainers. Trainers of the same partition have consecutive ranks.
+/// One of several trainers. Trainers of one partition have consecutive ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrainerRank {
     /// Rank of the trainer.
@@ -19,18 +19,20 @@ pub struct TrainerRank {
 /// How the chosen nodes or edges are divided among trainers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitBy<'a> {
-    /// Every trainer gets the same number, or one fewer (DGL's `force_even`, its default): the chosen ones in ascending order
-    /// are cut into one piece per partition, and each piece is dealt out at random with the partition's index as the seed.
+    /// Every trainer gets the same number of nodes or edges, up to one (DGL's `force_even`, its default). The selected
+    /// ones, in ascending order, are cut into one piece per partition; each piece is dealt out at random with the
+    /// partition's index as the seed.
     Even,
     /// Like [`Even`](SplitBy::Even), but a piece is dealt out by the trainer that the partitioning assigned to each node or
     /// edge (`trainer_id`, one per node or edge of the type).
     EvenByTrainerId(&'a [u64]),
-    /// Every partition's trainers get its own nodes or edges, in consecutive pieces; the last trainer also gets the rest.
+    /// The trainers of a partition get the partition's own nodes or edges, in consecutive pieces; the last trainer also
+    /// gets the remainder.
     Locality,
 }
 
-/// The nodes of `trainer` among those that `mask` chooses (one truth value per node of the type, or per node of the graph
-/// without a type): DGL's `node_split`, to the last id. Memory holds a piece of the mask and the trainer's nodes.
+/// Nodes of `trainer` among those that `mask` selects (one truth value per node of the type, or of the graph if no type
+/// is given): DGL's `node_split`, with exactly the same ids. Memory holds a piece of the mask and the trainer's nodes.
 ///
 /// # Errors
 /// If the mask or the trainer ids have another length, the number of trainers is not a multiple of the number of partitions, or
@@ -73,10 +75,10 @@ pub fn edge_split<M: SplitMask + ?Sized>(
     chosen.split(book.num_parts(), trainer, by, |part| book.partid2eids(part, etype))
 }
 
-/// Values of a mask that are read at a time.
+/// Number of mask values read at a time.
 const BLOCK: u64 = 1 << 18;
 
-/// The numbers that a mask chooses among `total` nodes or edges.
+/// The selected numbers among `total` nodes or edges.
 struct Chosen<'a> {
     total: u64,
     num_values: Option<u64>,
@@ -125,7 +127,7 @@ impl Chosen<'_> {
         }
     }
 
-    /// The chosen numbers of a range.
+    /// Selected numbers in a range.
     fn within(&self, range: Range<u64>) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         for block in blocks(range) {
@@ -134,7 +136,7 @@ impl Chosen<'_> {
         Ok(all)
     }
 
-    /// The `i`-th of `k` equal pieces of all chosen numbers, in two passes.
+    /// The `i`-th of `k` equal pieces of all selected numbers, in two passes.
     fn piece(&self, k: usize, i: usize) -> Result<Vec<u64>> {
         let counts = blocks(0..self.total).map(|block| Ok(self.of_block(block)?.len()));
         let counts = counts.collect::<Result<Vec<usize>>>()?;
@@ -168,7 +170,7 @@ fn even(n: usize, k: usize, i: usize) -> Range<usize> {
     start(i)..start(i + 1)
 }
 
-/// The piece's ids that the own partition holds, sorted by trainer, and its other ids, each cut evenly.
+/// Ids of the piece in the own partition, sorted by trainer, and other ids; each list is cut evenly.
 fn by_trainer_id(
     piece: &[u64],
     ids: &[u64],

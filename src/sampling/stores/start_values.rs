@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 use crate::engine::tape::Init;
 use crate::kernels::uniform_rows;
 
-/// A function that fills rows of an embedding of this size: DGL's `init_func`, with the distributions of `torch.nn.init`. Each row is
-/// a function of the seed and its index, so that it does not matter which rank fills it.
+/// A function that fills rows of an embedding of this size: DGL's `init_func`, with the distributions of
+/// `torch.nn.init`. Each row is a function of the seed and its index, whichever rank fills it.
 ///
 /// ```
 /// use sar::engine::tape::Init;
@@ -38,14 +38,14 @@ pub fn start_values(
     }
 }
 
-/// Fills rows with normal numbers of this deviation, by the transform of Box and Muller.
+/// Fills rows with normally distributed numbers (Box-Muller transform).
 fn normal_rows(seed: u64, deviation: f64, first: u64, width: usize, rows: &mut [f32]) {
-    // Two uniform numbers in [-1, 1) for each normal one.
+    // Each normal number takes two uniform numbers in [-1, 1).
     let mut pairs = vec![0.0_f64; 2 * width];
     for (row, number) in rows.chunks_mut(width.max(1)).zip(first..) {
         uniform_rows(seed, 1.0, number, 2 * width, &mut pairs);
         for (value, pair) in row.iter_mut().zip(pairs.as_chunks::<2>().0) {
-            // In (0, 1], as the logarithm of 0 is infinite.
+            // In (0, 1], because the logarithm of 0 is infinite.
             let unit = (1.0 - pair[0]) / 2.0;
             *value = (deviation * (-2.0 * unit.ln()).sqrt() * (TAU / 2.0 * pair[1]).cos()) as f32;
         }
