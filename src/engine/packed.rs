@@ -1,9 +1,10 @@
-//! Elements without their zeros, on the way to a disk or another machine.
+//! Packed elements, in which zeros take a bit, for disks and other machines.
 //!
-//! Outputs of ReLU and dropout, and gradients behind them, are mostly zeros. Layout: the elements' bytes in blocks of 64 KiB, each as
-//! it is or, where that saves at least a tenth, as a bitmap of its words (a bit per word, 1 where it is not zero), the words that
-//! are not zero, and the bytes behind the last group of eight words; then a table with the stored size of each block and their
-//! CRC-32 (u32 each, native byte order). A reader that knows the table finds the block of any row.
+//! Outputs of ReLU and dropout, and their gradients, are mostly zeros. Layout: the elements' bytes in blocks of 64 KiB;
+//! then a table with the stored size of each block and the blocks' CRC-32 (u32 each, native byte order). A block is
+//! stored as it is or, if that saves at least a tenth, as a bitmap of its words (1 bit per word: 1 if it is not zero),
+//! the nonzero words, and the bytes after the last group of eight words. With the table, a reader finds the block of
+//! any row.
 
 use std::io;
 use std::path::Path;
@@ -12,41 +13,41 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::kernels::{WordSize, count_words, pack_words, unpack_words};
 
-/// Number of bytes of a block before it is packed.
+/// Size of a block before packing, in bytes.
 const BLOCK: usize = 64 << 10;
 
 static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
-/// Fewest bytes that are packed: a page of a file.
+/// Minimum number of bytes that are packed: a page of a file.
 const LEAST: usize = 4 << 10;
 
-/// Every 16th block is looked at before elements are packed.
+/// To decide whether to pack elements, every 16th block is examined.
 const SAMPLE: usize = 16;
 
-/// A variable of the environment, for measurements and tests: `off` turns packing off, `all` packs elements of few bytes too.
+/// Environment variable for measurements and tests: `off` disables packing, `all` also packs small values.
 const VARIABLE: &str = "SAR_PACKING";
 
-/// The description of packed elements that lets them be read.
+/// Description of packed elements that is needed to read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packed {
-    /// Number of bytes of the elements.
+    /// Size of the elements before packing, in bytes.
     pub(super) len: u64,
     pub(super) word: WordSize,
 }
 
 impl Packed {
-    /// The description of elements of `len` bytes in words of `word` bytes, or `None` if that is 0.
+    /// Description of `len` bytes of elements with words of `word` bytes; `None` if `word` is 0.
     pub(super) fn from_words(len: u64, word: u64) -> Option<Self> {
         let word = [WordSize::Two, WordSize::Four].into_iter().find(|w| w.size() as u64 == word)?;
         Some(Packed { len, word })
     }
 
-    /// The number of blocks.
+    /// Number of blocks.
     fn blocks(self) -> u64 {
         self.len.div_ceil(BLOCK as u64)
     }
 
-    /// Number of bytes of a block before it is packed.
+    /// Size of a block before packing, in bytes.
     fn block_len(self, block: usize) -> usize {
         (self.len - (block * BLOCK) as u64).min(BLOCK as u64) as usize
     }
@@ -59,12 +60,12 @@ pub(super) fn pad(len: u64, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> i
     write(&ZEROS[..rest])
 }
 
-/// Whether storing `packed` bytes instead of `raw` ones saves a tenth.
+/// Whether storing `packed` instead of `raw` bytes saves at least a tenth.
 fn saves_a_tenth(packed: usize, raw: usize) -> bool {
     packed * 10 <= raw * 9
 }
 
-/// Number of bytes that elements of `size` bytes take when they are packed; `None` if they are not of a size that is packed.
+/// Packed size of elements of `size` bytes each; `None` if elements of this size are not packed.
 pub(super) fn packed_len(bytes: &[u8], size: usize) -> Option<u64> {
     let word = word_of(bytes, size)?;
     let stored = |block: &[u8]| {
@@ -75,7 +76,7 @@ pub(super) fn packed_len(bytes: &[u8], size: usize) -> Option<u64> {
     Some((bytes.chunks(BLOCK).map(stored).sum::<usize>() + 4 * (blocks + 1)) as u64)
 }
 
-/// The words that zeros are looked for in, if elements of `size` bytes may be packed.
+/// Size of the words that may be left out, if elements of `size` bytes are packed at all.
 fn word_of(bytes: &[u8], size: usize) -> Option<WordSize> {
     static FROM: OnceLock<usize> = OnceLock::new();
     let from = || match std::env::var(VARIABLE).as_deref() {
@@ -93,31 +94,31 @@ fn word_of(bytes: &[u8], size: usize) -> Option<WordSize> {
     }
 }
 
-/// Number of bytes that a block takes when it is packed.
+/// Packed size of a block, in bytes.
 fn packed_block_len(raw: &[u8], word: WordSize) -> usize {
     let (groups, rest) = raw.split_at(raw.len() - raw.len() % word.group());
     groups.len() / word.group() + count_words(groups, word) * word.size() + rest.len()
 }
 
-/// The end of packed elements.
+/// The end of packed elements: description and table.
 pub(super) struct PackedEnd {
     pub(super) packed: Packed,
-    /// The table, to be written behind the blocks.
+    /// The table, which is written after the blocks.
     pub(super) table: Vec<u8>,
 }
 
-/// Packs elements as they are written.
+/// Packs elements while they are written.
 pub(super) struct Packer {
     packed: Packed,
-    /// The front of a block that is not complete.
+    /// Beginning of an incomplete block.
     front: Vec<u8>,
-    /// A block while it is packed.
+    /// Buffer for a packed block.
     block: Vec<u8>,
     sizes: Vec<u32>,
 }
 
 impl Packer {
-    /// A packer of elements of `size` bytes that begin with `bytes`, if packing these saves at least a tenth.
+    /// A packer for elements of `size` bytes that begin with `bytes`, if packing these saves at least a tenth.
     pub(super) fn that_saves(bytes: &[u8], size: usize) -> Option<Self> {
         let word = word_of(bytes, size)?;
         let (mut packed, mut raw) = (0, 0);
@@ -133,7 +134,7 @@ impl Packer {
         })
     }
 
-    /// Appends bytes of elements; `store` gets the blocks that are complete.
+    /// Appends bytes of elements; `store` receives complete blocks.
     pub(super) fn write(
         &mut self,
         mut bytes: &[u8],
@@ -191,17 +192,17 @@ impl Packer {
     }
 }
 
-/// The reason why packed elements cannot be read.
+/// Reason why packed elements cannot be read.
 #[derive(Debug)]
 pub(super) enum Unreadable<E> {
     /// The bytes cannot be read.
     Source(E),
-    /// The bytes are not what was written.
+    /// The bytes differ from those that were written.
     Damaged(&'static str),
 }
 
 impl Unreadable<Error> {
-    /// The error of reading the file at `path`.
+    /// The error for the file at `path`.
     pub(super) fn of_file(self, path: &Path) -> Error {
         match self {
             Unreadable::Source(error) => error,
@@ -216,20 +217,21 @@ impl<E> From<E> for Unreadable<E> {
     }
 }
 
-/// Unpacks elements as they are read, from front to back.
+/// Unpacks elements sequentially while they are read.
 pub(super) struct Unpacker {
     packed: Packed,
     sizes: Vec<u32>,
-    /// The next block to be read.
+    /// The next block to read.
     next: usize,
-    /// A block as it is stored.
+    /// Buffer for a stored block.
     stored: Vec<u8>,
-    /// The end of the block that has been read last.
+    /// Remainder of the block that was read last.
     rest: Vec<u8>,
 }
 
 impl Unpacker {
-    /// A reader of elements that take `stored` bytes, their table included; `read` fills bytes from an offset among these.
+    /// A reader of elements whose stored size, including their table, is `stored`; `read` fills bytes from an offset in
+    /// the stored bytes.
     pub(super) fn new<E>(
         packed: Packed,
         stored: u64,
@@ -250,7 +252,7 @@ impl Unpacker {
         Ok(Unpacker { packed, sizes, next: 0, stored, rest })
     }
 
-    /// Fills `bytes` with the next elements, of which there must be enough; `read` fills bytes with those stored next.
+    /// Fills `bytes` with the next elements, which must be enough; `read` fills bytes with the next stored ones.
     pub(super) fn read<E>(
         &mut self,
         mut bytes: &mut [u8],
@@ -262,8 +264,8 @@ impl Unpacker {
         if bytes.is_empty() {
             return Ok(());
         }
-        // Whole blocks are read in one piece into the end of their place: a block takes no more than its elements, so that none is
-        // overwritten before its turn.
+        // Whole blocks are read in one piece into the end of their destination: a block is never larger than its
+        // elements, so none is overwritten before it is unpacked.
         let (mut len, mut size, mut end) = (0, 0, self.next);
         while end < self.sizes.len() && len + self.packed.block_len(end) <= bytes.len() {
             len += self.packed.block_len(end);
@@ -298,7 +300,7 @@ impl Unpacker {
         Ok(())
     }
 
-    /// The place of a stored block of this size, with room behind it for what unpacking reads beyond its end.
+    /// Buffer for a stored block of this size, with padding that unpacking may read.
     fn set_stored(&mut self, size: usize) -> &mut [u8] {
         self.stored.resize(BLOCK + self.packed.word.group(), 0);
         &mut self.stored[..size]
@@ -331,7 +333,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Packs bytes in pieces of these sizes, in turns. Returns what is stored.
+    /// Packs bytes in pieces of these sizes, cyclically; returns the stored form.
     fn packed(bytes: &[u8], size: usize, pieces: &[usize]) -> Option<(Packed, Vec<u8>)> {
         let mut packer = Packer::that_saves(bytes, size)?;
         let mut stored = Vec::new();
@@ -410,7 +412,7 @@ mod tests {
             prop_assert!(stored.len() < bytes.len());
             let at = at.index(stored.len());
             stored[at] ^= 1 << bit;
-            // Another value in place of one is found by the checksum over what is stored; a wrong count is found here.
+            // The checksum of the stored bytes detects changed values; this check detects wrong counts.
             let table = stored.len() - 4 * (packed.blocks() as usize + 1);
             let found = read(packed, &stored, &[100_000]);
             prop_assert!(at < table || found.is_err());

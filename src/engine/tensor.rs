@@ -1,7 +1,7 @@
 //! The bridge between libtorch tensors and slices.
 //!
-//! Kernels, spill files and messages work on slices; libtorch works on tensors. All access to a tensor's memory goes through
-//! this file.
+//! Kernels, spill files and messages work on slices; libtorch works on tensors. Only this file accesses a tensor's
+//! memory.
 #![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
 mod lease;
@@ -44,8 +44,8 @@ macro_rules! with_real {
 }
 pub(crate) use with_real;
 
-/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: a type that models
-/// compute in, or bfloat16.
+/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: a type that
+/// models compute in, or bfloat16.
 macro_rules! with_element {
     ($kind:expr, $E:ident => $body:expr) => {
         match $kind {
@@ -59,7 +59,7 @@ macro_rules! with_element {
 }
 pub(crate) use with_element;
 
-/// A Rust type with the layout of a tensor's elements. (tch takes bfloat16s for halves.)
+/// A Rust type with the layout of a tensor's elements. (tch represents bfloat16 as `half`.)
 pub(crate) trait TensorElement: Pod {
     /// The element type of such tensors.
     const KIND: Kind;
@@ -101,13 +101,13 @@ pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
     })
 }
 
-/// Asks for huge pages where the system gives them on request: rows of a large tensor are then found, and its pages mapped, in
-/// a fraction of the time.
+/// Requests huge pages where the system provides them on request, which makes finding and mapping the rows of a large
+/// tensor several times faster.
 fn ask_for_huge_pages(tensor: &Tensor) {
     const HUGE: usize = 2 << 20;
     const PAGE: usize = 4 << 10;
     let begin = tensor.data_ptr() as usize;
-    // A block that the allocator has mapped separately begins with a few bytes of the allocator's own.
+    // A block that the allocator has mapped separately begins with a few bytes of the allocator's header.
     let first = begin.saturating_sub(PAGE).next_multiple_of(HUGE);
     let end = (begin + check(tensor)) / HUGE * HUGE;
     if first < end {
@@ -119,7 +119,7 @@ fn ask_for_huge_pages(tensor: &Tensor) {
     }
 }
 
-/// A copy with its own memory.
+/// A copy in separate memory.
 pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     let mut copy = empty(&tensor.size(), tensor.kind())?;
     let tensor = tensor.f_contiguous()?;
@@ -131,17 +131,17 @@ pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     Ok(copy)
 }
 
-/// Number of rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance
-/// threads. It is fixed, so that sums over blocks are the same with any number of threads.
+/// Number of rows that a thread works on at a time: large enough to be efficient, small enough for a cache and for
+/// balanced threads. It is fixed, so that sums over blocks do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: i64 = 1024;
 
-/// Number of bytes that one thread works on at a time, where rows do not matter.
+/// Number of bytes that a thread works on at a time, if rows do not matter.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// Runs `work` on blocks of `rows` rows (start, length), in parallel; results come in order.
+/// Runs `work(start, length)` on blocks of `rows` rows, in parallel; results are in order.
 ///
-/// This is how libtorch is parallelised here: its own threads are off (they spin between operations, even in parked workers),
-/// and each block is a single-threaded operation on a view.
+/// This replaces libtorch's own threads, which spin between operations, even in parked workers. Each block is a
+/// single-threaded operation on a view.
 pub(crate) fn map_row_blocks<R: Send>(
     rows: i64,
     work: impl Fn(i64, i64) -> Result<R> + Sync,
@@ -150,7 +150,7 @@ pub(crate) fn map_row_blocks<R: Send>(
     starts.into_par_iter().map(|start| work(start, BLOCK_ROWS.min(rows - start))).collect()
 }
 
-/// A tensor of which several threads take views.
+/// A tensor that several threads take views of.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a>(pub(crate) &'a Tensor);
 
@@ -166,7 +166,7 @@ impl Shared<'_> {
         Ok(self.0.f_narrow(0, start, len)?)
     }
 
-    /// A block of rows in the type in which they are used: bfloat16s are widened.
+    /// A block of rows in the type of computations: bfloat16 is widened.
     pub(crate) fn wide_rows(self, start: i64, len: i64) -> Result<Tensor> {
         let rows = self.rows(start, len)?;
         Ok(if rows.kind() == Kind::BFloat16 { rows.f_to_kind(Kind::Float)? } else { rows })
@@ -178,7 +178,7 @@ impl Shared<'_> {
     }
 }
 
-/// Size of a tensor's elements in bytes.
+/// Size of a tensor's elements, in bytes.
 pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
     shape.iter().product::<i64>() as usize * kind.elt_size_in_bytes()
 }
@@ -191,7 +191,7 @@ pub(crate) fn bytes(tensor: &Tensor) -> Slice<'_, u8> {
     Slice::new(memory(tensor), || raw_bytes(tensor))
 }
 
-/// The elements of a contiguous CPU tensor as bytes to be written.
+/// The elements of a contiguous CPU tensor as mutable bytes.
 ///
 /// # Panics
 /// As [`slice_mut`].
@@ -202,7 +202,7 @@ pub(crate) fn bytes_mut(tensor: &mut Tensor) -> SliceMut<'_, u8> {
 /// The elements of a contiguous CPU tensor of `T`.
 ///
 /// # Panics
-/// If a slice through any handle writes the memory.
+/// If a mutable slice of the memory exists, through any handle.
 pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> Slice<'_, T> {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     // An empty tensor's bytes have no particular address, so they may not be aligned for T.
@@ -211,10 +211,10 @@ pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> Slice<'_, T> {
     Slice::new(memory(tensor), elements)
 }
 
-/// The elements of a contiguous CPU tensor of `T`, to be written.
+/// The elements of a contiguous CPU tensor of `T`, mutable.
 ///
 /// # Panics
-/// If a slice through any handle has the memory.
+/// If a slice of the memory exists, through any handle.
 pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> SliceMut<'_, T> {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     SliceMut::new(memory(tensor), || match tensor.numel() {
@@ -223,7 +223,7 @@ pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> SliceMut<'_, T
     })
 }
 
-/// The addresses of a tensor's elements.
+/// Address range of a tensor's elements.
 fn memory(tensor: &Tensor) -> Range<usize> {
     let begin = tensor.data_ptr() as usize;
     begin..begin + check(tensor)
@@ -240,7 +240,7 @@ fn raw_bytes(tensor: &Tensor) -> &[u8] {
     unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
 }
 
-/// Bytes of a tensor whose memory is leased, to be written.
+/// Mutable bytes of a tensor whose memory is leased.
 fn raw_bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
     let len = check(tensor);
     if len == 0 {

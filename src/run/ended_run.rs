@@ -1,4 +1,4 @@
-//! How a run has ended, as its folder records it.
+//! The end of a run, as its folder records it.
 
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
@@ -19,35 +19,35 @@ use crate::train::Checkpoint;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// The work is done.
+    /// The run has completed its work.
     Done,
-    /// A signal ended it.
+    /// A signal ended the run.
     Interrupted,
-    /// An error ended it.
+    /// An error ended the run.
     Failed,
-    /// Nothing is recorded of its end: it was killed, or the machine lost power.
+    /// No end is recorded: the run was killed, or the machine lost power.
     Killed,
 }
 
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedRun {
-    /// How it ended.
+    /// How the run ended.
     pub ending: Ending,
     /// Number of complete epochs.
     pub epoch: u32,
-    /// Number of epochs that it was to have.
+    /// Number of epochs that the run was configured for.
     pub epochs: u32,
     /// The epoch of the last checkpoint.
     pub saved: Option<u32>,
-    /// The message of the error, in which fields of configurations are marked.
+    /// The error's message, in which fields of configurations are marked.
     pub error: Option<String>,
-    /// The remedy of the error.
+    /// The error's remedy.
     pub hint: Option<String>,
 }
 
 impl EndedRun {
-    /// A run of `epochs` epochs, with its result.
+    /// The record of a run of `epochs` epochs with this result.
     pub(super) fn new(
         result: &Result<()>,
         config: &RunConfig,
@@ -76,7 +76,7 @@ impl EndedRun {
         write_json(&folder.join(END), self)
     }
 
-    /// Reads how the run of a folder has ended; `None` if it is not the folder of a run.
+    /// Reads the record of a run's folder; `None` if the folder does not belong to a run.
     ///
     /// # Errors
     /// If a file cannot be read, or is damaged.

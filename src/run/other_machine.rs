@@ -1,4 +1,4 @@
-//! The part that another machine takes in a training run whose results are written by the first.
+//! The training run on a machine other than the first, which writes the results.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
 
-/// Trains with the ranks of this machine, from a checkpoint on if the run is resumed from one. `observe` gets their remarks, which
-/// name the machine.
+/// Trains with the ranks of this machine, starting from a checkpoint if the run is resumed. `observe` gets its remarks,
+/// which name the machine.
 pub(super) fn take_part(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -23,7 +23,7 @@ pub(super) fn take_part(
     observe: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let work = |here: Surroundings<'_>| {
-        // Parts of the results are on their way to the first machine; meanwhile they lie with the spilled data.
+        // Files for the first machine are stored with the spilled data until they are sent.
         let step = config.dump_step.as_ref().map(|_| here.folder.join("step"));
         let out = here.folder.to_owned();
         let config = RunConfig { out, dump_step: step, ..config.clone() };

@@ -1,4 +1,4 @@
-//! The files that a training run writes into its folder of results while it works.
+//! The files that a training run writes into its results folder while it works.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,15 +20,15 @@ pub(super) struct RunRecord {
     pub(super) config: RunConfig,
     /// The folder of results, if the run has one.
     pub(super) folder: Option<Arc<ResultsFolder>>,
-    /// The epoch after which the run is resumed.
+    /// The epoch of the checkpoint that the run resumes from.
     pub(super) resumed_after: Option<u32>,
-    /// The plan of the run, if it is planned.
+    /// The plan of the run, if there is one.
     pub(super) planned: Option<PlannedRun>,
-    /// Whether the last checkpoint is damaged, so that the one before must stay.
+    /// Whether the last checkpoint is damaged; if so, the one before it is kept.
     pub(super) last_is_damaged: bool,
     pub(super) tensorboard: RunEvents,
     pub(super) turns: TurnsFile,
-    /// The file of metrics, once there are some.
+    /// The metrics file, once the run has metrics.
     pub(super) metrics: Option<MetricsFile>,
 }
 
@@ -68,7 +68,7 @@ impl RunRecord {
         self.tensorboard.line(metrics.last_line())
     }
 
-    /// The metrics of the run; now that there are first ones, its files replace those of an earlier run.
+    /// Opens the metrics file; only now do the run's files replace those of an earlier run.
     fn open(&self) -> Result<MetricsFile> {
         let out = &self.config.out;
         if let (Some(folder), None) = (&self.folder, self.resumed_after) {

@@ -30,14 +30,14 @@ use crate::run::rank::Surroundings;
 /// `checkpoint.previous.safetensors` into `config.out`, a new or empty folder.
 ///
 /// # Errors
-/// If the folder is not empty, the input or the configuration is wrong, a worker fails, or the run is interrupted. No process
-/// and no spill file is left behind.
+/// If the folder is not empty, the input or the configuration is wrong, a worker fails, or the run is interrupted. All
+/// processes and spill files are gone then.
 pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     run(config, Start::New { overwrite: false }, observe)
 }
 
-/// Like [`train`], into a folder that may hold the results of an earlier run. They stay until the first epoch is complete; then
-/// they are removed, and nothing else in the folder.
+/// Like [`train`], into a folder that may hold the results of an earlier run. When the first epoch is complete, these
+/// are removed (and only these).
 ///
 /// # Errors
 /// As for [`train`].
@@ -49,13 +49,13 @@ pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result
 enum Start {
     /// A run that begins with the first epoch. `overwrite` replaces the results of an earlier run.
     New { overwrite: bool },
-    /// A run that begins with the first epoch, in a folder that is open already.
+    /// A run that begins with the first epoch, in a folder that is already open.
     Taken(Option<ResultsFolder>),
-    /// A run that continues after a checkpoint. Only the first of several machines has the folder.
+    /// A run that continues after a checkpoint. The folder is open on the first of several machines only.
     Resumed(Option<ResultsFolder>, Box<LastCheckpoint>),
 }
 
-/// The configuration with which the last checkpoint in a run's folder was written; results go to that folder.
+/// The configuration of the last checkpoint in a run's folder, with this folder for results.
 ///
 /// # Errors
 /// If the folder has no intact checkpoint.
@@ -64,9 +64,9 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
     Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
 }
 
-/// Continues a run from its last checkpoint, or from the one before if the last one is damaged; the results have the bits of a
-/// run that was never stopped. In its [`resumable`] configuration, the number of epochs, folders, threads and residents may be
-/// changed.
+/// Continues a run from its last checkpoint, or from the one before it if the last one is damaged; the results equal
+/// those of an uninterrupted run bit for bit. The number of epochs, folders, threads and residents may be changed in
+/// its [`resumable`] configuration.
 ///
 /// # Errors
 /// As for [`train`], or if the checkpoint has more epochs than the configuration.
@@ -97,15 +97,15 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         last.check_graph(&graph, partitions.path(), observe)?;
     }
     let checksum = last.map_or("", |last| last.checkpoint.checksum());
-    // Runs on several machines are not planned: a plan takes all partitions, which need not be here.
+    // Runs on several machines are not planned: a plan reads all partitions, and some may be on other machines.
     let undertaking = Undertaking::training(config, checksum)?;
     let machine = ThisMachine::of(&undertaking, &partitions, config.partitions.as_ref())?;
     if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
         let last = last.map(|last| last.path.as_path());
         return take_part(config, &partitions, machine, &graph, last, observe);
     }
-    // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
-    // step goes elsewhere, the folder is left alone.
+    // An existing folder is checked before the run is planned; a new one is created only if the run fits. The folder is
+    // not touched if only a step is written, elsewhere.
     let new = |overwrite| match config.dump_step {
         Some(_) => Ok(None),
         None => ResultsFolder::for_new_run(&config.out, overwrite).map(Some),
@@ -156,7 +156,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),
         epochs: config.epochs,
-        // All passes over the graph, and the gradients.
+        // One turn per pass over the graph, and the gradients.
         turns: 2 * config.model.num_graphs() as u32,
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
@@ -178,7 +178,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }
-    // The record shares the folder as long as it waits for a disk, where nothing can be written or removed then.
+    // A record that waits for a disk still shares the folder; nothing can be written or removed there.
     let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);
     if let Some(epoch) = complete.filter(|_| !is_stuck)
         && let Err(error) = EndedRun::new(&result, config, epoch, saved).write(&config.out)
@@ -193,14 +193,14 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     result
 }
 
-/// The configuration with settings from the partitions, after a check that both agree.
+/// The configuration with settings from the partitions; checks that both agree.
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
     overwrite: bool,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
-    // All machines would say the same.
+    // One machine reports for all.
     let mut observe = |event: &Event| {
         if reports() {
             observe(event);
@@ -231,8 +231,8 @@ fn place_of_step(path: &Path, overwrite: bool) -> Result<PathBuf> {
     Ok(place.to_owned())
 }
 
-/// The configuration with what the graph decides: a layer per edge type, and the split of edges. Notes say what is chosen and what
-/// is predicted.
+/// The configuration with choices that depend on the graph: a layer per edge type, and the split of edges. Notes report
+/// the choices and what is predicted.
 fn with_choices(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -250,7 +250,7 @@ fn with_choices(
     Ok(config)
 }
 
-/// Removes the unfinished files of a failed run: of its results folder, if it has one, and the output of a step.
+/// Removes the unfinished files of a failed run, in its results folder and at the path for a step.
 fn remove_unfinished(config: &RunConfig, has_folder: bool) -> Result<()> {
     if has_folder {
         AtomicFile::remove_leftovers(&config.out)?;
@@ -273,7 +273,7 @@ fn check_fanouts(config: &RunConfig, partitions: &PartitionConfig) -> Result<()>
     Ok(())
 }
 
-/// State that an interrupted run has saved, and the command that continues it.
+/// A sentence with the last saved epoch of an interrupted run and the command that resumes it.
 fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> String {
     let Some(saved) = saved else {
         return "nothing is saved yet: there is no run to resume".to_owned();

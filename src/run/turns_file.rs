@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::{RankTurns, RecordedTurns, TurnSpan};
 use crate::io::AtomicFile;
 
-/// The turns of an epoch while ranks report them.
+/// The turns of an epoch, collected from the ranks.
 pub(super) struct TurnsFile {
     path: PathBuf,
     num_ranks: usize,
@@ -17,12 +17,12 @@ pub(super) struct TurnsFile {
 }
 
 impl TurnsFile {
-    /// A file that is written when all ranks have reported an epoch.
+    /// A file that is written once all ranks have reported an epoch.
     pub(super) fn new(path: &Path, num_ranks: usize) -> Self {
         TurnsFile { path: path.to_owned(), num_ranks, epoch: 0, ranks: BTreeMap::new() }
     }
 
-    /// Takes the turns of a rank.
+    /// Adds a rank's turns.
     pub(super) fn add(&mut self, turns: &RankTurns) -> Result<()> {
         if turns.epoch != self.epoch {
             (self.epoch, self.ranks) = (turns.epoch, BTreeMap::new());

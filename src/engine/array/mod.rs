@@ -1,4 +1,4 @@
-//! Arrays as bytes with an element type and a shape, the content of messages and spill files; independent of libtorch.
+//! Arrays as bytes with element type and shape, independent of libtorch: the content of messages and spill files.
 
 mod element;
 mod elements;

@@ -15,7 +15,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// Makes an array of zeros.
+    /// Creates an array of zeros.
     ///
     /// # Errors
     /// If a dimension is negative, or the elements do not fit in the address space.
@@ -50,7 +50,7 @@ impl Array {
         self.layout.dtype
     }
 
-    /// The number of elements along each dimension.
+    /// Size of each dimension.
     pub fn shape(&self) -> &[i64] {
         &self.layout.shape
     }
@@ -60,7 +60,7 @@ impl Array {
         &bytemuck::cast_slice(&self.words)[..self.byte_len]
     }
 
-    /// The elements as bytes, to be changed.
+    /// The elements as mutable bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.byte_len]
     }
@@ -68,7 +68,7 @@ impl Array {
     /// The elements.
     ///
     /// # Panics
-    /// If they are of another type.
+    /// If `T` is not the element type.
     pub fn slice<T: ArrayElement>(&self) -> &[T] {
         assert_eq!(self.dtype(), T::DTYPE, "an array of another element type");
         bytemuck::cast_slice(self.bytes())

@@ -1,4 +1,4 @@
-//! Messages of ranks to the other machines of a run, because these do not see their files.
+//! Messages between ranks of different machines, which do not share files.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use crate::io::{RowFile, new_private_file};
 /// Number of bytes that are read and sent at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Whether some ranks do not see the files of this one; the answer is the same on all ranks.
+/// Whether some ranks do not see this rank's files; the answer is the same on all ranks.
 pub fn spans_machines(group: &dyn ProcessGroup) -> bool {
     !(0..group.world_size()).all(|rank| group.shares_files(rank))
 }
@@ -24,8 +24,8 @@ pub fn is_first_here(group: &dyn ProcessGroup) -> bool {
     !(0..group.rank()).any(|rank| group.shares_files(rank))
 }
 
-/// One collective in which every rank has a message for other machines. `write` writes it; on the recipient, or on the first rank
-/// of every machine, `read` gets those of the ranks that are elsewhere, in their order.
+/// Runs a collective in which every rank sends a message to other machines. `write` writes it. On the recipient, or on
+/// the first rank of every machine, `read` receives the messages of ranks on other machines, in rank order.
 ///
 /// # Errors
 /// If `write` or `read` fails, or the collective does.
@@ -54,8 +54,8 @@ pub fn tell_machines(
     Ok(())
 }
 
-/// Completes the machines' copies of a file, to which every rank has written rows: that of the recipient's machine, or all of
-/// them. One collective, after which the others on the recipient's machine may not see the rows yet.
+/// Completes the machines' copies of a file in which every rank has written rows: all copies, or the one on the
+/// recipient's machine. One collective, after which other ranks on the recipient's machine may not yet see the rows.
 ///
 /// # Errors
 /// If a copy cannot be read or written, or the collective fails.
@@ -95,8 +95,8 @@ pub fn bring_together(file: &RowFile, to: Recipient, ranks: Ranks<'_>) -> Result
     })
 }
 
-/// Waits until each rank has written a file of its own, and gives every machine those of all; `path_of` says where that of a rank
-/// lies. One collective, and one more on several machines.
+/// Waits until each rank has written its own file, `path_of(rank)`, and copies all of them to every machine. One
+/// collective, and one more on several machines.
 ///
 /// # Errors
 /// If a file cannot be read or written (`Io`, `OutOfDisk`), or the collective fails.

@@ -1,6 +1,6 @@
 //! Collectives on arrays, over any process group.
 //!
-//! All take their arrays by value: the outbox holds sent data before the pause, so the arrays need not outlive it.
+//! Functions take arrays by value: the outbox has stored their data before the pause, so they need not outlive it.
 
 use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
@@ -91,7 +91,7 @@ pub fn exchange_single_tensor<T: Elements>(
     receive(group, &collective, receive_from)
 }
 
-/// Returns the tensors of all ranks, by rank, to every rank; shapes may differ.
+/// Returns the tensors of all ranks, by rank, on every rank; shapes may differ.
 ///
 /// # Errors
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -107,7 +107,7 @@ pub fn all_gather<T: Elements>(
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
 }
 
-/// Combines the tensors of all ranks, position by position; every rank gets the same result, bit for bit.
+/// Combines the tensors of all ranks, position by position; the result is the same on every rank, bit for bit.
 ///
 /// # Errors
 /// If ranks pass different numbers, shapes or types of tensors.
@@ -178,7 +178,7 @@ pub fn reduced<T: Elements>(
     results.collect()
 }
 
-/// Returns `root`'s tensors, of any number, to every rank; tensors of other ranks are dropped.
+/// Sends `root`'s tensors, any number of them, to every rank; other ranks' tensors are dropped.
 ///
 /// # Errors
 /// If `root` is not a rank, a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -215,15 +215,15 @@ pub fn broadcast<T: Elements>(
 pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
     let posted = group.outbox(Operation::Barrier)?.post()?;
     let collective = complete(group, posted, hooks)?;
-    // There is nothing to read but which operation the others are in.
+    // The messages are empty; reading them checks that all ranks are in this operation.
     (0..group.world_size()).try_for_each(|from| group.inbox(&collective, from).map(drop))
 }
 
-/// Gives every rank the parameters of rank 0: SAR's `sync_params`.
+/// Sends the parameters of rank 0 to every rank: SAR's `sync_params`.
 ///
 /// # Errors
-/// If rank 0 has another number of parameters, or one of another shape or type; if a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
-/// `Interrupted`).
+/// If rank 0 has another number of parameters, or one with another shape or type; if a message cannot be written or
+/// read (`Io`, `OutOfDisk`, `Corrupt`); if the run is being stopped (`Aborted`, `Interrupted`).
 pub fn sync_params<T: Elements>(
     group: &dyn ProcessGroup,
     params: Vec<T>,
@@ -247,7 +247,7 @@ pub fn sync_params<T: Elements>(
     Ok(synced)
 }
 
-/// Sums the gradients of all ranks in one collective, however many there are: SAR's `gather_grads`.
+/// Sums any number of gradients over all ranks in one collective: SAR's `gather_grads`.
 ///
 /// # Errors
 /// As for [`all_reduce`].
@@ -284,7 +284,7 @@ fn receive<T: Elements>(
     read_array(&mut *inbox)
 }
 
-/// All arrays that are left in a message.
+/// All remaining arrays of a message.
 fn read_rest<T: Elements>(inbox: &mut dyn Inbox) -> Result<Vec<T>> {
     let mut arrays = Vec::new();
     while inbox.remaining() > 0 {

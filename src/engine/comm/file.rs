@@ -1,8 +1,9 @@
-//! The process group of worker processes: messages are files, and an arrival is a change of a word in the control file.
+//! The process group of worker processes: messages are files, and arrivals are changes of a word in the control file.
 //!
-//! There is one file per collective and sender (`outbox_file.rs`), which the sender removes when a later collective is complete (if the
-//! file is kept, one after its last reading). Of a run on several machines, each has a group of files: the carrier writes those of ranks
-//! on other machines, and the ranks of this machine remove them when they remove their own.
+//! There is one file per collective and sender (`outbox_file.rs`). The sender removes it when a later collective is
+//! complete; if the file is kept, the first one after its last use. In a run on several machines, each machine has its
+//! own group of files: the carrier writes the files of ranks on other machines, and this machine's ranks remove them
+//! along with their own.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -33,12 +34,12 @@ pub struct FileGroup {
     counters: IoCounters,
     next: Cell<u64>,
     read: ReadOutboxes,
-    /// Whether each file is as long as if it had all zeros.
+    /// Whether files are padded to their size without packing.
     pads: bool,
 }
 
 impl FileGroup {
-    /// The group of a run on this machine alone, which `control` belongs to; all ranks share `folder`.
+    /// The group of a run on this machine alone; `control` is its control block, and all ranks share `folder`.
     pub fn new(
         control: Arc<Control>,
         rank: usize,
@@ -50,7 +51,7 @@ impl FileGroup {
         Self::placed(control, placement, rank, folder, storage, counters)
     }
 
-    /// The group of a run whose ranks on this machine share `control` and `folder`; a slot of this machine says which rank it is.
+    /// The group of a run whose ranks on this machine share `control` and `folder`; `slot` determines the rank.
     pub fn placed(
         control: Arc<Control>,
         placement: Arc<Placement>,
@@ -65,7 +66,7 @@ impl FileGroup {
         FileGroup { control, placement, rank, slot, folder, storage, counters, next, read, pads }
     }
 
-    /// The same group, whose files are as long as if they had all zeros, if it `pads`: for stand-ins.
+    /// This group with files padded to their size without packing, if `pads`; for stand-ins.
     #[must_use]
     pub fn padding(self, pads: bool) -> Self {
         FileGroup { pads, ..self }
@@ -75,8 +76,8 @@ impl FileGroup {
         outbox_path(&self.folder, sequence, sender)
     }
 
-    /// Removes this rank's messages of a collective, and this rank's part of those from other machines: no rank of this machine
-    /// reads them any more.
+    /// Removes this rank's messages of a collective, and its part of the messages from other machines, because no rank
+    /// of this machine reads them again.
     fn remove(&self, sequence: u64) -> Result<()> {
         let ranks = self.placement.local().len();
         let remote = self.placement.remote().filter(|sender| sender % ranks == self.slot);
@@ -168,16 +169,16 @@ struct FileOutbox<'a> {
     len: u64,
     entries: Vec<MessageEntry>,
     message: Message,
-    /// The time from the first message to the end of the last one, including the computation of their rows.
+    /// Time from the first message to the end of the last one, including the computation of rows.
     writes: Span,
 }
 
-/// The message that is being written.
+/// The message being written.
 #[derive(Default)]
 struct Message {
     recipient: Option<Recipient>,
     begin: u64,
-    /// Number of bytes of the message, which may be packed.
+    /// Size of the message before packing, in bytes.
     len: u64,
     checksum: crc32fast::Hasher,
     packer: Option<Packer>,
@@ -192,13 +193,13 @@ impl FileOutbox<'_> {
         Ok(())
     }
 
-    /// Appends bytes of the message as they are stored.
+    /// Appends bytes in stored form.
     fn store(&mut self, bytes: &[u8]) -> Result<()> {
         self.message.checksum.update(bytes);
         self.append(bytes)
     }
 
-    /// Adds the message that is being written to the index.
+    /// Adds the current message to the index.
     fn end_message(&mut self) -> Result<()> {
         let mut word = 0;
         if let Some(packer) = self.message.packer.take() {
@@ -278,25 +279,25 @@ impl Outbox for FileOutbox<'_> {
     }
 }
 
-/// A message as it is stored.
+/// A stored message.
 struct StoredMessage {
-    /// The rank that sent it.
+    /// The sender's rank.
     from: usize,
     path: PathBuf,
     file: Box<dyn StorageFile>,
-    /// Number of bytes at the file's front that lie in the page cache.
+    /// Number of bytes at the start of the file that are in the page cache.
     cached: u64,
-    /// Number of these bytes that count towards the sender's share of it.
+    /// Number of these bytes that count towards the sender's share of the page cache.
     shared: u64,
     entry: MessageEntry,
-    /// Number of stored bytes that have been read, without a table.
+    /// Number of stored bytes that have been read, without the table.
     read: u64,
     hasher: crc32fast::Hasher,
     counters: IoCounters,
 }
 
 impl StoredMessage {
-    /// Fills `bytes` from an offset among the stored bytes.
+    /// Fills `bytes` from an offset in the stored bytes.
     fn fill(&self, bytes: &mut [u8], at: u64) -> Result<()> {
         let (offset, len) = (self.entry.offset + at, bytes.len() as u64);
         let mut reads = span(SpanKind::Disk, "read a message");
@@ -321,7 +322,7 @@ impl StoredMessage {
 struct FileInbox {
     stored: StoredMessage,
     unpacker: Option<Unpacker>,
-    /// Number of bytes of the message that are left.
+    /// Number of unread bytes of the message.
     remaining: u64,
 }
 

@@ -10,7 +10,7 @@ use super::tag::{Operation, Tag};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span};
 
-/// The ranks of a run, as one of them sees it. Every rank makes the same sequence of collectives.
+/// The ranks of a run, from one rank's view. All ranks make the same sequence of collectives.
 pub trait ProcessGroup {
     /// Index of this rank, from 0.
     fn rank(&self) -> usize;
@@ -18,23 +18,23 @@ pub trait ProcessGroup {
     /// Number of ranks.
     fn world_size(&self) -> usize;
 
-    /// Whether a rank sees the files that this one writes, and the other way round: whether both run on one machine.
+    /// Whether this rank and `rank` see each other's files, which is the case on one machine.
     fn shares_files(&self, rank: usize) -> bool;
 
-    /// Starts this rank's messages of the next collective, which is to be this operation on every rank.
+    /// Starts this rank's messages of the next collective, which must be the same operation on every rank.
     ///
     /// # Errors
-    /// If the place of the messages cannot be created (`Io`, `OutOfDisk`).
+    /// If the messages' file cannot be created (`Io`, `OutOfDisk`).
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>>;
 
-    /// Counts this rank as arrived, with all that it has posted since it arrived the last time. Does not wait.
+    /// Marks this rank as arrived, with everything it has posted since its last arrival. Does not wait.
     fn arrive(&self) -> Arrival;
 
-    /// Waits until every rank has arrived. Messages from before the last arrival are removed afterwards, unless they are kept:
-    /// every rank that arrives has finished reading them.
+    /// Waits until every rank has arrived. Then messages from before the last arrival are removed, unless they are
+    /// kept: a rank that arrives has finished reading them.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`), or messages that have been read cannot be removed (`Io`).
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or old messages cannot be removed (`Io`).
     fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>>;
 
     /// The message that `from` sent to this rank.
@@ -53,21 +53,22 @@ pub enum Recipient {
     Everyone,
 }
 
-/// A rank's messages of one collective. Each rank gets at most one; a rank without a message receives an empty one.
+/// A rank's messages of one collective, at most one per recipient. A rank that gets no message receives an empty one.
 pub trait Outbox {
-    /// Begins the message for `recipient`; bytes written from now on belong to it.
+    /// Begins the message for `recipient`; bytes written next belong to it.
     ///
     /// # Errors
-    /// If the end of the message before cannot be stored (`Io`, `OutOfDisk`).
+    /// If the end of the previous message cannot be stored (`Io`, `OutOfDisk`).
     fn begin(&mut self, recipient: Recipient) -> Result<()>;
 
-    /// Appends bytes to the message begun last.
+    /// Appends bytes to the current message.
     ///
     /// # Errors
     /// If the bytes cannot be stored (`Io`, `OutOfDisk`).
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Appends elements of `size` bytes each. A message that begins with elements, of which many are zero, takes less room.
+    /// Appends elements of `size` bytes each. If a message begins with elements and many of them are zero, it is
+    /// packed.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -75,8 +76,8 @@ pub trait Outbox {
         self.write(bytes)
     }
 
-    /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep the
-    /// messages of the same collectives, and drop them between the same collectives.
+    /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks
+    /// must keep messages of the same collectives, and drop them between the same collectives.
     fn keep(&mut self);
 
     /// Makes the messages visible to the others.
@@ -86,25 +87,25 @@ pub trait Outbox {
     fn post(self: Box<Self>) -> Result<Posted>;
 }
 
-/// A message that has arrived, read from front to back.
+/// A message that has arrived; it is read sequentially.
 pub trait Inbox: Send {
     /// Number of bytes left to read.
     fn remaining(&self) -> u64;
 
-    /// Whether a reader has to wait for a disk.
+    /// Whether reading may wait for a disk.
     fn waits_for_disk(&self) -> bool;
 
     /// Fills `bytes` with the next part of the message.
     ///
     /// # Errors
-    /// If the message cannot be read (`Io`), or is shorter (`Corrupt`).
+    /// If the message cannot be read (`Io`), or ends early (`Corrupt`).
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
 
     /// An error for a message that differs from the sent one.
     fn damaged(&self, problem: &str) -> Error;
 }
 
-/// A collective whose messages this rank has posted.
+/// A collective whose messages have been posted by this rank.
 #[derive(Debug)]
 #[must_use]
 pub struct Posted {
@@ -118,7 +119,7 @@ pub struct Arrival {
     pub(super) generation: u32,
 }
 
-/// A collective to which every rank has posted.
+/// A collective whose messages have been posted by every rank.
 #[derive(Debug)]
 pub struct Collective {
     pub(super) tag: Tag,
@@ -126,17 +127,17 @@ pub struct Collective {
     _outbox: Option<KeptOutbox>,
 }
 
-/// Numbers of the rank's own outboxes that every rank has read by the next collective.
+/// Numbers of the rank's outboxes that every rank will have read by the next collective.
 #[derive(Debug, Default)]
 pub(super) struct ReadOutboxes(Arc<Mutex<Vec<u64>>>);
 
 impl ReadOutboxes {
-    /// Called when every rank has arrived: returns the handles on the collectives, and the outboxes that can be removed.
+    /// Called when every rank has arrived: returns the collectives, and the outboxes that can be removed.
     pub(super) fn complete(&self, posted: &[Posted]) -> (Vec<Collective>, Vec<u64>) {
         let read = std::mem::take(&mut *self.0.lock());
         let collectives = posted.iter().map(|posted| {
             let outbox = KeptOutbox { sequence: posted.tag.sequence, read: self.0.clone() };
-            // An outbox that is not kept is dropped here: every rank reads it before it arrives again.
+            // Without `keep` the outbox is dropped here, because every rank reads it before it arrives again.
             let outbox = posted.keep.then_some(outbox);
             Collective { tag: posted.tag, _outbox: outbox }
         });
@@ -144,7 +145,7 @@ impl ReadOutboxes {
     }
 }
 
-/// An outbox of this rank that is read until this is dropped.
+/// A kept outbox of this rank, which other ranks may read until this is dropped.
 #[derive(Debug)]
 struct KeptOutbox {
     sequence: u64,
@@ -157,7 +158,7 @@ impl Drop for KeptOutbox {
     }
 }
 
-/// Completes one collective: [`complete_all`] of one.
+/// Completes one collective; see [`complete_all`].
 ///
 /// # Errors
 /// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).
@@ -166,8 +167,8 @@ pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> 
     complete_all(group, vec![posted], hooks)?.pop().ok_or_else(missing)
 }
 
-/// The pause between posting and reading: the only place where turn, spilling and collectives meet. All collectives that a rank
-/// has posted since its last pause share one.
+/// Runs the pause between posting and reading. Turn, spilling and collectives meet only here. All collectives that a
+/// rank has posted since its last pause share one.
 ///
 /// # Errors
 /// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).

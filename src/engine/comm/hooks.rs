@@ -1,4 +1,4 @@
-//! A rank's work before and after the wait of a collective.
+//! A rank's work around a collective's wait.
 
 use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
@@ -31,7 +31,7 @@ impl Hooks for NoHooks {
     }
 }
 
-/// Spills everything and gives the turn up; then takes the next turn.
+/// Spills values and gives up the turn; then takes the next turn.
 impl Hooks for PartitionDataManager {
     fn precall(&self) -> Result<()> {
         self.precall_func()

@@ -1,4 +1,4 @@
-//! The process group of threads in one process, whose messages stay in memory. It serves tests, and programs that train a
+//! The process group of threads in one process, with messages in memory: for tests, and for programs that train a
 //! partitioned graph without worker processes.
 
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 struct Letter {
     tag: Tag,
     bytes: Vec<u8>,
-    /// Range of each recipient's message.
+    /// Range of the message for each recipient.
     messages: Vec<Range<usize>>,
 }
 
@@ -36,7 +36,7 @@ pub struct LocalGroup {
 }
 
 impl LocalGroup {
-    /// Creates one group per rank, to be passed to one thread each; `control` is an in-memory block.
+    /// Creates one group per rank, each for its own thread; `control` is an in-memory block.
     pub fn all(control: &Arc<Control>) -> Vec<Self> {
         let mail = Arc::new(Mail::default());
         let group = |rank| LocalGroup {

@@ -7,14 +7,14 @@ use crate::engine::array::{ArrayLayout, Elements};
 use crate::error::{Error, Result};
 use crate::io::{self, Dtype};
 
-/// The facts that a receiver needs before the elements.
+/// Facts that a receiver must know before the elements.
 #[derive(Serialize, Deserialize)]
 struct ArrayHeader {
     dtype: i32,
     shape: Vec<i64>,
 }
 
-/// Appends an array to the message begun last.
+/// Appends an array to the current message.
 pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {
     let ArrayLayout { dtype, shape } = value.array_layout()?;
     let header = io::encode(&ArrayHeader { dtype: code(dtype)?, shape })?;
@@ -37,7 +37,7 @@ pub(super) fn read_array<T: Elements>(inbox: &mut dyn Inbox) -> Result<T> {
     }
     let mut header = vec![0; len as usize];
     inbox.read(&mut header)?;
-    // The header is needed before the checksum of the message, which comes at its end.
+    // The header is needed before the end of the message, where the message's checksum is.
     if crc32fast::hash(&header) != u32::from_le_bytes(checksum) {
         return Err(inbox.damaged("the checksum of a tensor's header does not match"));
     }
@@ -49,7 +49,7 @@ pub(super) fn read_array<T: Elements>(inbox: &mut dyn Inbox) -> Result<T> {
     T::from_elements(&layout, |bytes| inbox.read(bytes))
 }
 
-/// The element types that messages carry; the index in this list is the code in the message.
+/// Element types in messages; the index in this list is a type's code.
 const DTYPES: [Dtype; 13] = [
     Dtype::U8,
     Dtype::I8,

@@ -1,10 +1,10 @@
-//! Collectives: how ranks exchange data, and when they pause for it.
+//! Collectives: the exchange of data between ranks, and the pauses for it.
 //!
-//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one process
-//! through memory. The collectives are written once, over that trait, for arrays of any library that has
-//! [`Elements`](crate::engine::array::Elements). Each of them is one phase: the rank posts its messages, arrives,
-//! calls `precall` (spill, give the turn up), waits until all ranks have arrived, and calls `callback` (take the next turn)
-//! before it reads the others' messages.
+//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one
+//! process through memory. The collectives are written once, on top of that trait, for any arrays that implement
+//! [`Elements`](crate::engine::array::Elements). A collective has one pause: the rank posts its messages, arrives,
+//! calls `precall` (spill, give up the turn), waits until all ranks have arrived, calls `callback` (take the next
+//! turn), and reads the others' messages.
 
 mod between_machines;
 mod collectives;

@@ -1,9 +1,10 @@
 //! The file with a rank's messages of one collective.
 //!
-//! Layout, in native byte order: the messages back to back, then the index (one entry per recipient: offset, length and crc32 of what
-//! is stored, length of the message, number of bytes of a word if it is packed, or else 0; u64 each), the tag (number of the collective, code of the operation), the number of bytes at the file's front that lie in the page
-//! cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last
-//! because lengths are known last; its place follows from the file's length.
+//! Layout, in native byte order, all numbers u64: the messages back to back; the index, with one entry per recipient
+//! (offset, length and crc32 of the stored bytes, length of the message, bytes per word if it is packed, otherwise 0);
+//! the tag (number of the collective, code of the operation); the number of bytes at the start of the file that are in
+//! the page cache, and how many of them count towards the sender's share of it; the crc32 of all these numbers. The
+//! index is at the end because lengths are known only then; its offset follows from the file's length.
 
 use std::path::{Path, PathBuf};
 
@@ -15,49 +16,49 @@ use crate::engine::packed::Packed;
 use crate::error::{Error, Result};
 use crate::io::StorageFile;
 
-/// The place of a message in its file.
+/// Location of a message in its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 pub(super) struct MessageEntry {
     pub(super) offset: u64,
-    /// Number of bytes that are stored.
+    /// Size of the stored bytes.
     pub(super) stored: u64,
-    /// CRC-32 of the stored bytes, without the table of packed ones.
+    /// CRC-32 of the stored bytes, without the table of a packed message.
     pub(super) checksum: u64,
-    /// Number of bytes of the message.
+    /// Size of the message in bytes, before packing.
     pub(super) len: u64,
-    /// Number of bytes of a word, if the message is packed.
+    /// Bytes per word if the message is packed, otherwise 0.
     pub(super) word: u64,
 }
 
 impl MessageEntry {
-    /// The description of the message, if it is packed.
+    /// Description of the packed message; `None` if it is not packed.
     pub(super) fn packed(&self) -> Option<Packed> {
         Packed::from_words(self.len, self.word)
     }
 }
 
-/// Number of words after the entries: tag, both fronts, checksum.
+/// Number of words after the entries: tag, page-cache sizes, checksum.
 const TRAILER: usize = 5;
 
-/// The path of a sender's messages of a collective.
+/// Path of a sender's messages of a collective.
 pub(super) fn outbox_path(folder: &Path, sequence: u64, sender: usize) -> PathBuf {
     folder.join(format!("outbox-{sequence}-{sender}"))
 }
 
-/// The end of the file: its messages and their recipients.
+/// The end of the file: locations of its messages.
 pub(super) struct OutboxIndex {
-    /// The message of each rank.
+    /// The message of each recipient.
     pub(super) entries: Vec<MessageEntry>,
     pub(super) tag: Tag,
-    /// Number of bytes at the file's front that lie in the page cache.
+    /// Number of bytes at the start of the file that are in the page cache.
     pub(super) cached: u64,
-    /// Number of these bytes that count towards the writer's share of it.
+    /// Number of these bytes that count towards the writer's share of the page cache.
     pub(super) shared: u64,
 }
 
 impl OutboxIndex {
-    /// The words at the end of the file.
+    /// The words stored at the end of the file.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
         words.extend(self.tag.words());

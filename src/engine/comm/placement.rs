@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// The ranks of a run, and which of them run on this machine.
+/// The machine of each rank, from one machine's view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     world_size: usize,
@@ -11,15 +11,15 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// All ranks run on this machine.
+    /// A placement with all ranks on this machine.
     pub fn one_machine(world_size: usize) -> Self {
         Placement { world_size, local: (0..world_size).collect(), machines: 1 }
     }
 
-    /// These of `world_size` ranks run on this machine, which is one of `machines`.
+    /// A placement with these of `world_size` ranks on this machine, one of `machines`.
     ///
     /// # Errors
-    /// If the list is empty, does not ascend, or has a rank beyond the last (`Internal`).
+    /// If the list is empty, not ascending, or contains a rank that does not exist (`Internal`).
     pub fn new(world_size: usize, local: Vec<usize>, machines: usize) -> Result<Self> {
         let ascends = local.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascends || local.last().is_none_or(|last| *last >= world_size) {
@@ -39,7 +39,7 @@ impl Placement {
         self.machines
     }
 
-    /// Ranks of this machine, ascending; a rank's place in the list is its slot in the control block.
+    /// Ranks of this machine, ascending; a rank's index is its slot in the control block.
     pub fn local(&self) -> &[usize] {
         &self.local
     }

@@ -1,10 +1,10 @@
-//! The tag by which messages name their collective.
+//! Tags by which messages identify their collective.
 
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The operation that a collective carries out. All ranks make the same ones in the same order.
+/// The operation of a collective. All ranks run the same operations in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// [`exchange_tensors`](super::exchange_tensors) and [`all_to_all`](super::all_to_all).
@@ -19,21 +19,21 @@ pub enum Operation {
     Broadcast,
     /// [`barrier`](super::barrier).
     Barrier,
-    /// Rows of sources, on their way to the ranks that have edges from them.
+    /// Rows of sources are sent to the ranks that have edges from them.
     PullRows,
-    /// Gradients of sources, on their way to the ranks that own these.
+    /// Gradients of sources are sent to their owners.
     PushRows,
-    /// Edges whose messages the owner of the sources sums.
+    /// Edges are sent whose messages the owner of the sources sums.
     CoverEdges,
-    /// Scores of classes, for the area under the curve.
+    /// Scores of classes are sent, for the area under the curve.
     CompareScores,
     /// [`tell_machines`](super::tell_machines).
     TellMachines,
-    /// The work of a rank is complete; no other collective may follow.
+    /// A rank's work is complete; no collective follows.
     End,
 }
 
-/// All operations; the place in this list is the code in a message.
+/// All operations; the index in this list is an operation's code in a message.
 const OPERATIONS: [Operation; 12] = [
     Operation::ExchangeTensors,
     Operation::ExchangeSingleTensor,
@@ -71,7 +71,7 @@ impl fmt::Display for Operation {
 /// The rule that ranks in different collectives have broken.
 const ALIKE: &str = "all ranks have to make the same collectives in the same order: make none in a branch or a loop that differs between ranks";
 
-/// The place of a collective in a rank's sequence, and its operation.
+/// Position of a collective in a rank's sequence, and its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) sequence: u64,
@@ -85,18 +85,18 @@ impl fmt::Display for Tag {
 }
 
 impl Tag {
-    /// The tag, as stored in a message.
+    /// The tag in stored form.
     pub(super) fn words(self) -> [u64; 2] {
         [self.sequence, self.operation as u64]
     }
 
-    /// The tag that a message has; `None` if the operation is unknown.
+    /// Parses a stored tag; `None` if the operation is unknown.
     pub(super) fn from_words([sequence, code]: [u64; 2]) -> Option<Self> {
         let operation = *OPERATIONS.get(usize::try_from(code).ok()?)?;
         Some(Tag { sequence, operation })
     }
 
-    /// Fails if rank `from` has posted to another collective than the one that rank `own` reads.
+    /// Returns an error if rank `from` has posted to a different collective than rank `own` reads.
     pub(super) fn check(self, own: usize, sent: Tag, from: usize) -> Result<()> {
         if self == sent {
             return Ok(());

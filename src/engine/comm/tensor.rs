@@ -1,4 +1,4 @@
-//! Tensors of libtorch in collectives.
+//! libtorch's tensors in collectives.
 
 use tch::{Kind, Tensor};
 
@@ -72,7 +72,7 @@ mod tests {
         })
     }
 
-    /// Values of a rank that differ from those of another in every type, rows and columns swapped in memory.
+    /// Values that differ between ranks in every type, with rows and columns swapped in memory.
     fn values(rank: usize, kind: Kind) -> Tensor {
         let values = Tensor::arange(30, (Kind::Double, Device::Cpu)) * 1.37 + rank as f64 * 0.731;
         values.view([5, 6]).transpose(0, 1).to_kind(kind)

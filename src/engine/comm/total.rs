@@ -1,4 +1,4 @@
-//! The running result of a reduction.
+//! Intermediate result of a reduction.
 
 use half::{bf16, f16};
 
@@ -10,11 +10,11 @@ use crate::io::Dtype;
 /// Number of elements that are widened at a time.
 const BLOCK: usize = 4096;
 
-/// The combined values of some ranks, in the widest type of their kind.
+/// Combined values of the ranks so far, in the widest type of their kind.
 pub(super) enum Total {
     /// Floating-point values.
     Real(Vec<f64>),
-    /// Integers and truth values.
+    /// Integers and booleans.
     Whole(Vec<i64>),
 }
 
@@ -33,7 +33,7 @@ impl Total {
         Ok(Total::Real(values))
     }
 
-    /// Combines the values with those of the next rank, which have the same type and shape.
+    /// Combines the values with the next rank's, which have the same type and shape.
     pub(super) fn add(&mut self, next: &Array, op: ReduceOp) -> Result<()> {
         let dtype = next.dtype();
         let blocks = next.bytes().chunks(BLOCK * dtype.size());
@@ -45,7 +45,7 @@ impl Total {
                     dtype.to_f64(bytes, values);
                     match op {
                         ReduceOp::Sum => combine(totals, values, |a, b| a + b),
-                        // As in libtorch, a value that is not a number stays one.
+                        // As in libtorch, NaN propagates.
                         ReduceOp::Max => {
                             combine(totals, values, |a, b| if b > a || b.is_nan() { b } else { a });
                         }
@@ -77,7 +77,7 @@ impl Total {
             Total::Real(totals) => match dtype {
                 Dtype::F64 => fill(totals, bytes, f64::to_le_bytes),
                 Dtype::F32 => fill(totals, bytes, |x| (x as f32).to_le_bytes()),
-                // As in libtorch, by way of single precision.
+                // As in libtorch, via single precision.
                 Dtype::F16 => fill(totals, bytes, |x| f16::from_f32(x as f32).to_le_bytes()),
                 _ => fill(totals, bytes, |x| bf16::from_f32(x as f32).to_le_bytes()),
             },

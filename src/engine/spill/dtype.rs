@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
 
-/// Number of columns from which on matrices are rounded. Narrower ones, such as statistics and attention scores, keep their
-/// type.
+/// Minimum number of columns of matrices that are rounded. Narrower ones, such as statistics and attention scores, keep
+/// their type.
 const LEAST_WIDTH: i64 = 16;
 
 /// Number of elements converted at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The type in which rows that outlive an operation are held: in memory, in spill files and in messages. It applies to all such
-/// rows, spilled or not, so that results do not depend on the memory budget.
+/// Type in which rows that outlive an operation are held: in memory, spill files and messages. It applies to rows
+/// whether or not they are spilled, so that results do not depend on the memory budget.
 ///
 /// Sums, parameters and optimizer state keep the type that the model computes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl SpillDtype {
     }
 }
 
-/// The type that layers compute with.
+/// Type of computations in layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComputeDtype {
@@ -69,7 +69,7 @@ impl Choice for ComputeDtype {
     ];
 }
 
-/// Passes the nearest values of a narrower type to `write`, piece by piece.
+/// Converts values to the narrower type, rounding to nearest, and passes them to `write` in chunks.
 ///
 /// # Errors
 /// If `write` fails.
@@ -90,7 +90,7 @@ pub fn write_narrow(
     Ok(())
 }
 
-/// Fills `values` from those of a narrower type that `read` returns, piece by piece.
+/// Fills `values` from chunks of a narrower type that `read` provides.
 ///
 /// # Errors
 /// If `read` fails.

@@ -1,4 +1,4 @@
-//! Uses of a value.
+//! Holds: recorded uses of a value.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -9,8 +9,8 @@ use super::pointer::{Pinned, Pointer, Spillable};
 use super::value::Spill;
 use crate::error::Result;
 
-/// A use of a value. When the last one ends while other handles remain, which will need the value later, the manager lets go of
-/// it.
+/// A use of a value. When the last hold ends while other handles remain, the value is needed later, and the manager
+/// releases its memory if necessary.
 pub struct Hold {
     manager: Rc<PartitionDataManager>,
     value: Weak<dyn Spillable>,
@@ -18,8 +18,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// A hold on a value that `manager` keeps. Values are let go of while `lets_go` is true, that is, while a pause lies before
-    /// their next use.
+    /// A hold on a value of `manager`. The value may be released while `lets_go` is true, which means that a pause
+    /// comes before its next use.
     pub fn new<T: Spill>(
         manager: &Rc<PartitionDataManager>,
         value: &Pointer<T>,
@@ -32,16 +32,17 @@ impl Hold {
     }
 }
 
-/// A value lent to a recipe. If the value itself had to be computed again, the manager lets go of it afterwards: it can be
-/// computed once more.
+/// A value that a recipe uses. If the value itself had to be recomputed, the manager may release it afterwards, because
+/// it can be recomputed again.
 pub struct Lent<T: Spill> {
     value: Pinned<T>,
-    /// Comes after the value in the order of drops, so that the value is released first.
+    /// Declared after the value, so that the value is dropped first.
     _hold: Option<Hold>,
 }
 
 impl<T: Spill> Lent<T> {
-    /// Brings a value into memory, as it is held. `computed` is true if making it takes computation rather than reading files.
+    /// Brings a value into memory, in the type in which it is held. `computed` says whether this takes computation
+    /// rather than reading files.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -85,7 +86,7 @@ mod tests {
     use crate::engine::turns::{Control, TurnLock};
     use crate::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
 
-    /// Size in bytes from which on a value is worth letting go of.
+    /// Minimum size in bytes of a value that is worth releasing.
     const LARGE: usize = 1 << 20;
 
     struct Rank {

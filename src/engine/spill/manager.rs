@@ -1,4 +1,4 @@
-//! The values that a rank keeps, and their spilling around a pause.
+//! Tracks a rank's values, and spills them around a pause.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -20,17 +20,16 @@ use crate::graph::GraphShard;
 use crate::platform::heap::{give_memory_back, map_blocks};
 use crate::platform::{anonymous_bytes, blocks};
 
-/// Size in bytes below which values stay in memory until the pause, and then share a file when they are written: there are many
-/// of them, and each file has a cost.
+/// Values smaller than this, in bytes, stay in memory until the pause and share a file when they are written, because
+/// there are many of them and each file has a cost.
 const SMALL: u64 = 1 << 20;
 
-/// Keeps the values of one rank within its share: SAR's class of the same name. A user's program has its
-/// `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).
+/// Keeps the values of one rank within its share of memory: SAR's `PartitionDataManager`. (A user's program gets SAR's
+/// `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).)
 ///
-/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors leave memory as far
-/// as they exceed what this rank may keep (nothing, unless the launcher says otherwise); each is written to disk at most once
-/// in its life. Then the rank gives its turn up; [`callback_func`] takes the next one. A tensor comes back when it is first
-/// used.
+/// Tensors are registered with [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors that
+/// exceed the rank's share (0, unless the launcher has set it) leave memory; each is written to disk at most once. Then
+/// the rank gives up its turn; [`callback_func`] takes the next one. A tensor is read again when it is next used.
 ///
 /// [`precall_func`]: PartitionDataManager::precall_func
 /// [`callback_func`]: PartitionDataManager::callback_func
@@ -40,29 +39,29 @@ pub struct PartitionDataManager {
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
     /// Values that are not used before the next pause.
     idle: RefCell<Vec<Weak<dyn Spillable>>>,
-    /// The error of one that could not be written.
+    /// The error of a value among these that could not be written.
     failure: RefCell<Option<Error>>,
-    /// Length of the list of values at which dropped ones are removed from it.
+    /// Length of the list of values at which dropped ones are removed.
     longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
     /// Start of the turn, by the store's clock.
     turn_began: Cell<u64>,
-    /// The work of the ranks.
+    /// Kind of the ranks' current work.
     work: Cell<Work>,
-    /// Memory of this process before it kept anything, in bytes.
+    /// Memory of this process before it kept values, in bytes.
     base: u64,
     /// Size in bytes below which values count as small.
     small: Cell<u64>,
     /// Stand-in runs only: records memory at each pause.
     stand_in: OnceCell<Option<Rc<WaitingMemory>>>,
-    /// The type in which rows that outlive an operation are held.
+    /// Type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
-    /// The type that layers compute with.
+    /// Type of computations in layers.
     pub compute_dtype: Cell<ComputeDtype>,
 }
 
 impl PartitionDataManager {
-    /// Creates a manager that keeps nothing yet.
+    /// Creates a manager without values.
     pub fn new(lock: TurnLock, store: Rc<SpillStore>) -> Rc<Self> {
         Rc::new(PartitionDataManager {
             lock,
@@ -82,28 +81,28 @@ impl PartitionDataManager {
         })
     }
 
-    /// Prepares for a stand-in of `scale` times the size of a run. Its values are smaller too, but the other memory of a
-    /// process is not, so that memory does not count as kept; it is noted in `waiting`. Without that, freed memory is not given
-    /// back.
+    /// Prepares for a stand-in whose real graph is `1 / scale` times as large. Its values are small, but a process's
+    /// other memory is not, so memory does not count as kept; it is recorded in `waiting`. Without `waiting`, freed
+    /// memory is not returned.
     pub fn stand_in(&self, scale: f64, waiting: Option<Rc<WaitingMemory>>) {
         self.small.set((SMALL as f64 * scale) as u64);
-        // A rank stands in once.
+        // Set once per rank.
         let _ = self.stand_in.set(waiting);
     }
 
-    /// Tracks a value. `label` shows in the names of spill files.
+    /// Tracks a value; `label` appears in names of spill files.
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
         let layout = value.layout();
         self.track_as(label, layout, value)
     }
 
-    /// Tracks a shard. `label` shows in the names of spill files.
+    /// Tracks a shard; `label` appears in names of spill files.
     pub fn track_shard(&self, label: &str, shard: GraphShard) -> ShardPointer {
         let GraphShard { by_dst, by_src } = shard;
         ShardPointer { by_dst: self.track(label, by_dst), by_src: self.track(label, by_src) }
     }
 
-    /// Tracks a value whose layout says that it is used in another type than it is held in.
+    /// Tracks a value that is used in another type than it is held in, according to its layout.
     pub(super) fn track_as<T: Spill>(
         &self,
         label: &str,
@@ -113,7 +112,7 @@ impl PartitionDataManager {
         self.register(Pointer::resident(label, layout, value, self.store.clone()))
     }
 
-    /// Tracks a value of this layout that never needs a file: `recipe` makes it again, always the same.
+    /// Tracks a value that never needs a file, because `recipe` always produces the same value, with this layout.
     pub fn track_made<T: Spill>(
         &self,
         label: &str,
@@ -135,7 +134,7 @@ impl PartitionDataManager {
         pointer
     }
 
-    /// Runs before a collective waits: values that this rank may not keep leave memory, then the turn is given up.
+    /// Runs before the wait of a collective: values beyond this rank's share leave memory, then the turn is given up.
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Worker`).
@@ -152,8 +151,8 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Records that a value is not used before the next pause. If more is in memory than may be kept through that pause, such
-    /// values leave now, the one used longest ago first. An error is reported at the next pause.
+    /// Records that a value is not used before the next pause. If memory already holds more than may be kept through
+    /// the pause, such values leave now, least recently used first. Errors are reported at the next pause.
     pub(super) fn let_go(&self, value: &Rc<dyn Spillable>) {
         self.idle.borrow_mut().push(Rc::downgrade(value));
         if self.failure.borrow().is_none()
@@ -165,7 +164,7 @@ impl PartitionDataManager {
 
     fn spill_idle(&self) -> Result<()> {
         let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
-        // A small value would get its own file, and free little memory.
+        // A small value would take a file of its own and free little memory.
         slots.retain(|slot| {
             slot.holds().get() == 0
                 && !slot.is_pinned()
@@ -180,8 +179,8 @@ impl PartitionDataManager {
         self.spill(slots, self.resident_bytes(), room)
     }
 
-    /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user wants the run to
-    /// pause, all values leave memory, and the turn comes when it continues.
+    /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user has
+    /// paused the run, all values leave memory, and the turn is taken when it continues.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written before a pause (`Io`, `OutOfDisk`).
@@ -190,12 +189,12 @@ impl PartitionDataManager {
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
         self.lock.acquire()?;
-        // Freed blocks wait for their next use where the rank may keep as much as it ever uses.
+        // If the rank may keep as much as it ever uses, freed blocks are kept for reuse.
         blocks::set_room(self.lock.parked_share());
         Ok(())
     }
 
-    /// Waits, with all values on disk, while the user wants the run to pause. The rank has no turn.
+    /// Waits, with all values on disk, while the user has paused the run. The rank must not have the turn.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written (`Io`, `OutOfDisk`).
@@ -210,15 +209,16 @@ impl PartitionDataManager {
         })
     }
 
-    /// The moment when the last collective was complete, before this rank waited for its turn: about the same on all ranks.
+    /// Time at which the last collective was complete, before this rank waited for its turn: about the same on all
+    /// ranks.
     pub fn last_collective(&self) -> Option<Instant> {
         self.resumed.get()
     }
 
-    /// Prepares to begin this work, in which ranks may take more or less than in the work before: what this rank may not keep leaves
-    /// memory, and an evaluation on the full graph gets an allocator that suits large values. Says whether the work is new.
-    /// All ranks call this, with or without a turn, and then wait for one another (a [`barrier`](crate::engine::comm::barrier))
-    /// before the first of them does the work.
+    /// Prepares for a kind of work that may take more or less memory than the work before: values beyond this rank's
+    /// share leave memory, and an evaluation on the full graph gets an allocator for large values. Returns whether the
+    /// work is new. All ranks call this, with or without a turn, and then wait for one another (a
+    /// [`barrier`](crate::engine::comm::barrier)) before any of them starts the work.
     ///
     /// # Errors
     /// If a value cannot be written (`Io`, `OutOfDisk`).
@@ -229,7 +229,7 @@ impl PartitionDataManager {
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
         self.spill(slots, resident, self.lock.parked_share_of(work))?;
-        // What batches have left is of no use to an evaluation, nor the other way round.
+        // Blocks freed by batches do not suit an evaluation, and vice versa.
         map_blocks(work == Work::Evaluation);
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(0));
@@ -243,12 +243,12 @@ impl PartitionDataManager {
         self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
     }
 
-    /// Bytes more that this rank may keep in memory while it waits.
+    /// Additional bytes that this rank may keep in memory while it waits.
     pub fn spare_share(&self) -> u64 {
         self.lock.parked_share().saturating_sub(self.resident_bytes())
     }
 
-    /// Sets the phase of this rank, for messages about it.
+    /// Sets the phase of this rank, which messages name.
     pub fn set_phase(&self, phase: Phase) {
         self.lock.status().set_phase(phase);
     }
@@ -263,11 +263,11 @@ impl PartitionDataManager {
         &self.store
     }
 
-    /// Removes the rank's spill files: SAR's `remove_files`. There is rarely a reason to call it, because the file of a value goes
-    /// with the value's last handle.
+    /// Removes the rank's spill files: SAR's `remove_files`. Rarely needed, because a value's file is removed with its
+    /// last handle.
     ///
     /// # Errors
-    /// If values live whose only copy may be in a file (`Config`), or a file cannot be removed (`Io`).
+    /// If values exist whose only copy may be in a file (`Config`), or a file cannot be removed (`Io`).
     pub fn remove_files(&self) -> Result<()> {
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         let mut needed: Vec<_> = slots.iter().filter(|slot| slot.needs_file()).collect();
@@ -284,7 +284,7 @@ impl PartitionDataManager {
         ))
     }
 
-    /// Removes the rank's folder of spill files, at the end of its work: values that were only on disk are gone.
+    /// Removes the rank's folder of spill files, at the end of its work. Values that are only on disk are lost.
     ///
     /// # Errors
     /// If the folder cannot be removed (`Io`).
@@ -293,18 +293,18 @@ impl PartitionDataManager {
         self.store.remove_folder()
     }
 
-    /// Spills until memory holds no more than this rank may keep. Models run forwards and then backwards, so the values used
-    /// last are used again first, and the values used longest ago are spilled first.
+    /// Spills until memory holds at most the rank's share. Models run forwards and then backwards, so the most recently
+    /// used values are needed first, and the least recently used ones are spilled first.
     fn make_room(&self) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
-        // A copy of the list: no code below may track a value, and a borrow held over file writes would only hide it if some
-        // did.
+        // A copy of the list, because spilling must not track values; a borrow during file writes would turn that
+        // mistake into a panic.
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         self.put_idle_behind();
         let soon = self.bytes_of_next_turn(&slots);
-        // Freed memory is worth keeping too: the system need not map and clear it again.
+        // Freed memory is worth keeping, too, because the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
         let mut wants = vec![soon, resident, all];
         if (1..all).contains(&self.lock.room_to_wait(&[all])) {
@@ -327,21 +327,21 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Makes values that were let go of in this turn count as used before it: the next turn does not use them.
+    /// Marks values released in this turn as used before it, because the next turn does not use them.
     fn put_idle_behind(&self) {
         for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
             slot.used().set(slot.used().get().min(self.turn_began.get()));
         }
     }
 
-    /// Bytes of the values that the next turn is likely to use: those that this turn has used and not let go of.
+    /// Bytes of values that the next turn is likely to use: those that this turn has used and not released.
     fn bytes_of_next_turn(&self, slots: &[Rc<dyn Spillable>]) -> u64 {
         let began = self.turn_began.get();
         let used = slots.iter().filter(|slot| slot.used().get() > began);
         used.map(|slot| slot.resident_bytes()).sum()
     }
 
-    /// Memory of this process in bytes beyond its memory before it kept anything, if the system reports it.
+    /// Growth of this process's memory since before it kept values, in bytes, if the system reports it.
     fn own_memory(&self) -> Option<u64> {
         if self.stand_in.get().is_some() {
             return None;
@@ -349,7 +349,7 @@ impl PartitionDataManager {
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
     }
 
-    /// Leaves the zeros of values out where more of them fit into `room` bytes that way.
+    /// Packs values if more of them fit into `room` bytes that way.
     fn pack(&self, slots: &[Rc<dyn Spillable>], room: u64) -> Result<()> {
         let resident = self.resident_bytes();
         let others = resident - slots.iter().map(|slot| slot.resident_bytes()).sum::<u64>();
@@ -363,7 +363,7 @@ impl PartitionDataManager {
         places.into_iter().try_for_each(|place| slots[place].pack())
     }
 
-    /// Spills values, the one used longest ago first, until at most `room` of `resident` bytes are left.
+    /// Spills values, least recently used first, until at most `room` of `resident` bytes remain.
     fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, room: u64) -> Result<()> {
         let (mut slots, mut resident) = (slots, resident);
         slots.sort_by_key(|slot| slot.used().get());

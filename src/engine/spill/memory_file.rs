@@ -1,10 +1,10 @@
-//! A file whose bytes lie in the memory of its process: a value without its zeros.
+//! A file in memory, for packed values.
 
 use std::io;
 
 use crate::io::{FileWriter, StorageFile};
 
-/// Bytes in memory that are written and read like a file.
+/// Bytes in memory with the interface of a file.
 pub(super) struct MemoryFile(Vec<u8>);
 
 impl MemoryFile {

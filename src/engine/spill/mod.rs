@@ -1,13 +1,13 @@
 //! Values that are in memory or on disk, and the manager that moves them.
 //!
 //! * [`SpillStore`] writes and reads files of bytes.
-//! * [`Pointer`] is a handle on one value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array), edges, rows.
-//!   With the cargo feature `torch`, `PointerTensor` is the one for tensors.
+//! * [`Pointer`] is a handle to a value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array),
+//!   edges, rows. With the cargo feature `torch`, `PointerTensor` is its form for tensors.
 //! * A value that fits only without its zeros stays in memory, packed (`room`, `memory_file`).
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
 //!
-//! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's folder, which
-//! the launcher removes (or the next start, if the launcher was killed).
+//! Files are removed with the last handle of their value, with the rank's store, and with the run's folder, which the
+//! launcher removes (or the next start, if the launcher was killed).
 
 mod dtype;
 mod hold;

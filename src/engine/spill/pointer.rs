@@ -1,4 +1,4 @@
-//! A handle on a value that is in memory, on disk, or both.
+//! Handles to values that are in memory, on disk, or both.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Deref;
@@ -12,13 +12,13 @@ use super::value::Spill;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{SpanKind, span_of};
 
-/// The remedy for a pin that lasts through a pause.
+/// Remedy for a pin that is held across a pause.
 const UNPIN: &str =
     "drop the result of `pin` before the collective: the memory of a rank that waits goes to disk";
 
-/// A handle on an immutable value. Clones share it; the value and its file are removed with the last one.
+/// A handle to an immutable value. Clones share it; the value and its file are removed with the last one.
 ///
-/// Made by [`PartitionDataManager::track`](super::PartitionDataManager::track) and
+/// Created by [`PartitionDataManager::track`](super::PartitionDataManager::track) and
 /// [`track_made`](super::PartitionDataManager::track_made).
 pub struct Pointer<T: Spill>(Rc<Slot<T>>);
 
@@ -27,33 +27,33 @@ pub(super) struct Slot<T: Spill> {
     label: String,
     layout: T::Layout,
     store: Rc<SpillStore>,
-    /// Time when the value was last pinned or made, by the store's clock.
+    /// Last time at which the value was pinned or created, by the store's clock.
     used: Cell<u64>,
     /// Number of holds on the value.
     holds: Cell<usize>,
-    /// Number of bytes without zeros, if leaving them out halves the value.
+    /// Size of the packed value in bytes, if packing at least halves it.
     packed_len: OnceCell<Option<u64>>,
     state: RefCell<State<T>>,
 }
 
 struct State<T> {
     resident: Option<Rc<T>>,
-    /// The packed form of a value that is not resident, in memory.
+    /// The packed form in memory, if the value is not resident.
     packed: Option<(Rc<SpillFile>, Extent)>,
     backing: Backing<T>,
 }
 
-/// How a value comes back once it has left memory.
+/// How a value can be restored after it has left memory.
 enum Backing<T> {
-    /// No way yet: the value must be written before it may leave.
+    /// No way yet: the value must be written first.
     None,
-    /// Reading from its place in a spill file.
+    /// By reading it from a spill file.
     File(Rc<SpillFile>, Extent),
-    /// A function that reads it again from the user's data, or computes it again from other pointers.
+    /// By a function that reads it from the user's data, or computes it from other pointers.
     Recipe(Rc<dyn Fn() -> Result<T>>),
 }
 
-/// A value that stays in memory for as long as this lives.
+/// Keeps a value in memory while this exists.
 pub struct Pinned<T>(Rc<T>);
 
 impl<T> Deref for Pinned<T> {
@@ -116,8 +116,8 @@ impl<T: Spill> Pointer<T> {
         &self.0.layout
     }
 
-    /// Brings the value into memory, if it is not there, and keeps it there while the result lives. Rows that are held in
-    /// another type than the one they are used in are converted each time.
+    /// Brings the value into memory and keeps it there while the result exists. Rows that are held in another type than
+    /// they are used in are converted on each call.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -127,7 +127,7 @@ impl<T: Spill> Pointer<T> {
         Ok(widened.map_or(held, |value| Pinned(Rc::new(value))))
     }
 
-    /// Like [`pin`](Self::pin), in the type in which the value is held.
+    /// Like [`pin`](Self::pin), without converting the value from the type in which it is held.
     ///
     /// # Errors
     /// As for [`pin`](Self::pin).
@@ -142,17 +142,17 @@ impl<T: Spill> Pointer<T> {
         Ok(Pinned(value))
     }
 
-    /// Takes the value out, to change it in place; its file is removed.
+    /// Takes the value out for changing it in place; its file is removed.
     ///
     /// # Errors
-    /// If another handle on the value exists or it is pinned (`Internal`), or it cannot be read back (`Io`, `Corrupt`).
+    /// If another handle to the value exists or it is pinned (`Internal`), or it cannot be read back (`Io`, `Corrupt`).
     pub fn take(self) -> Result<T> {
         let layout = self.0.layout.clone();
         let held = self.take_held()?;
         Ok(held.widened(&layout)?.unwrap_or(held))
     }
 
-    /// Like [`take`](Self::take), in the type in which the value is held.
+    /// Like [`take`](Self::take), without converting the value from the type in which it is held.
     ///
     /// # Errors
     /// As for [`take`](Self::take).
@@ -169,22 +169,22 @@ impl<T: Spill> Pointer<T> {
         }
     }
 
-    /// Whether this is the only handle on the value.
+    /// Whether this is the only handle to the value.
     pub fn is_unique(&self) -> bool {
         Rc::strong_count(&self.0) == 1
     }
 
-    /// Whether the value is computed or read again when it is needed.
+    /// Whether the value is computed or read again when needed.
     pub(super) fn has_recipe(&self) -> bool {
         matches!(self.0.state.borrow().backing, Backing::Recipe(_))
     }
 
-    /// Whether the value is only in memory, so that it has to be written before it can leave.
+    /// Whether the value is only in memory and must be written before it can leave.
     pub fn is_unwritten(&self) -> bool {
         self.0.unwritten_bytes().is_some()
     }
 
-    /// Name of the value in file names and messages.
+    /// Label of the value in file names and messages.
     pub fn label(&self) -> &str {
         &self.0.label
     }
@@ -209,7 +209,7 @@ impl Pointer<Vec<u32>> {
 
 impl<T: Spill> Slot<T> {
     fn bring_back(&self) -> Result<T> {
-        // The recipe may pin other pointers; the state must not stay borrowed meanwhile.
+        // The recipe may pin other pointers, so the state must not be borrowed while it runs.
         let state = self.state.borrow();
         if let Some((file, extent)) = &state.packed {
             let _unpacks = span_of(SpanKind::Operation, || format!("unpack {}", self.label));
@@ -234,7 +234,7 @@ impl<T: Spill> Slot<T> {
         recipe()
     }
 
-    /// Number of bytes without zeros, if the value is resident, has no recipe, and leaving zeros out at least halves it.
+    /// Packed size in bytes, if the value is resident, has no recipe, and packing at least halves it.
     fn packed_len(&self) -> Option<u64> {
         let state = self.state.borrow();
         let value = state.resident.as_ref()?;
@@ -254,26 +254,26 @@ impl<T: Spill> Slot<T> {
     }
 }
 
-/// The operations of the manager on a pointer of any type.
+/// Operations of the manager on pointers of any type.
 pub(super) trait Spillable {
     /// Name of the value in file names.
     fn label(&self) -> &str;
-    /// Number of bytes that have to be written before the value can leave memory; `None` if it can leave now, or has left.
+    /// Bytes to write before the value can leave memory; `None` if it can leave at once, or has left.
     fn unwritten_bytes(&self) -> Option<u64>;
-    /// Bytes of memory that the value takes now, and without its zeros. Zeros stay in values that leaving them out does not halve, and in
-    /// those that are computed again.
+    /// Bytes of memory that the value takes now, and packed. Both are the same for values that packing does not halve,
+    /// and for values with a recipe.
     fn sizes(&self) -> ValueSizes;
-    /// Leaves the zeros of a resident value out, in memory; does nothing if memory runs out.
+    /// Packs a resident value in memory; does nothing if memory runs out.
     fn pack(&self) -> Result<()>;
-    /// Whether the value can only come back from a file.
+    /// Whether the value can only be restored from a file.
     fn needs_file(&self) -> bool;
     /// Writes the value.
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent>;
-    /// Records the place to which the value has been written.
+    /// Records where the value has been written.
     fn written(&self, file: Rc<SpillFile>, extent: Extent);
-    /// Drops the value from memory, after it has been written if that was necessary.
+    /// Drops the value from memory, after it has been written if necessary.
     fn leave(&self);
-    /// Fails if the value is pinned (`Worker`): no pin may last through a pause.
+    /// Fails if the value is pinned (`Worker`), because no pin may be held across a pause.
     fn check_unpinned(&self) -> Result<()>;
     /// Whether the value is pinned.
     fn is_pinned(&self) -> bool;

@@ -1,19 +1,19 @@
-//! The choice of values that stay in memory, and of those that stay without their zeros.
+//! Choice of the values that stay in memory, and of those that are packed.
 
-/// A value's bytes in memory.
+/// A value's size in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueSizes {
-    /// As the value is now.
+    /// Current size.
     pub(super) now: u64,
-    /// Without its zeros; the same if leaving them out is of no use.
+    /// Packed size; equal to `now` if packing does not help.
     pub(super) least: u64,
 }
 
-/// The places of the values that have to be packed so that as many as possible stay within `room`. `values` are in the order in which they
-/// would leave: the one that is used again last comes first.
+/// Indices of the values to pack so that as many as possible stay within `room`. `values` are in the order in which
+/// they would leave: the value that is needed last comes first.
 ///
-/// Reading from a disk takes longer than unpacking, so values leave only if all that stay are packed, and values that are used
-/// again soon stay as they are if there is room for that.
+/// Reading from a disk takes longer than unpacking, so a value leaves only if all that stay are packed; values that are
+/// needed soon stay unpacked if there is room.
 pub(super) fn to_pack(values: &[ValueSizes], room: u64) -> Vec<usize> {
     let mut left = room;
     let stay = values.iter().rev().take_while(|value| {
@@ -36,7 +36,7 @@ pub(super) fn to_pack(values: &[ValueSizes], room: u64) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Values of these bytes without their zeros, and of a hundred with them, of which the first leaves first.
+    /// Packs four values of 100 bytes with these packed sizes; the first one leaves first.
     fn packed(least: [u64; 4], room: u64) -> Vec<usize> {
         to_pack(&least.map(|least| ValueSizes { now: 100, least }), room)
     }

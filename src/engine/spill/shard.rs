@@ -1,11 +1,11 @@
-//! A shard whose two orders of edges are in memory or on disk independently of each other.
+//! Tracked shards, whose two orders of edges are in memory or on disk independently.
 
 use super::pointer::{Pinned, Pointer};
 use crate::error::Result;
 use crate::graph::SortedEdges;
 
-/// A tracked [`GraphShard`](crate::graph::GraphShard). The forward pass walks edges by destination, the adjoint of a sum by source; each order is
-/// written, read and kept separately.
+/// A tracked [`GraphShard`](crate::graph::GraphShard). The forward pass walks edges by destination, the adjoint of a
+/// sum by source; the two orders are written, read and kept separately.
 #[derive(Clone)]
 pub struct ShardPointer {
     pub(super) by_dst: Pointer<SortedEdges>,
@@ -13,7 +13,7 @@ pub struct ShardPointer {
 }
 
 impl ShardPointer {
-    /// The edges by destination, in memory while the result lives.
+    /// The edges by destination, kept in memory while the result exists.
     ///
     /// # Errors
     /// If they cannot be read back (`Io`, `Corrupt`).
@@ -21,7 +21,7 @@ impl ShardPointer {
         self.by_dst.pin()
     }
 
-    /// The edges by source, in memory while the result lives.
+    /// The edges by source, kept in memory while the result exists.
     ///
     /// # Errors
     /// If they cannot be read back (`Io`, `Corrupt`).

@@ -1,4 +1,4 @@
-//! Spill files of one rank: written once, checked when they are read, and removed with their handle.
+//! Spill files of one rank: written once, verified when they are read, removed with their handle.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 /// Number of bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
 
-/// The folder of a rank's spill files.
+/// A rank's folder of spill files.
 pub struct SpillStore {
     folder: PathBuf,
     storage: Arc<dyn Storage>,
     counters: IoCounters,
     next: Cell<u64>,
     clock: Cell<u64>,
-    /// Bytes of the page cache that messages, which are in the same storage, may take.
+    /// Bytes of the page cache that messages, which use the same storage, may take.
     for_messages: Cell<u64>,
-    /// Whether each file is as long as if it had all zeros.
+    /// Whether files are padded to their size without packing.
     pads: bool,
 }
 
@@ -32,8 +32,8 @@ impl SpillStore {
         Self::padding(folder, storage, counters, false)
     }
 
-    /// A store whose files are as long as if they had all zeros, if it `pads`: a stand-in's values have more of them than those of
-    /// the run may have.
+    /// A store with files padded to their size without packing, if `pads`: a stand-in's values have more zeros than the
+    /// run's values may have.
     pub fn padding(
         folder: &Path,
         storage: Arc<dyn Storage>,
@@ -45,19 +45,19 @@ impl SpillStore {
         Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages, pads })
     }
 
-    /// A number larger than all before it, which orders uses in time.
+    /// The next number of a counter that orders uses in time.
     pub(super) fn tick(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()
     }
 
-    /// Starts a file; `label` becomes part of its name, to make a listing of the folder readable.
+    /// Starts a file; `label` becomes part of its name, which makes listings of the folder readable.
     pub(super) fn writer(&self, label: &str) -> Result<SpillWriter> {
         let number = self.next.replace(self.next.get() + 1);
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let guard = Removal { path, storage: Some(self.storage.clone()) };
-        // Values for which there is room stay in memory, not in the page cache.
+        // Values that fit stay in memory rather than in the page cache.
         self.storage.set_cache_share(0);
         Ok(SpillWriter {
             for_messages: self.for_messages.get(),
@@ -95,18 +95,18 @@ impl SpillStore {
     }
 }
 
-/// A file that is being written, with one value or several. If it is dropped before it is finished, the file is removed.
+/// A file that is being written, with one or more values. If it is dropped before it is finished, the file is removed.
 pub struct SpillWriter {
     file: Box<dyn FileWriter>,
     guard: Removal,
     for_messages: u64,
     counters: IoCounters,
     len: u64,
-    /// Offset at which the present value begins.
+    /// Offset of the current value.
     begin: u64,
     checksum: crc32fast::Hasher,
     pads: bool,
-    /// The zeros of the present value are left out by this.
+    /// Packs the current value, if it is packed.
     packer: Option<Packer>,
 }
 
@@ -125,7 +125,7 @@ impl SpillWriter {
         }
     }
 
-    /// Starts a file of `len` bytes in memory, for a value without its zeros; `None` if memory runs out.
+    /// Starts a packed value's file of `len` bytes in memory; `None` if memory runs out.
     pub(super) fn in_memory(label: &str, len: u64) -> Option<Self> {
         let guard = Removal { path: format!("{label}, packed in memory").into(), storage: None };
         Some(SpillWriter::new(Box::new(MemoryFile::with_room(len)?), guard))
@@ -146,7 +146,7 @@ impl SpillWriter {
         }
     }
 
-    /// Appends all elements of a value, of `size` bytes each; zeros take little room in the file.
+    /// Appends all elements of a value, of `size` bytes each; zeros take little space in the file.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
@@ -169,7 +169,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Ends the value; bytes written next belong to another one.
+    /// Ends the value; the next bytes belong to another one.
     pub(super) fn end_value(&mut self) -> Result<Extent> {
         let mut packed = None;
         if let Some(packer) = self.packer.take() {
@@ -190,7 +190,7 @@ impl SpillWriter {
         Ok(extent)
     }
 
-    /// Appends a value of another file as it is stored there.
+    /// Copies a value from another file in its stored form.
     ///
     /// # Errors
     /// If the other file cannot be read, or this one cannot be written (`Io`, `OutOfDisk`).
@@ -220,7 +220,8 @@ impl SpillWriter {
     }
 }
 
-/// The place of a value in its file, and the checksum of its bytes there (without the table of packed ones, which has its own).
+/// Location of a value in its file, and the checksum of its stored bytes (without the table of packed values, which has
+/// its own).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     offset: u64,
@@ -230,22 +231,22 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Number of bytes of the value.
+    /// Size of the value in bytes.
     fn value_len(&self) -> u64 {
         self.packed.map_or(self.len, |packed| packed.len)
     }
 
-    /// Number of bytes of its place.
+    /// Size of the stored bytes.
     pub(super) fn byte_len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the value is stored without its zeros.
+    /// Whether the value is packed.
     pub(super) fn is_packed(&self) -> bool {
         self.packed.is_some()
     }
 
-    /// Number of bytes by which the value is longer than its place.
+    /// Number of bytes that packing saves.
     fn saved(&self) -> u64 {
         self.value_len().saturating_sub(self.len)
     }
@@ -256,15 +257,15 @@ pub(super) struct SpillFile {
     file: Box<dyn StorageFile>,
     guard: Removal,
     counters: IoCounters,
-    /// Number of bytes at the front that lie in the page cache.
+    /// Number of bytes at the start that are in the page cache.
     cached: u64,
 }
 
 impl SpillFile {
-    /// Reads a value from its beginning.
+    /// Reads a value sequentially.
     ///
     /// # Errors
-    /// If the file cannot be read (`Io`), or does not hold what was written (`Corrupt`).
+    /// If the file cannot be read (`Io`), or its content differs from what was written (`Corrupt`).
     pub(super) fn reader(&self, extent: Extent) -> Result<SpillReader<'_>> {
         let table = |bytes: &mut [u8], at| self.read(bytes, extent.offset + at);
         let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
@@ -288,13 +289,13 @@ impl SpillFile {
     }
 }
 
-/// A pass over a value in a spill file, front to back.
+/// Sequential reader of a value in a spill file.
 pub struct SpillReader<'a> {
     file: &'a SpillFile,
     extent: Extent,
     /// Number of bytes of the value that have been read.
     read: u64,
-    /// Number of bytes of its place that have been read.
+    /// Number of stored bytes that have been read.
     at: u64,
     checksum: crc32fast::Hasher,
     unpacker: Option<Unpacker>,
@@ -304,7 +305,7 @@ impl SpillReader<'_> {
     /// Fills `bytes` with the next bytes of the value.
     ///
     /// # Errors
-    /// If the file cannot be read, or ends before (`Io`), or does not hold what was written (`Corrupt`).
+    /// If the file cannot be read or ends early (`Io`), or its content differs from what was written (`Corrupt`).
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
         let SpillReader { file, extent, read, at, checksum, unpacker } = self;
         let mut stored = |bytes: &mut [u8]| {
@@ -323,7 +324,7 @@ impl SpillReader<'_> {
         Ok(())
     }
 
-    /// Ends the pass: fails unless everything has been read and has the checksum of the written data.
+    /// Ends reading; fails unless all bytes have been read and match the checksum.
     pub(super) fn finish(self) -> Result<()> {
         let (path, len) = (&self.file.guard.path, self.extent.value_len());
         if self.read != len {
@@ -340,15 +341,15 @@ impl SpillReader<'_> {
 
 /// Removes a file when it is dropped.
 struct Removal {
-    /// The file's place; a name for messages if it is in memory.
+    /// Path of the file, or a name for messages if it is in memory.
     path: PathBuf,
-    /// `None` if it is in memory.
+    /// `None` for a file in memory.
     storage: Option<Arc<dyn Storage>>,
 }
 
 impl Drop for Removal {
     fn drop(&mut self) {
-        // An error cannot be reported here; a file that cannot be removed goes with the run's folder.
+        // A destructor cannot report an error; the file is removed with the run's folder.
         let _ = self.storage.as_ref().map(|storage| storage.remove(&self.path));
     }
 }

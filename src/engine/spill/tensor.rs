@@ -1,4 +1,4 @@
-//! Tensors of libtorch that can be spilled.
+//! Spilling of libtorch's tensors.
 
 use half::bf16;
 use rayon::prelude::*;
@@ -25,22 +25,22 @@ impl PointerTensor {
         &self.layout().shape
     }
 
-    /// The element type in which the tensor is used.
+    /// Element type in which the tensor is used.
     pub fn kind(&self) -> Kind {
         self.layout().kind
     }
 
-    /// The element type in which the tensor is held: [`kind`](Self::kind), or bfloat16.
+    /// Element type in which the tensor is held: [`kind`](Self::kind), or bfloat16.
     pub fn held_kind(&self) -> Kind {
         self.layout().held
     }
 
-    /// A narrower element type that holds all values exactly, if one is known.
+    /// A narrower element type that represents all values exactly, if one is known.
     pub fn exact_dtype(&self) -> Option<Dtype> {
         self.layout().exact
     }
 
-    /// A tensor of its own with the value, in the type in which it is used.
+    /// A copy of the value in its own memory, in the type in which it is used.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -54,11 +54,11 @@ impl PointerTensor {
 #[derive(Debug, Clone)]
 pub struct TensorLayout {
     pub(super) shape: Vec<i64>,
-    /// The element type in which it is used.
+    /// Element type in which the tensor is used.
     pub(super) kind: Kind,
-    /// The element type in which it is held.
+    /// Element type in which the tensor is held.
     pub(super) held: Kind,
-    /// A narrower type that holds all values exactly.
+    /// A narrower type that represents all values exactly.
     pub(super) exact: Option<Dtype>,
 }
 
@@ -93,7 +93,7 @@ impl Spill for Tensor {
     }
 }
 
-/// The nodes over which a loss or a metric is taken: `bool` tensors with one element per label.
+/// Masks of the nodes for losses and metrics: `bool` tensors with one element per label.
 #[derive(Clone)]
 pub struct Masks {
     /// The training nodes.
@@ -104,7 +104,7 @@ pub struct Masks {
     pub test: PointerTensor,
 }
 
-/// Converts a matrix of single precision to bfloat16, or the other way round.
+/// Converts a matrix from single precision to bfloat16, or back.
 pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
     let mut converted = tensor::empty(&value.size(), kind)?;
     if kind == Kind::BFloat16 {

@@ -1,4 +1,4 @@
-//! Tracking of tensors, in the type in which they are held.
+//! Tracking of tensors in the type in which they are held.
 
 use std::rc::Rc;
 
@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::io::Dtype;
 
 impl PartitionDataManager {
-    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
-    /// must be the only handle on its memory.
+    /// Tracks a matrix with one row per node, in the type that [`held_kind`](Self::held_kind) returns (the value may
+    /// have it already). `value` must be the only handle to its memory.
     ///
     /// # Errors
     /// If memory for a conversion runs out (`Tensor`).
@@ -28,7 +28,7 @@ impl PartitionDataManager {
         Ok(self.track_as(label, layout, value))
     }
 
-    /// The type in which rows of this width and type are held when they outlive an operation.
+    /// Type in which rows of this width and type are held if they outlive an operation.
     pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
         let dtype = match self.compute_dtype.get() {
             ComputeDtype::F32 => self.spill_dtype.get(),
@@ -37,7 +37,7 @@ impl PartitionDataManager {
         if kind == Kind::Float && dtype.narrows(width) { Kind::BFloat16 } else { kind }
     }
 
-    /// The type in which rows that can be computed again, and the operands of products, are held.
+    /// Type in which recomputable rows and operands of products are held.
     pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
         match self.compute_dtype.get() {
             ComputeDtype::F32 => kind,
@@ -45,8 +45,8 @@ impl PartitionDataManager {
         }
     }
 
-    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
-    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
+    /// Tracks a tensor that never needs a file, because `recipe` computes it again with the same result. The recipe may
+    /// return the type in which the tensor is [held](Self::computed_kind), which `value` must have.
     pub fn track_recipe(
         &self,
         label: &str,
@@ -59,8 +59,8 @@ impl PartitionDataManager {
         self.track_made_in(label, layout, value, recipe)
     }
 
-    /// Like [`track_recipe`](Self::track_recipe), for values all of which the narrower type `exact` holds exactly, if it is known. In messages
-    /// they have that type.
+    /// Like [`track_recipe`](Self::track_recipe), for values that the narrower type `exact`, if given, represents
+    /// exactly. Messages carry them in that type.
     pub fn track_exact(
         &self,
         label: &str,
@@ -76,7 +76,7 @@ impl PartitionDataManager {
     fn recipe_layout(&self, shape: &[i64], kind: Kind, exact: Option<Dtype>) -> TensorLayout {
         let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
         let held = self.computed_kind(shape.iter().skip(1).product(), kind);
-        // What is rounded has other values.
+        // Rounded values differ.
         let exact = exact.filter(|_| held == Kind::Float);
         TensorLayout { shape: shape.to_vec(), kind, held, exact }
     }

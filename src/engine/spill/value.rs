@@ -1,4 +1,4 @@
-//! Values that can be spilled.
+//! The interface of values that can be spilled.
 
 use bytemuck::Pod;
 
@@ -10,13 +10,13 @@ use crate::graph::{Csr, SortedEdges};
 
 /// A value that can be written to a file and read back unchanged.
 pub trait Spill: Sized + 'static {
-    /// The small description that stays in memory and lets the value be read back.
+    /// A small description that stays in memory and is needed to read the value.
     type Layout: Clone;
 
     /// The layout of the value in its file.
     fn layout(&self) -> Self::Layout;
 
-    /// Bytes that the value takes in memory.
+    /// Memory that the value takes, in bytes.
     fn byte_len(layout: &Self::Layout) -> u64;
 
     /// Writes the value.
@@ -31,12 +31,12 @@ pub trait Spill: Sized + 'static {
     /// If the file cannot be read (`Io`).
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
 
-    /// Number of bytes that the value takes without its zeros, if it can be stored without them.
+    /// Packed size of the value in bytes, if it can be packed.
     fn packed_len(&self) -> Option<u64> {
         None
     }
 
-    /// The value in the type in which it is used, if it is held in another one.
+    /// The value in the type in which it is used, if that differs from the type in which it is held.
     ///
     /// # Errors
     /// If memory for the conversion runs out.

@@ -1,17 +1,17 @@
-//! Memory that a process takes while it waits for others.
+//! Memory of a process while it waits for others.
 
 use std::cell::Cell;
 
 use crate::platform::anonymous_bytes;
 
-/// The most that a process takes at a pause, in bytes.
+/// Maximum memory of a process at a pause, in bytes.
 #[derive(Debug, Default)]
 pub struct WaitingMemory {
     anonymous: Cell<u64>,
 }
 
 impl WaitingMemory {
-    /// Notes this process's present memory.
+    /// Records the current memory of this process.
     pub fn look(&self) {
         self.anonymous.set(self.anonymous.get().max(anonymous_bytes("self").unwrap_or(0)));
     }

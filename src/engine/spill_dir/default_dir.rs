@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The default folder for spilled data: `$TMPDIR`, or if that is unset or empty /var/tmp, which is on a disk where /tmp often
-/// is not.
+/// The default folder for spilled data: `$TMPDIR`, or /var/tmp if that is unset or empty. (/var/tmp is on a disk; /tmp
+/// often is not.)
 pub fn default_spill_dir() -> PathBuf {
     let folder = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
     folder.map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)

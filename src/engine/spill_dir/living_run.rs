@@ -1,4 +1,4 @@
-//! Runs of other processes that are alive.
+//! Live runs of other processes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use crate::engine::turns::{Activity, Control, Request};
 use crate::error::{Error, Result};
 use crate::io::{UNFINISHED, drop_pages};
 
-/// The link in a folder of results that leads to the control file of the run.
+/// Path of the link from a results folder to the control file of its run.
 pub fn link_in(results: &Path) -> PathBuf {
     results.join(format!("{UNFINISHED}control"))
 }
 
-/// A run whose launcher is alive, seen from another process.
+/// A run whose launcher is alive, viewed from another process.
 #[derive(Debug)]
 pub struct LivingRun {
     /// The control block of the run.
@@ -23,7 +23,7 @@ pub struct LivingRun {
 }
 
 impl LivingRun {
-    /// Finds the run that writes its results to a folder, or that spills into it.
+    /// Finds the run that writes its results to a folder, or spills into it.
     ///
     /// # Errors
     /// If the folder does not exist, or no run is using it.
@@ -33,7 +33,7 @@ impl LivingRun {
         let path = if spilled.is_file() {
             Some(spilled)
         } else {
-            // A run that ends removes the link, a killed one leaves it.
+            // A run removes the link at its end; a killed run leaves it.
             fs::read_link(link_in(folder)).ok().filter(|path| path.is_file())
         };
         let run = path.map(Self::open).transpose()?.filter(Self::is_alive);
@@ -43,7 +43,7 @@ impl LivingRun {
         })
     }
 
-    /// All runs that spill into folders of `spill_dir`, by their names.
+    /// All runs that spill into folders of `spill_dir`, sorted by folder name.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -55,7 +55,7 @@ impl LivingRun {
         let mut folders: Vec<PathBuf> =
             entries.flatten().map(|entry| entry.path()).filter(named).collect();
         folders.sort();
-        // A run may end while it is looked at, and other users' runs cannot be read.
+        // A run may end meanwhile, and other users' runs cannot be read.
         let runs = folders.into_iter().filter_map(|path| Self::open(path.join(CONTROL)).ok());
         Ok(runs.filter(Self::is_alive).collect())
     }
@@ -66,10 +66,10 @@ impl LivingRun {
         Ok(LivingRun { control, path, file })
     }
 
-    /// Whether the run has not ended: its launcher keeps the control file locked.
+    /// Whether the run has not ended, which shows in the launcher's lock of the control file.
     pub fn is_alive(&self) -> bool {
         let free = self.file.try_lock_shared().is_ok();
-        // A process that cleans up may want the lock.
+        // A process that cleans up may need the lock.
         let _ = self.file.unlock();
         !free && self.path.exists()
     }
@@ -82,12 +82,12 @@ impl LivingRun {
     /// Whether all ranks are paused, or have ended.
     pub fn is_paused(&self) -> bool {
         let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).activity());
-        // Ranks that are to go on to another place may not have noticed yet.
+        // Ranks that must continue to a later place may not have noticed yet.
         self.control.is_due(Request::Pause)
             && ranks.into_iter().all(|a| matches!(a, Activity::Paused | Activity::Finished))
     }
 
-    /// Drops the run's files from the page cache, as they are not read while it is paused.
+    /// Drops the run's files from the page cache, because they are not read while the run is paused.
     ///
     /// # Errors
     /// If a file cannot be written to the disk.
@@ -101,7 +101,7 @@ impl LivingRun {
         Ok(())
     }
 
-    /// Bytes of disk space that the run's files take.
+    /// Disk space of the run's files, in bytes.
     pub fn disk_bytes(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
         let sizes =
@@ -110,7 +110,7 @@ impl LivingRun {
     }
 }
 
-/// The files of a run's folder and of its ranks' folders. Files come and go.
+/// Files in a run's folder and its ranks' folders, which may change at any time.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of_entry = |entry: fs::DirEntry| match entry.file_type() {

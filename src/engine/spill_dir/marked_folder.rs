@@ -1,7 +1,7 @@
-//! The folders that this program may remove, and their removal.
+//! Detection and removal of folders that this program has created.
 //!
-//! A folder of ours holds a regular file `control`, which begins with the magic of a control file and belongs to us. It is
-//! created first and removed last, and whoever removes the folder keeps it locked until the folder is gone.
+//! A folder of ours contains a regular file `control`, owned by us, that begins with the magic of a control file. It is
+//! created first and removed last. A process that removes the folder holds its lock until the folder is gone.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -18,28 +18,28 @@ use crate::engine::turns::Control;
 
 /// Prefix of a folder's name.
 pub(super) const PREFIX: &str = "sar-single-";
-/// Prefix of a folder's name until its control file is locked, and again while the last of it is removed.
+/// Prefix of a folder's name before its control file is locked, and again while its last files are removed.
 pub(super) const UNFINISHED: &str = ".sar-single-";
 /// The file that marks a folder.
 pub(super) const CONTROL: &str = "control";
 const CONTROL_C: &CStr = c"control";
 
-/// Flags with which symbolic links are not followed, and a FIFO is opened without waiting for its other end.
+/// Flags that do not follow symbolic links, and open a FIFO without waiting for its other end.
 const CAREFULLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
 /// State of a folder with a name like ours.
 #[derive(Debug)]
 pub(super) enum MarkedFolder {
-    /// The folder's process lives, or may live.
+    /// The folder's process is alive, or may be.
     InUse,
-    /// The folder's process is dead. We hold the lock of its control file now.
+    /// The folder's process is dead; we now hold the lock of its control file.
     Dead(DeadFolder),
-    /// The folder is not ours, for this reason.
+    /// The folder is not ours, for the given reason.
     Foreign(&'static str),
 }
 
-/// A folder of a dead process.
+/// A dead process's folder.
 #[derive(Debug)]
 pub(super) struct DeadFolder {
     dir: OwnedFd,
@@ -48,7 +48,7 @@ pub(super) struct DeadFolder {
 }
 
 impl MarkedFolder {
-    /// Examines a folder. An unfinished folder counts as abandoned once it has the age `abandoned`.
+    /// Examines a folder. An unfinished folder is abandoned if it is at least this old.
     pub(super) fn look(path: &Path, abandoned: Duration) -> io::Result<Self> {
         let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
@@ -60,12 +60,12 @@ impl MarkedFolder {
         let dir = openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?;
         let dir_stat = fstat(&dir)?;
         if (dir_stat.st_dev, dir_stat.st_ino) != (found.st_dev, found.st_ino) {
-            // A process is working here.
+            // A process is using it.
             return Ok(Self::InUse);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = name.starts_with(UNFINISHED);
-        // Before the lock, which the process that creates the folder takes only in a moment.
+        // Read before locking, because the creating process may not have locked the file yet.
         let modified =
             SystemTime::UNIX_EPOCH + Duration::from_secs(dir_stat.st_mtime.max(0) as u64);
         if unfinished && modified.elapsed().is_ok_and(|age| age <= abandoned) {
@@ -94,10 +94,10 @@ impl MarkedFolder {
             return Ok(Self::InUse);
         }
         if fstat(&control)?.st_nlink == 0 {
-            // Its process has removed it meanwhile.
+            // Its process has removed it.
             return Ok(Self::InUse);
         }
-        // A process that is killed while it makes the folder may leave the beginning of a control file and nothing else.
+        // A process that is killed while it creates the folder may leave only the beginning of a control file.
         let husk = || {
             Ok::<_, io::Error>(
                 unfinished && Control::begins(&control)? && holds_only_control(&dir)?,
@@ -119,7 +119,7 @@ impl DeadFolder {
 
 /// Removes a folder of ours, opened as `dir`, whose control file is locked. Links in it are removed, not followed.
 ///
-/// The control file goes last, so that an interrupted removal can be resumed.
+/// The control file is removed last, so that an interrupted removal can be resumed.
 pub(super) fn remove(path: &Path, dir: &OwnedFd) -> io::Result<()> {
     remove_content(dir, Some(CONTROL_C))?;
     let now = match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
@@ -141,7 +141,7 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?)
 }
 
-/// The name of a folder that does not have all its files yet, or no longer has them.
+/// Name of a folder that does not have all its files yet, or no longer has them.
 fn hidden(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match name.strip_prefix(PREFIX) {

@@ -1,4 +1,4 @@
-//! The folder of spilled data: a subfolder for each run, and removal of the subfolders of killed runs.
+//! The folder for spilled data: a subfolder per run, and removal of killed runs' subfolders.
 
 mod default_dir;
 mod living_run;

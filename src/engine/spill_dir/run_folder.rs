@@ -1,7 +1,7 @@
-//! The folder of a run's spill and exchange files, and of a plan's small graphs.
+//! The folder for a run's spill and exchange files, or for a plan's small graphs.
 //!
-//! It is named `sar-single-*` and holds the control file, which the launcher (and through it every worker) keeps locked while
-//! it lives. A folder whose control file can be locked belongs to a process that was killed; the next start removes it.
+//! It is named `sar-single-*` and contains the control file, which the launcher (and every worker through it) keeps
+//! locked. If the control file can be locked, its process was killed, and the next start removes the folder.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,24 +15,24 @@ use crate::error::{Error, Result};
 use crate::event::show_note;
 use crate::io::MadeFolders;
 
-/// How often a folder is created again after another process has taken it for that of a dead process (that takes a process that
-/// stands still for a minute while it creates one) or has drawn the same name (names come from the clock).
+/// Number of attempts to create a folder. An attempt fails if another process considers the folder abandoned (its
+/// creation would have to take a minute) or has drawn the same name (names come from the clock).
 const ATTEMPTS: usize = 100;
 
-/// A folder that only its owner can access; it is removed when this is dropped.
+/// A folder that only its owner can access; it is removed on drop.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     dir: OwnedFd,
     /// The lock of the control file.
     _lock: File,
-    /// Dropped after the folder is gone.
+    /// Dropped after the folder has been removed.
     _made: MadeFolders,
 }
 
 impl RunFolder {
-    /// Creates the folder of a run in `spill_dir`, with its control file. If `spill_dir` does not exist, it is created as well,
-    /// and removed with this folder unless something else is in it.
+    /// Creates the folder of a run in `spill_dir`, with its control file. If `spill_dir` does not exist, it is created,
+    /// too, and removed with this folder unless it contains other files.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -70,7 +70,7 @@ impl RunFolder {
         if links == 0 {
             return Err(Error::io("find", &control_path, io::ErrorKind::NotFound.into()));
         }
-        // Nothing that can fail comes after the new name, which the unfinished folder does not know.
+        // After renaming, nothing may fail, because the unfinished folder does not know the new name.
         let dir = open(&unfinished.0).map_err(|e| Error::io("open", &unfinished.0, e))?;
         let name = unfinished.0.file_name().unwrap_or_default().to_string_lossy();
         let path = spill_dir.join(name.replacen(UNFINISHED, PREFIX, 1));
@@ -89,19 +89,20 @@ impl RunFolder {
     }
 }
 
-/// A folder that holds at most a control file. It is removed under this name when dropped, without being listed, so a disk that
-/// cannot be read does not keep it.
+/// A folder that contains at most a control file. On drop it is removed under this name, without being listed, so that
+/// an unreadable disk does not prevent it.
 struct UnfinishedFolder(PathBuf);
 
 impl Drop for UnfinishedFolder {
     fn drop(&mut self) {
-        // Both fail after the folder has been renamed; what remains otherwise, the next start removes.
+        // Both fail if the folder has been renamed; otherwise, the next start removes what remains.
         let _ = fs::remove_file(self.0.join(CONTROL));
         let _ = fs::remove_dir(&self.0);
     }
 }
 
-/// Whether creating a folder failed because another process has removed it, or is about to, or has one of the same name.
+/// Whether creating a folder failed because another process is removing it, has removed it, or has one of the same
+/// name.
 fn is_lost(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
     matches!(error.kind(), NotFound | WouldBlock | DirectoryNotEmpty | AlreadyExists)
@@ -145,7 +146,7 @@ mod tests {
         assert!(root.path().join("a/mine").exists() && !spill.exists());
     }
 
-    /// Launchers that start in the same tick of the clock draw the same names.
+    /// Launchers that start in the same clock tick draw the same names.
     #[test]
     fn a_name_that_another_process_has_drawn_is_drawn_again() {
         let spill = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(fs::read_dir(spill.path()).unwrap().count(), 0);
     }
 
-    /// Starts sweep while others create their folders.
+    /// Starting launchers sweep while others create their folders.
     #[test]
     fn a_living_process_never_loses_its_folder_while_it_makes_it() {
         let spill = tempfile::tempdir().unwrap();

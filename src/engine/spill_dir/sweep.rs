@@ -1,4 +1,4 @@
-//! Removal of folders that killed processes have left.
+//! Removal of folders left by killed processes.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::marked_folder::{MarkedFolder, PREFIX, UNFINISHED};
 use crate::error::Error;
 
-/// Age at which an unfinished folder belongs to no living process.
+/// Age at which an unfinished folder is considered abandoned.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// The results of sweeping a spill folder, for folders with names like ours. Those in use are not listed.
+/// Results of sweeping a spill folder; only folders named like ours and not in use are listed.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// Folders of dead processes that have been removed.
+    /// Removed folders of dead processes.
     pub removed: Vec<PathBuf>,
-    /// Folders that are not ours, and why; they stay.
+    /// Folders that are not ours, with the reason; they are kept.
     pub foreign: Vec<(PathBuf, &'static str)>,
-    /// Errors with folders that may be ours.
+    /// Errors about folders that may be ours.
     pub failed: Vec<Error>,
 }
 
@@ -46,7 +46,7 @@ fn sweep_abandoned(spill_dir: &Path, abandoned: Duration) -> Swept {
         }
         let path = entry.path();
         match MarkedFolder::look(&path, abandoned) {
-            // Its run may have ended and removed it meanwhile.
+            // Its run may have ended and removed it.
             Ok(MarkedFolder::Foreign(why)) if fs::symlink_metadata(&path).is_ok() => {
                 swept.foreign.push((path, why));
             }
@@ -55,7 +55,7 @@ fn sweep_abandoned(spill_dir: &Path, abandoned: Duration) -> Swept {
                 Ok(()) => swept.removed.push(path),
                 Err(e) => swept.failed.push(Error::io("remove", &path, e)),
             },
-            // Another process was faster.
+            // Another process has removed it.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => swept.failed.push(Error::io("look into", &path, e)),
         }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::engine::turns::Control;
 
-    /// Makes a folder as a killed process leaves it.
+    /// Creates a folder like one that a killed process leaves.
     fn dead(path: &Path) {
         fs::create_dir(path).unwrap();
         Control::create(&path.join(CONTROL), 2, 1).unwrap();
@@ -122,7 +122,7 @@ mod tests {
         fs::create_dir(mine("sar-single-folder").join(CONTROL)).unwrap();
         let fifo = mine("sar-single-fifo").join(CONTROL);
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-        // A marker in another place marks nothing.
+        // A marker in another place has no effect.
         let elsewhere = tempfile::tempdir().unwrap();
         dead(&elsewhere.path().join("d"));
         symlink(elsewhere.path().join("d/control"), mine("sar-single-link").join(CONTROL)).unwrap();
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(swept.foreign, theirs);
     }
 
-    /// Whatever a process was doing when it was killed, the next sweep (for abandoned folders, after a minute) finishes it.
+    /// The next sweep removes the folder at whatever point the process was killed (abandoned folders after a minute).
     #[test]
     fn a_folder_that_was_half_made_or_half_removed_goes() {
         let spill = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(fs::read_dir(spill).unwrap().count(), 0);
     }
 
-    /// A removal stops where something cannot be removed; the marker is still there, so the next one continues.
+    /// A removal stops at a file that cannot be removed; the marker still exists, so the next removal continues.
     #[test]
     fn the_marker_goes_last() {
         let spill = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Computations that pause for rows of other ranks, and how several of them share their pauses.
+//! Computations with pauses for other ranks' rows, and the sharing of pauses.
 
 use super::graphs::graph::{Graph, Transfer};
 use super::record::Tape;
@@ -6,7 +6,7 @@ use crate::engine::comm::Collective;
 use crate::error::{Error, Result};
 use crate::event::Span;
 
-/// A computation on the tape that is complete, or has posted its rows and waits for other ranks' rows.
+/// A computation on the tape: complete, or waiting for other ranks' rows after posting its own.
 #[must_use]
 pub enum Computation<'a, T> {
     /// The computation is complete.
@@ -15,22 +15,22 @@ pub enum Computation<'a, T> {
     Waiting(Waiting<'a, T>),
 }
 
-/// A computation before a pause. Of its values, only `PointerTensor`s survive the pause.
+/// A computation before a pause; of its values, only `PointerTensor`s survive the pause.
 pub struct Waiting<'a, T> {
     graph: &'a dyn Graph,
     transfer: Transfer,
-    /// The relation to which it belongs, as in [`Tape::enter_relation`].
+    /// The relation of the computation, as in [`Tape::enter_relation`].
     relation: u32,
     resume: Box<Resume<'a, T>>,
 }
 
-/// The computation after the pause, up to its end or the next pause.
+/// The computation after the pause, up to its end or its next pause.
 type Resume<'a, T> =
     dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Result<Computation<'a, T>> + 'a;
 
 impl<'a, T: 'a> Computation<'a, T> {
-    /// A computation that has posted `transfer` and ends with `resume`, which reads what the other ranks have posted. Where
-    /// there is nothing to wait for, it is complete at once.
+    /// A computation that has posted `transfer` and continues with `resume`, which reads the other ranks' messages. If
+    /// there is nothing to wait for, it completes at once.
     pub(super) fn after(
         tape: &mut Tape<'a>,
         graph: &'a dyn Graph,
@@ -48,7 +48,7 @@ impl<'a, T: 'a> Computation<'a, T> {
 
     /// Continues with `next` when this computation is complete.
     ///
-    /// # Errors
+    /// If the computation is complete and `next` fails.
     /// If the computation is complete, and `next` fails.
     pub fn then<U: 'a>(
         self,
@@ -61,7 +61,7 @@ impl<'a, T: 'a> Computation<'a, T> {
     /// Continues with `next`, which may pause itself, when this computation is complete.
     ///
     /// # Errors
-    /// If the computation is complete, and `next` fails.
+    /// If the computation is complete and `next` fails.
     pub fn and_then<U: 'a>(
         self,
         tape: &mut Tape<'a>,
@@ -78,7 +78,7 @@ impl<'a, T: 'a> Computation<'a, T> {
         }
     }
 
-    /// The same computation with a span around each part that is left.
+    /// The same computation, with a span around each remaining part.
     pub(super) fn within(self, begin: impl Fn() -> Span + 'a) -> Self {
         match self {
             Computation::Complete(value) => Computation::Complete(value),
@@ -101,7 +101,7 @@ impl<'a, T: 'a> Computation<'a, T> {
         tape.join(vec![self])?.pop().ok_or_else(missing)
     }
 
-    /// Takes the transfer of a computation that waits, and its graph.
+    /// Takes the transfer and graph of a waiting computation.
     fn take_transfer(&mut self) -> Option<(&'a dyn Graph, Transfer)> {
         match self {
             Computation::Complete(_) => None,
@@ -113,8 +113,8 @@ impl<'a, T: 'a> Computation<'a, T> {
 }
 
 impl<'a> Tape<'a> {
-    /// Completes several computations, none of which may depend on the result of another. In each round, all that still wait
-    /// share one pause; then they go on one after the other. Their backward passes share pauses likewise.
+    /// Completes several independent computations. In each round, all that still wait share one pause and then continue
+    /// one by one. Their backward passes share pauses in the same way.
     ///
     /// # Errors
     /// If a computation fails, or the run is being stopped (`Aborted`, `Interrupted`).

@@ -1,19 +1,20 @@
-//! Aggregates of constants: equal in every pass, and so computed in the first one only.
+//! Aggregates of constants, which are computed in the first pass only because they are equal in all.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::engine::spill::PointerTensor;
 
-/// Aggregates of constants from passes of one model over the same graphs and features, by their place in the model.
+/// Aggregates of constants in passes of one model over the same graphs and features, by their position in the model.
 ///
-/// The first layer's aggregate of the features is one, unless the features pass dropout or are multiplied by a weight first. A
-/// pass that finds it here needs no rows of other ranks for it.
+/// An example is the first layer's aggregate of the features, unless dropout or a weight is applied to the features
+/// before it. A pass that finds it here needs no rows of other ranks for it.
 ///
-/// Such passes also pause at the same operations, and so know which values are not needed before the next pause.
+/// These passes also pause at the same operations, so they know which values are not needed before the next pause.
 #[derive(Default)]
 pub struct Constants {
     pub(super) aggregates: RefCell<BTreeMap<usize, PointerTensor>>,
-    /// Number of operations that the last training pass had begun at its last forward pause, once there was one.
+    /// Number of operations that had begun at the last forward pause of the last training pass; `None` before one has
+    /// ended.
     pub(super) last_pause: Cell<Option<usize>>,
 }

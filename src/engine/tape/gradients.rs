@@ -6,10 +6,10 @@ use super::parameters::Parameter;
 use super::var::Var;
 use crate::engine::spill::PointerTensor;
 
-/// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
+/// The gradients of a step, by parameter; parameters that the loss does not depend on have none.
 pub struct Gradients {
     pub(super) by_parameter: HashMap<Parameter, PointerTensor>,
-    /// Gradients of inputs, which no operation computed.
+    /// Gradients of inputs, which are values that no operation computed.
     pub(super) by_input: HashMap<usize, PointerTensor>,
 }
 
@@ -19,8 +19,8 @@ impl Gradients {
         self.by_parameter.get(&parameter)
     }
 
-    /// The gradient of a [trainable](super::Tape::trainable_input) or [learned](super::Tape::learned_input) input of the tape, in its
-    /// shape; `None` if the loss does not depend on it.
+    /// The gradient of a [trainable](super::Tape::trainable_input) or [learned](super::Tape::learned_input) input, in
+    /// its shape; `None` if the loss does not depend on it.
     pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
         self.by_input.get(&input.target()?.id)
     }

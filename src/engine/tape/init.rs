@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Named};
 
-/// How a parameter's initial values are drawn.
+/// Distribution of a parameter's initial values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Init {
     /// All zeros.
@@ -31,13 +31,13 @@ pub enum Init {
 }
 
 impl Init {
-    /// The distribution of weight and bias in `torch.nn.Linear` with this width of the input: uniform in ±1/√in.
+    /// The distribution of weight and bias in `torch.nn.Linear` with this input width: uniform in ±1/√in.
     pub fn linear(in_feats: i64) -> Self {
         Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() }
     }
 }
 
-/// The library whose initial distributions a model's parameters have.
+/// The library whose initial distributions a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InitStyle {

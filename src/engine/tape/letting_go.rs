@@ -1,10 +1,11 @@
-//! The point of a forward pass up to which dropped values leave memory.
+//! The point of a forward pass until which dropped values are released.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Values that a model has dropped are not needed before the backward pass, so they may leave memory until the forward pass has
-/// reached its last pause. After it they are needed before the next pause. The pass before shows which pause is the last.
+/// Values that a model has dropped are not needed before the backward pass. They may leave memory until the last pause
+/// of the forward pass; after it, they are needed before the next pause. The previous pass shows which pause is the
+/// last.
 #[derive(Default)]
 pub(super) struct LettingGo {
     now: Rc<Cell<bool>>,
@@ -14,25 +15,26 @@ pub(super) struct LettingGo {
 }
 
 impl LettingGo {
-    /// Releases dropped values until `last_pause` operations are recorded: the number at the last
-    /// pause of an equal pass, or 0 if it had none. `turn` is the turn in which the pass begins.
+    /// Releases dropped values until `last_pause` operations are recorded: the number at the last pause of an equal
+    /// pass, or 0 if it had no pause. `turn` is the turn in which the pass begins.
     pub(super) fn until(last_pause: usize, turn: u64) -> Self {
         let now = Rc::new(Cell::new(last_pause > 0));
         LettingGo { now, until: last_pause, turn, last_pause: 0 }
     }
 
-    /// Whether dropped values leave memory now.
+    /// Whether dropped values are released now.
     pub(super) fn now(&self) -> &Rc<Cell<bool>> {
         &self.now
     }
 
-    /// Notes that an operation is being recorded in turn `turn`, after `others` other operations.
+    /// Records an operation in turn `turn`, after `others` other operations.
     pub(super) fn record(&mut self, others: usize, turn: u64) {
         self.see(others, turn);
         self.now.set(others + 1 < self.until);
     }
 
-    /// Ends the forward pass; returns how many operations had begun at its last pause, including the one that paused.
+    /// Ends the forward pass; returns the number of operations that had begun at its last pause, including the one that
+    /// paused.
     pub(super) fn end(&mut self, operations: usize, turn: u64) -> usize {
         self.see(operations, turn);
         self.now.set(false);

@@ -1,11 +1,11 @@
-//! The record of a model's forward pass, and how it is played backwards.
+//! Records a model's forward pass and plays it backwards.
 //!
-//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else (linear
-//! maps, aggregation, dropout) has its own adjoint, written next to its forward pass.
+//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. All other
+//! operations (linear maps, aggregation, dropout) have adjoints of their own, written next to their forward passes.
 //!
-//! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so no value that a model computes outlives a pause in
-//! memory. Values that are cheap to compute again (segments, dropout) are never written to disk: they are rematerialised from
-//! their inputs at their next use.
+//! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so none stays in memory through a pause. Values
+//! that are cheap to recompute (segments, dropout) are never written to disk, but rematerialised from their inputs at
+//! their next use.
 
 mod computation;
 mod constants;

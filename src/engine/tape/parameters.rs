@@ -1,6 +1,7 @@
-//! A model's parameters, in one flat tensor.
+//! A model's parameters, stored in one flat tensor.
 //!
-//! With one tensor, an optimizer step takes a handful of operations, `gather_grads` one collective, and spilling one file.
+//! Because of the single tensor, an optimizer step takes a few operations, `gather_grads` one collective, and spilling
+//! one file.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,14 +16,14 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// Parameters begin at multiples of this number of elements, so that each is aligned like a tensor of its own.
+/// Parameters begin at multiples of this number of elements, so that each is aligned like a separate tensor.
 const ALIGNMENT: usize = 16;
 
-/// A handle on one parameter of a [`ParameterSet`].
+/// A handle to one parameter of a [`ParameterSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameter(usize);
 
-/// A handle on one buffer of a [`ParameterSet`].
+/// A handle to one buffer of a [`ParameterSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer(usize);
 
@@ -33,7 +34,7 @@ pub struct Entry {
     pub name: String,
     /// Sizes of the dimensions.
     pub shape: Vec<i64>,
-    /// Whether a state dict holds it as `int64`, as it does a number of steps.
+    /// Whether state dicts store it as `int64`, like a number of steps.
     pub is_count: bool,
     offset: usize,
 }
@@ -44,7 +45,7 @@ impl Entry {
     }
 }
 
-/// A collector of a model's parameters while its layers are built.
+/// Collects a model's parameters while its layers are built.
 pub struct ParameterBuilder {
     prefix: String,
     parameters: Vec<Entry>,
@@ -56,7 +57,7 @@ pub struct ParameterBuilder {
 }
 
 impl ParameterBuilder {
-    /// A builder that draws initial values from a generator with this seed, in the order in which parameters are added.
+    /// A builder that draws initial values from a generator with this seed, in the order of calls.
     pub fn new(seed: u64) -> Self {
         ParameterBuilder {
             prefix: String::new(),
@@ -68,13 +69,13 @@ impl ParameterBuilder {
         }
     }
 
-    /// Makes layers draw the initial values of this library.
+    /// Sets the library whose initial distributions layers use.
     #[must_use]
     pub fn style(self, style: InitStyle) -> Self {
         ParameterBuilder { style, ..self }
     }
 
-    /// The distribution of a parameter in DGL or PyTorch Geometric, as chosen.
+    /// Selects one of two distributions by the style.
     pub fn either(&self, dgl: Init, pyg: Init) -> Init {
         match self.style {
             InitStyle::Dgl => dgl,
@@ -82,7 +83,7 @@ impl ParameterBuilder {
         }
     }
 
-    /// Builds part of a model whose parameters are named `prefix.name`, as in a PyTorch state dict.
+    /// Builds a part of a model; its parameters are named `prefix.name`, as in a PyTorch state dict.
     pub fn scope<T>(&mut self, prefix: &str, make: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.prefix.clone();
         self.prefix = format!("{outer}{prefix}.");
@@ -91,8 +92,8 @@ impl ParameterBuilder {
         made
     }
 
-    /// Adds a parameter. The two dimensions of a matrix are fan-in and fan-out; with more dimensions, they are the first two
-    /// times the product of the others, as in PyTorch.
+    /// Adds a parameter. As in PyTorch, fan-in and fan-out are a matrix's two dimensions; with more dimensions, the
+    /// first two times the product of the others.
     pub fn add(&mut self, name: &str, shape: &[i64], init: Init) -> Parameter {
         let offset = self.values.len().next_multiple_of(ALIGNMENT);
         let entry = Entry { offset, ..self.entry(name, shape) };
@@ -115,7 +116,7 @@ impl ParameterBuilder {
             }
             Init::XavierNormal { gain } => {
                 let deviation = gain * (2.0 / fans).sqrt();
-                // Box and Muller's transform; 1 - unit is never 0.
+                // Box-Muller transform; 1 - unit is never 0.
                 self.draw(count, |unit| {
                     let radius = (-2.0 * (1.0 - unit()).ln()).sqrt();
                     deviation * radius * (std::f64::consts::TAU * unit()).cos()
@@ -126,14 +127,14 @@ impl ParameterBuilder {
         Parameter(self.parameters.len() - 1)
     }
 
-    /// Adds a value that is not trained, such as a running mean, with `value` in all elements.
+    /// Adds a value that is not trained, such as a running mean; all its elements are `value`.
     pub fn add_buffer(&mut self, name: &str, shape: &[i64], value: f64) -> Buffer {
         let entry = self.entry(name, shape);
         self.buffers.push((entry, value));
         Buffer(self.buffers.len() - 1)
     }
 
-    /// Adds a number of steps, initially 0, as a buffer.
+    /// Adds a buffer for a number of steps, initially 0.
     pub fn add_count(&mut self, name: &str) -> Buffer {
         let entry = Entry { is_count: true, ..self.entry(name, &[]) };
         self.buffers.push((entry, 0.0));
@@ -151,7 +152,7 @@ impl ParameterBuilder {
         self.values.extend((0..count).map(|_| draw(&mut unit)));
     }
 
-    /// Ends the collection; values are rounded to `kind`.
+    /// Creates the set; values are rounded to `kind`.
     ///
     /// # Errors
     /// If memory for the values runs out (`Tensor`).
@@ -171,11 +172,11 @@ impl ParameterBuilder {
     }
 }
 
-/// All parameters of a model and its buffers, which belong to its state and are not trained.
+/// All parameters and buffers of a model. Buffers belong to its state and are not trained.
 pub struct ParameterSet {
     parameters: Vec<Entry>,
     buffers: Vec<Entry>,
-    /// Number of elements of the flat tensor that belong to parameters; the buffers follow.
+    /// Number of elements of the flat tensor that hold parameters; the buffers follow.
     trained: usize,
     manager: Rc<PartitionDataManager>,
     flat: RefCell<PointerTensor>,
@@ -219,7 +220,7 @@ impl ParameterSet {
         self.flat.borrow().kind()
     }
 
-    /// The value of a parameter. It shares memory with the whole set: drop it before the next collective.
+    /// The value of a parameter. It shares memory with the whole set, so drop it before the next collective.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -228,7 +229,7 @@ impl ParameterSet {
         self.view(&flat, parameter)
     }
 
-    /// Everything a state dict holds: parameters, then buffers.
+    /// All entries of a state dict: parameters, then buffers.
     pub fn state(&self) -> impl Iterator<Item = &Entry> {
         self.parameters.iter().chain(&self.buffers)
     }
@@ -242,7 +243,7 @@ impl ParameterSet {
         tensor::copy(&self.part(&flat, &self.buffers[buffer.0])?)
     }
 
-    /// Replaces the values of some buffers.
+    /// Replaces the values of these buffers.
     ///
     /// # Errors
     /// If a value has another shape (`Tensor`), or the old values cannot be read back (`Io`, `Corrupt`).
@@ -254,13 +255,13 @@ impl ParameterSet {
         self.set_flat(flat)
     }
 
-    /// All values as one vector, with unused elements between parameters, and buffers at the end. Optimizers work on this.
+    /// All values as one vector, with padding between parameters, and buffers at the end. Optimizers work on this.
     pub fn flat(&self) -> PointerTensor {
         self.flat.borrow().clone()
     }
 
-    /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be the only
-    /// handle on its memory.
+    /// Replaces the values of parameters by those of a flat tensor; buffers are unchanged. The tensor must be the only
+    /// handle to its memory.
     ///
     /// # Errors
     /// If the tensor has another size (`Internal`), or the buffers cannot be read back (`Io`, `Corrupt`).
@@ -301,7 +302,7 @@ impl ParameterSet {
         Ok(all)
     }
 
-    /// The part of a flat tensor that belongs to a parameter, in its shape. Shares memory.
+    /// A parameter's part of a flat tensor, in its shape. Shares memory.
     ///
     /// # Errors
     /// If the tensor is too short (`Tensor`).
@@ -309,7 +310,7 @@ impl ParameterSet {
         self.part(flat, &self.parameters[parameter.0])
     }
 
-    /// The part of a flat tensor that belongs to a parameter or buffer, in its shape. Shares memory.
+    /// A parameter's or buffer's part of a flat tensor, in its shape. Shares memory.
     ///
     /// # Errors
     /// If the tensor is too short (`Tensor`).

@@ -1,4 +1,4 @@
-//! The tape: operations in the order in which they were made, and the backward pass over them.
+//! The tape: operations in the order of the forward pass, and the backward pass over them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,24 +19,24 @@ use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span, span_of};
 use crate::kernels::DropoutKey;
 
-/// The policy for values inside a segment between its forward and its backward pass.
+/// Policy for values inside a segment between its forward and its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The inside is computed again, and so is the output wherever it is needed. Only inputs are kept.
+    /// Only inputs are kept; the values inside are recomputed, and so is the output when it is used.
     #[default]
     Rematerialise,
-    /// libtorch's local graph is kept in memory, even through pauses (SAR's `disable_sr`).
+    /// libtorch's local graph stays in memory, even through pauses (SAR's `disable_sr`).
     Retain,
 }
 
-/// The backward half of an operation that does not share its pauses.
+/// The backward half of an operation, with pauses of its own.
 pub(super) trait Adjoint {
-    /// Takes the gradient of the operation's output and adds the gradients of its inputs and parameters to the tape.
+    /// Takes the gradient of the operation's output and adds its inputs' and parameters' gradients to the tape.
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;
 }
 
-/// The backward half of an operation that shares its pauses with others.
+/// The backward half of an operation, with pauses that others can share.
 pub(super) trait PausingAdjoint<'a> {
     /// [`Adjoint::adjoint`] up to the first pause.
     fn begin(
@@ -61,7 +61,7 @@ struct Entry<'a> {
     /// Label of the output.
     name: String,
     layer: u32,
-    /// The round of [`Tape::join`] in which it was recorded, from 1; 0 outside.
+    /// Round of [`Tape::join`] in which the operation was recorded, from 1; 0 outside.
     round: usize,
     operation: Box<dyn PausingAdjoint<'a> + 'a>,
 }
@@ -71,28 +71,28 @@ pub struct Tape<'a> {
     manager: &'a Rc<PartitionDataManager>,
     parameters: &'a Rc<ParameterSet>,
     policy: Policy,
-    /// Seed and epoch of dropout; `None` in an evaluation, which records and drops nothing.
+    /// Seed and epoch of dropout; `None` in an evaluation, which records nothing and has no dropout.
     training: Option<DropoutKey>,
     entries: Vec<Entry<'a>>,
     values: usize,
     layer: u32,
-    /// Index of the part, from 1, in a layer with a part per relation; otherwise 0.
+    /// Number of the current relation's part of a layer, from 1; 0 if the layer has no such parts.
     pub(super) relation: u32,
-    /// The round of [`Tape::join`], from 1; 0 outside.
+    /// Current round of [`Tape::join`], from 1; 0 outside.
     pub(super) round: usize,
     /// Number of rounds so far.
     pub(super) rounds: usize,
-    /// The hidden layer, from 1, whose output is the result of the pass, if it is not the last layer's.
+    /// The hidden layer, from 1, whose output is the result of the pass, unless it is the last layer's output.
     result: Option<usize>,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
-    /// The store of aggregates of constants, and the number of aggregates that this pass has reached.
+    /// Store for aggregates of constants, and number of aggregates so far in this pass.
     pub(super) constants: Option<(&'a Constants, usize)>,
     pub(super) letting_go: LettingGo,
 }
 
 impl<'a> Tape<'a> {
-    /// A tape for a training step: operations are recorded, dropout is drawn for (`seed`, `epoch`).
+    /// A tape for a training step: operations are recorded, and dropout is a function of (`seed`, `epoch`).
     pub fn training(
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,
@@ -104,7 +104,7 @@ impl<'a> Tape<'a> {
         Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
     }
 
-    /// A tape for a forward pass alone: nothing is recorded, and dropout does nothing.
+    /// A tape for a forward pass only: nothing is recorded, and there is no dropout.
     pub fn evaluation(
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,
@@ -128,35 +128,36 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// The same tape for a forward pass that ends after a hidden layer, from 1: a model returns that layer's output.
+    /// The same tape for a forward pass that ends after hidden layer `layer` (from 1), whose output the model returns.
     #[must_use]
     pub fn ending_after(self, layer: Option<usize>) -> Self {
         Tape { result: layer, ..self }
     }
 
-    /// Whether the output of a hidden layer, from 1, is the result of the pass.
+    /// Whether the pass ends after this hidden layer (from 1).
     pub fn ends_after(&self, layer: usize) -> bool {
         self.result == Some(layer)
     }
 
-    /// Adds a value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
+    /// Adds a value that is equal in all passes, such as the features of a graph that is trained as a whole. One row
+    /// per node.
     pub fn constant(&mut self, value: &PointerTensor) -> Var {
         self.values += 1;
         Var::constant(self.values, value.clone(), self.hold(value))
     }
 
-    /// Adds a value that needs no gradient: features of a batch, degrees. One row per node.
+    /// Adds a value that needs no gradient, such as features of a batch or degrees. One row per node.
     pub fn input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), false)
     }
 
-    /// Adds an input that is learned though it is not a parameter of the model: rows of an embedding. [`Gradients::input`] has
-    /// its gradient.
+    /// Adds a learned input that is not a parameter of the model, such as rows of an embedding; [`Gradients::input`]
+    /// returns its gradient.
     pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), true)
     }
 
-    /// Adds a parameter of a separate set as an input with one row per node; [`Gradients::input`] has its gradient.
+    /// Adds a parameter of a separate set as an input with one row per node; [`Gradients::input`] returns its gradient.
     pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
         let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
         let recipe = {
@@ -167,15 +168,15 @@ impl<'a> Tape<'a> {
         self.trainable_input(&value)
     }
 
-    /// Sets the layer (from 0) to which the following operations belong. Messages name it, and dropout depends on it.
+    /// Sets the layer (from 0) of the following operations. Messages name it, and dropout depends on it.
     pub fn enter_layer(&mut self, layer: usize) {
         self.layer = layer as u32;
         self.relation = 0;
         self.manager.set_phase(Phase::Forward(self.layer));
     }
 
-    /// Sets the relation (from 0) of the layer to which the following operations belong, if they belong to one; dropout depends
-    /// on it.
+    /// Sets the relation (from 0) of the following operations, or `None` if they belong to no single one; dropout
+    /// depends on it.
     pub fn enter_relation(&mut self, relation: Option<usize>) {
         self.relation = relation.map_or(0, |relation| relation as u32 + 1);
     }
@@ -183,8 +184,8 @@ impl<'a> Tape<'a> {
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
     ///
     /// # Errors
-    /// If an operation fails: if libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`), or
-    /// the run is being stopped (`Aborted`, `Interrupted`).
+    /// If libtorch refuses an operation (`Tensor`), a value cannot be read back (`Io`, `Corrupt`), or the run is being
+    /// stopped (`Aborted`, `Interrupted`).
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
         let last_pause = self.letting_go.end(self.entries.len(), self.manager.lock().turns());
         if let Some((constants, _)) = self.constants {
@@ -208,7 +209,7 @@ impl<'a> Tape<'a> {
                     waiting.push(adjoint.within(spans));
                 }
             }
-            // Operations of a round do not depend on one another's adjoints.
+            // Within a round, operations do not depend on one another's adjoints.
             if round == 0 || self.entries.last().is_none_or(|next| next.round != round) {
                 self.join(std::mem::take(&mut waiting))?;
             }
@@ -228,7 +229,7 @@ impl<'a> Tape<'a> {
         self.training.map(|key| DropoutKey { layer: self.layer | self.relation << 16, ..key })
     }
 
-    /// Whether there will be a backward pass.
+    /// Whether a backward pass will follow.
     pub(super) fn records(&self) -> bool {
         self.training.is_some()
     }
@@ -237,7 +238,7 @@ impl<'a> Tape<'a> {
         self.training.is_some() && self.policy == Policy::Retain
     }
 
-    /// Makes a new value of this tape.
+    /// Creates a value of this tape.
     pub(super) fn var(&mut self, value: PointerTensor, needs_grad: bool) -> Var {
         self.values += 1;
         let hold = self.hold(&value);
@@ -248,7 +249,7 @@ impl<'a> Tape<'a> {
         Hold::new(self.manager, value, self.letting_go.now())
     }
 
-    /// Records how the gradient of `output` is passed on, unless the value needs none.
+    /// Records the adjoint of the operation that computed `output`, unless the value needs no gradient.
     pub(super) fn record(&mut self, output: &Var, operation: impl PausingAdjoint<'a> + 'a) {
         if let Some(target) = output.target() {
             let operation = Box::new(operation);
@@ -259,12 +260,12 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// Begins a span of an operation's forward pass.
+    /// Begins a span for an operation's forward pass.
     pub(super) fn span(&self, name: &'static str) -> Span {
         self.spans(name)()
     }
 
-    /// Begins the spans of an operation's forward pass, one for each part between pauses.
+    /// Begins spans for an operation's forward pass, one per part between pauses.
     pub(super) fn spans(&self, name: &'static str) -> impl Fn() -> Span + use<> {
         let layer = self.layer;
         move || {
@@ -289,7 +290,7 @@ impl<'a> Tape<'a> {
         Ok(())
     }
 
-    /// Takes the gradient of a value so far, for an operation that adds to it in place.
+    /// Takes a value's gradient so far, for an operation that adds to it in place.
     pub(super) fn take_grad(&mut self, of: &Target) -> Option<PointerTensor> {
         self.grads.remove(&of.id)
     }
@@ -319,8 +320,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// A gradient to be changed in place: itself if this is the only handle on it, otherwise a copy; in the type it is held in, or
-/// widened.
+/// A gradient for changes in place, in the type in which it is held, or widened. It is a copy if other handles exist.
 pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
     match (gradient.is_unique(), as_held) {
         (true, true) => gradient.take_held(),

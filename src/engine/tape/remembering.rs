@@ -1,4 +1,4 @@
-//! Passes that compute aggregates of constants only once.
+//! Reuse of aggregates of constants in later passes.
 
 use super::computation::Computation;
 use super::constants::Constants;
@@ -8,8 +8,8 @@ use super::var::Var;
 use crate::error::Result;
 
 impl<'a> Tape<'a> {
-    /// Stores aggregates of constants in `constants`, or takes them from there, for passes of the same model over the same
-    /// graphs and the same [constants](Tape::constant).
+    /// Stores aggregates of constants in `constants`, or takes them from there. All passes must use the same model,
+    /// graphs and [constants](Tape::constant).
     #[must_use]
     pub fn remembering(self, constants: &'a Constants) -> Self {
         let mut tape = self;
@@ -18,14 +18,14 @@ impl<'a> Tape<'a> {
         let last_pause = match constants.last_pause.get() {
             _ if lock.is_alone() => 0,
             Some(last_pause) if tape.records() => last_pause,
-            // No backward pass follows, or its distance is not known yet.
+            // No backward pass follows, or the last pause is not known yet.
             _ => usize::MAX,
         };
         tape.letting_go = LettingGo::until(last_pause, lock.turns());
         tape
     }
 
-    /// The result of `compute`, which depends on constants only.
+    /// Returns the result of `compute`, which must depend on constants only.
     pub(super) fn once(
         &mut self,
         compute: impl FnOnce(&mut Self) -> Result<Computation<'a, Var>>,

@@ -1,29 +1,29 @@
-//! Slices of tensors' memory; no slice is written while another one exists.
+//! Leased slices of tensors' memory: a slice is written only while no other slice overlaps it.
 //!
-//! libtorch's handles share memory, so an exclusive borrow of a handle does not show that its memory has no other user. Every
-//! slice therefore holds a lease of its range, which is checked when it is taken: two slices of which one is written never
-//! overlap, whichever handles they come from. What libtorch itself reads and writes is beyond this check.
+//! libtorch's handles share memory, so an exclusive borrow of a handle does not exclude other users of the memory.
+//! Every slice therefore holds a lease of its range, which is checked on creation: if one of two slices is mutable,
+//! they do not overlap, whatever handles they come from. libtorch's own accesses are not checked.
 
 use std::ops::{Deref, DerefMut, Range};
 
 use parking_lot::Mutex;
 
-/// Ranges of memory that slices have now. They are few: several per thread.
+/// Ranges of the existing slices. There are few: several per thread.
 static LEASED: Mutex<Vec<Lent>> = Mutex::new(Vec::new());
 
 #[derive(PartialEq, Eq)]
 struct Lent {
     memory: Range<usize>,
-    /// Whether the memory is written.
+    /// Whether the memory may be written.
     exclusive: bool,
 }
 
-/// A range of memory for as long as this lives.
+/// The lease of a range of memory while this exists.
 struct Lease(Range<usize>, bool);
 
 impl Lease {
     /// # Panics
-    /// If another slice has a part of the memory, and one of the two writes.
+    /// If another slice overlaps, and one of the two is mutable.
     fn take(memory: Range<usize>, exclusive: bool) -> Self {
         let mut leased = LEASED.lock();
         let clashes = |other: &Lent| {
@@ -40,21 +40,21 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let mut leased = LEASED.lock();
         let own = |lent: &Lent| lent.memory == self.0 && lent.exclusive == self.1;
-        // Equal entries stand for each other.
+        // Equal entries are interchangeable.
         if let Some(place) = leased.iter().position(own) {
             leased.swap_remove(place);
         }
     }
 }
 
-/// Elements that are read.
+/// Elements for reading.
 pub(crate) struct Slice<'a, T> {
     elements: &'a [T],
     _lease: Option<Lease>,
 }
 
 impl<'a, T> Slice<'a, T> {
-    /// A slice of elements; checks that no other slice writes them.
+    /// A slice of elements; checks that no mutable slice overlaps.
     pub(super) fn new(memory: Range<usize>, elements: impl FnOnce() -> &'a [T]) -> Self {
         let lease = (!memory.is_empty()).then(|| Lease::take(memory, false));
         Slice { elements: elements(), _lease: lease }
@@ -69,14 +69,14 @@ impl<T> Deref for Slice<'_, T> {
     }
 }
 
-/// Elements that are written.
+/// Elements for writing.
 pub(crate) struct SliceMut<'a, T> {
     elements: &'a mut [T],
     _lease: Option<Lease>,
 }
 
 impl<'a, T> SliceMut<'a, T> {
-    /// A slice of elements; checks that no other slice has them.
+    /// A mutable slice of elements; checks that no other slice overlaps.
     pub(super) fn new(memory: Range<usize>, elements: impl FnOnce() -> &'a mut [T]) -> Self {
         let lease = (!memory.is_empty()).then(|| Lease::take(memory, true));
         SliceMut { elements: elements(), _lease: lease }
@@ -105,7 +105,7 @@ mod tests {
 
     use crate::engine::tensor::{slice, slice_mut, zeros};
 
-    /// Whether a slice is refused.
+    /// Whether creating a slice panics.
     fn refused<R>(take: impl FnOnce() -> R) -> bool {
         catch_unwind(AssertUnwindSafe(|| drop(take()))).is_err()
     }

@@ -1,4 +1,4 @@
-//! The control block that all ranks of a run share: a mapped file between processes, plain memory between threads.
+//! The control block shared by all ranks of a run: a mapped file between processes, plain memory between threads.
 #![allow(unsafe_code)] // one cast of mapped memory to the shared structs
 #![allow(clippy::cast_ptr_alignment)] // a map begins on a page and every part of it is a multiple of 64 bytes
 
@@ -24,10 +24,10 @@ use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 8;
-/// Largest number of workers on one machine; more are a mistake in a flag.
+/// Largest number of workers on one machine; a larger one is a mistake.
 const MAX_RANKS: u32 = 4096;
 
-/// The first part of the block; one [`RankStatus`] per rank follows. `README.md` has the byte table.
+/// First part of the block, followed by one [`RankStatus`] per rank. `README.md` has the byte table.
 #[repr(C, align(64))]
 struct Header {
     magic: AtomicU32,
@@ -42,7 +42,7 @@ struct Header {
     growth: [GrowthTable; Work::ALL.len()],
 }
 
-/// The shared state of a run on this machine: the protocol's words and the status of each rank that runs here.
+/// Shared state of a run on this machine: the protocol's words, and the status of each rank that runs here.
 #[derive(Debug)]
 pub struct Control {
     map: MmapRaw,
@@ -50,7 +50,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Creates the control file of a run with `ranks` ranks on this machine, of which at most `slots` may be resident at a time.
+    /// Creates the control file of a run with `ranks` ranks on this machine, at most `slots` of which may be resident
+    /// at a time.
     ///
     /// # Errors
     /// If the numbers are out of range (`Config`), or the file exists or cannot be written (`Io`, `OutOfDisk`).
@@ -58,9 +59,9 @@ impl Control {
         let (ranks, slots) = checked(ranks, slots)?;
         let refused = |e| Error::io("create", path, e);
         let mut file = new_private_file().open(path).map_err(refused)?;
-        // At once: from now on this folder is known to be ours, and is removed if this process is killed.
+        // Written first, because it marks the folder as ours, which is then removed if this process is killed.
         file.write_all(bytemuck::bytes_of(&MAGIC)).map_err(refused)?;
-        // The file is written, not only extended: on a full disk the first use of a page without a block would be a SIGBUS.
+        // Written rather than extended: on a full disk, the first use of a page without a block would raise SIGBUS.
         let rest = size_for(ranks) - size_of_val(&MAGIC);
         file.write_all(&vec![0; rest]).map_err(refused)?;
         let map = MmapRaw::map_raw(&file).map_err(refused)?;
@@ -75,7 +76,7 @@ impl Control {
         Ok(file.metadata()?.len() >= size_of_val(&MAGIC) as u64 && Self::begins(file)?)
     }
 
-    /// Whether a file is an unfinished control file, left by a process that was killed while it wrote the first bytes.
+    /// Whether a file is an unfinished control file of a process that was killed while it wrote the first bytes.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -96,7 +97,7 @@ impl Control {
         Ok(Self::initialise(map.into(), ranks, slots))
     }
 
-    /// Maps the control file of a running run.
+    /// Maps the control file of a live run.
     ///
     /// # Errors
     /// If the file cannot be opened, or is not a control file of this version (`Input`).
@@ -129,7 +130,7 @@ impl Control {
         header.protocol.set_slots(slots);
         header.grants.iter().for_each(|grant| grant.slots.store(slots, Ordering::SeqCst));
         (0..ranks).for_each(|slot| control.rank(slot as usize).set_number(slot));
-        // A block in memory has none yet. No process maps the file of a run before its folder has its final name.
+        // A block in memory does not have it yet. No process maps a run's file before its folder has its final name.
         header.magic.store(MAGIC, Ordering::SeqCst);
         control
     }
@@ -139,8 +140,8 @@ impl Control {
         self.ranks as usize
     }
 
-    /// Lets one more party take part in every collective: the carrier of a run on several machines,
-    /// which arrives last. To be called before the first rank starts.
+    /// Adds one more party to every collective: the carrier of a run on several machines, which arrives last. Call this
+    /// before the first rank starts.
     pub fn add_carrier(&self) {
         self.header().carriers.store(1, Ordering::SeqCst);
     }
@@ -150,7 +151,7 @@ impl Control {
         self.header().carriers.load(Ordering::SeqCst) != 0
     }
 
-    /// Whether all ranks of this machine have arrived at the current collective, which a carrier has not.
+    /// Whether all ranks of this machine have arrived at the current collective; the carrier arrives after them.
     pub fn ranks_have_arrived(&self) -> bool {
         self.has_carrier() && self.header().protocol.arrived() == self.ranks
     }
@@ -160,17 +161,17 @@ impl Control {
         self.header().protocol.slots() as usize
     }
 
-    /// Number of ranks that may be resident at a time during a kind of work.
+    /// Number of ranks that may be resident at a time during this kind of work.
     pub fn slots_of(&self, work: Work) -> usize {
         self.grant(work).slots.load(Ordering::SeqCst) as usize
     }
 
-    /// Sets the number of ranks that may be resident at a time during the present work, at least 1.
+    /// Sets the number of ranks that may be resident at a time during the current work, at least 1.
     pub fn set_slots(&self, slots: usize) {
         self.set_slots_of(self.work(), slots);
     }
 
-    /// Sets the number of ranks that may be resident at a time during a kind of work, at least 1.
+    /// Sets the number of ranks that may be resident at a time during this kind of work, at least 1.
     pub fn set_slots_of(&self, work: Work, slots: usize) {
         debug!(slots, ?work, "ranks may be resident");
         let slots = slots.min(self.num_ranks()) as u32;
@@ -178,7 +179,7 @@ impl Control {
         self.admit();
     }
 
-    /// Lets as many ranks be resident as may be during the present work, also if another process changes the work meanwhile.
+    /// Admits the number of residents for the current work, even if another process changes the work meanwhile.
     fn admit(&self) {
         loop {
             let work = self.work();
@@ -189,36 +190,36 @@ impl Control {
         }
     }
 
-    /// Bytes that each rank may keep in memory while it waits; initially 0.
+    /// Maximum number of bytes that each rank may keep in memory while it waits; initially 0.
     pub fn parked_share(&self) -> u64 {
         self.parked_share_of(self.work())
     }
 
-    /// Bytes that each rank may keep in memory while it waits during a kind of work; initially 0.
+    /// Maximum number of bytes that each rank may keep in memory while it waits, during this kind of work; initially 0.
     pub fn parked_share_of(&self, work: Work) -> u64 {
         self.grant(work).parked()
     }
 
-    /// Sets the bytes that each rank may keep in memory while it waits during the present work, rounded to KiB. Ranks act on it at
-    /// their next pause.
+    /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. Ranks
+    /// apply it at their next pause.
     pub fn set_parked_share(&self, bytes: u64) {
         self.set_parked_share_of(self.work(), bytes);
     }
 
-    /// [`set_parked_share`](Self::set_parked_share) of a kind of work.
+    /// [`set_parked_share`](Self::set_parked_share) for a kind of work.
     pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "waiting ranks may keep");
         self.grant(work).set_parked(bytes);
     }
 
-    /// Sets the bytes that all ranks together may take during a kind of work beyond what they take at rest, rounded to KiB: what they keep,
-    /// and what residents grow by.
+    /// Sets the bytes that all ranks together may take during a kind of work in addition to their memory at rest,
+    /// rounded to KiB: kept values and residents' growth.
     pub fn set_room_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "kept values and growth may take");
         self.grant(work).set_room(bytes);
     }
 
-    /// Notes by how many bytes the memory of a rank has grown in a turn of its epoch (from 0).
+    /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0).
     pub fn note_growth(&self, work: Work, turn: usize, bytes: u64) {
         self.growth(work).note(turn, bytes);
     }

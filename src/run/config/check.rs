@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::io::RowFile;
 use crate::nn::verify_state_dict;
 
-/// Refuses numbers out of their range, options that exclude each other, and start weights that are damaged.
+/// Checks ranges of numbers, options that exclude each other, and the checksum of initial weights.
 pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     limits::check(config)?;
     match Mode::of(config)? {

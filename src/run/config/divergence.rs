@@ -1,4 +1,4 @@
-//! The end of a run whose loss or model is not finite.
+//! Loss or model of a run that is not finite.
 
 use super::run_config::RunConfig;
 use crate::error::{Error, ErrorKind};
@@ -12,13 +12,13 @@ pub(crate) enum Divergence {
 }
 
 impl Divergence {
-    /// The note of a run that continues.
+    /// The note for a run that continues.
     pub(crate) fn note(&self) -> String {
         let rest = "no checkpoint and no weights are written while the model is not finite";
         format!("{}; {rest}", self.problem())
     }
 
-    /// The error of a run that stops.
+    /// The error for a run that stops.
     pub(crate) fn error(&self, config: &RunConfig) -> Error {
         let remedy = match config.clip_norm {
             None => "lower ‹optimizer.lr›, or set ‹clip_norm=1›",

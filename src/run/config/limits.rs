@@ -1,4 +1,4 @@
-//! Sizes and constants of a run, checked before anything is read, created or forked.
+//! Ranges of a run's sizes and constants, checked before anything is read, created or forked.
 
 use crate::error::{Error, Result};
 use crate::event::size;
@@ -71,7 +71,7 @@ fn check_fanouts(field: &str, fanouts: &Fanouts) -> Result<()> {
 /// As for [`check`].
 pub(crate) fn check_workers(resources: &Resources) -> Result<()> {
     whole("threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
-    // With more workers than ranks, no rank ever waits.
+    // Workers beyond the number of ranks change nothing.
     whole("resident", resources.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }
 
@@ -86,7 +86,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
     check_parameters(config)
 }
 
-/// Checks that weights between hidden layers, whose sizes are known without the data, fit in memory at least once.
+/// Checks that the weights between hidden layers, whose sizes are known without the data, fit into memory.
 fn check_parameters(config: &RunConfig) -> Result<()> {
     let model = &config.model;
     let width = model.hidden as u64 * model.kind.heads() as u64;

@@ -1,4 +1,4 @@
-//! The options of training that predicts edges.
+//! Configuration of link prediction.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::graph::PartitionBook;
 use crate::load::{EdgeSplit, TargetEdges};
 use crate::nn::LinkScore;
 
-/// How the rows of two nodes are compared.
+/// How the rows of two nodes become a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairScore {
@@ -29,17 +29,17 @@ impl Choice for PairScore {
     ];
 }
 
-/// Configuration of training that predicts edges.
+/// Configuration of training for link prediction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkConfig {
-    /// How the rows of two nodes are compared.
+    /// How the rows of two nodes become a score.
     pub score: PairScore,
     /// Number of negative pairs that are drawn for each edge: its source with random nodes of the destination's type.
     pub negatives: usize,
     /// The edge type whose edges are predicted, `rel` or `src:rel:dst`; `None` means all types.
     #[serde(default)]
     pub target_etype: Option<String>,
-    /// The edge type with the reverses of the predicted edges; `None` means the one called `rev_rel`, if it exists.
+    /// The edge type with the reverses of the predicted edges; `None` means `rev_<rel>`, if it exists.
     #[serde(default)]
     pub reverse_etype: Option<String>,
     /// The split of edges into training edges and predicted edges.
@@ -58,7 +58,7 @@ impl LinkConfig {
         target.map(|target| TargetEdges::find(book, target, reverse)).transpose()
     }
 
-    /// The edge type along which partners are searched: the one that is predicted, or the only one.
+    /// The edge type along which partners are searched: the predicted type, or the graph's only one.
     ///
     /// # Errors
     /// As for [`target`](LinkConfig::target).
@@ -80,7 +80,7 @@ impl LinkConfig {
         Ok(names.map(|(ntype, _)| ntype).collect())
     }
 
-    /// Chooses the split that the graph is given, unless one is configured; returns a note if masks are used.
+    /// Chooses the graph's own split, unless one is configured; returns a note if masks are used.
     ///
     /// # Errors
     /// As for [`target`](LinkConfig::target), or if no partition can be opened.
@@ -117,7 +117,7 @@ impl LinkConfig {
         }))
     }
 
-    /// The score of rows of width `width`; its parameters follow the model's.
+    /// The score of rows of width `width`; its parameters are added after the model's.
     pub(in crate::run) fn score(&self, builder: &mut ParameterBuilder, width: i64) -> LinkScore {
         match self.score {
             PairScore::Dot => LinkScore::Dot,

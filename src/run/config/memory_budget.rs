@@ -1,4 +1,4 @@
-//! The memory that a run may take.
+//! The memory budget of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use crate::error::{Error, Result};
 use crate::event::parse_size;
 use crate::platform::free_memory;
 
-/// The memory that all processes of a run may take together.
+/// Limit for the memory of all processes of a run together.
 ///
 /// Written as `min`, or as a number of bytes with or without a unit (`3GiB`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MemoryBudget {
-    /// Minimum: a waiting worker keeps nothing.
+    /// As little memory as possible: waiting workers keep nothing.
     Min,
-    /// Number of bytes. Waiting workers keep as much as fits.
+    /// A number of bytes. Waiting workers keep what fits.
     Bytes(u64),
 }
 

@@ -1,4 +1,4 @@
-//! The mode of a run, made from its options. Options that exclude each other are refused here and nowhere else.
+//! The mode of a run, derived from its options. This is the only place that checks which options exclude each other.
 
 use super::link_config::LinkConfig;
 use super::run_config::{Relations, RunConfig};
@@ -10,20 +10,20 @@ use crate::train::{EvaluationConfig, ExtraMetric, SamplingConfig};
 /// How a run trains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mode<'c> {
-    /// Steps on the full graph, which learn something of nodes.
+    /// Steps on the full graph, for node-level tasks.
     FullGraph(Layers<'c>),
-    /// Steps on sampled neighbourhoods, which learn something of nodes. Evaluations are on the full graph.
+    /// Steps on sampled neighbourhoods, for node-level tasks. Evaluations are on the full graph.
     Sampled(&'c SamplingConfig, Layers<'c>),
-    /// Steps on sampled neighbourhoods of pairs of nodes, which learn to predict edges.
+    /// Steps on sampled neighbourhoods of pairs of nodes, for link prediction.
     Links(&'c LinkConfig, &'c SamplingConfig, Layers<'c>),
 }
 
 /// How a model treats edge types.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Layers<'c> {
-    /// A layer works on the edges of all types. Passes over the full graph go as the value says.
+    /// One layer for the edges of all types; `Pass` says how it runs on the full graph.
     Shared(Pass),
-    /// Each edge type has its own layer. Passes over the full graph go as the value says.
+    /// One layer per edge type; `Pass` says how they run on the full graph.
     PerRelation(&'c Relations, Pass),
 }
 
@@ -32,14 +32,14 @@ pub enum Layers<'c> {
 pub enum Pass {
     /// Rows of one partition after the other.
     Sequential,
-    /// Rows of all partitions at once.
+    /// Rows of all other partitions at once.
     OneShot,
     /// Rows of one partition after the other, and only those that labelled nodes need.
     MessageFlow,
 }
 
 impl<'c> Mode<'c> {
-    /// The mode that the options of a run mean.
+    /// The mode that a run's options select.
     ///
     /// # Errors
     /// If options exclude each other.
@@ -118,7 +118,7 @@ fn check_targets(config: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// Refuses edge features for a model that takes none, and a model that needs some without them.
+/// Checks that edge features are given to models that need them, and only to models that support them.
 fn check_edge_features(config: &RunConfig) -> Result<()> {
     let spec = config.model.kind.spec();
     match (spec.edge_features, &config.keys.edge_features) {
@@ -139,7 +139,7 @@ fn check_edge_features(config: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses options of evaluations that the run does not make.
+/// Checks that options for evaluations are only given to runs with evaluations.
 fn check_evaluation(config: &RunConfig) -> Result<()> {
     let EvaluationConfig { fanouts, metrics, .. } = &config.evaluation;
     let samples_nodes = config.sampling.is_some() && config.link.is_none();

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// The text of a configuration in which every key occurs once.
+/// Text of a configuration with the duplicate key `norm` renamed.
 ///
 /// For `--model gcn`, the first version wrote two lines `norm` into its table `[model]`: first the layer's norm, now
-/// `gcn_norm`, then the one between layers. TOML forbids repeated keys, so no other text is affected.
+/// `gcn_norm`, then the norm between layers. TOML forbids duplicate keys, so no other text has them.
 pub(crate) fn with_gcn_norm(text: &str) -> Cow<'_, str> {
     let mut table = "";
     let norms = text.lines().enumerate().filter(|(_, line)| {

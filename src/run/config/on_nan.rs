@@ -1,10 +1,10 @@
-//! The reaction of a run whose loss is not finite.
+//! Reaction to a loss that is not finite.
 
 use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Named};
 
-/// The reaction of a run to a loss that becomes NaN or infinite.
+/// Reaction of a run to a loss that is NaN or infinite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNan {

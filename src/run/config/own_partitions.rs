@@ -1,17 +1,17 @@
-//! The partitions that are assigned to a machine.
+//! Assignment of partitions to a machine.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Partitions by their numbers, ascending and without repetitions: `0-7,9`.
+/// Numbers of partitions, ascending, without duplicates: `0-7,9`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnPartitions(Vec<usize>);
 
-/// Number of partitions that a list may name; more are a mistake.
+/// Largest length of a list; a longer one is a mistake.
 const MOST: usize = 1 << 16;
 
 impl OwnPartitions {
-    /// Partitions in any order.
+    /// Creates the list from numbers in any order.
     pub fn new(partitions: impl IntoIterator<Item = usize>) -> Self {
         let mut partitions: Vec<usize> = partitions.into_iter().collect();
         partitions.sort_unstable();

@@ -1,4 +1,4 @@
-//! The choice of a model on several node types, from the data.
+//! Decides whether a model has a layer per edge type.
 
 use super::run_config::{Relations, RunConfig};
 use super::target_types::TargetTypes;
@@ -9,12 +9,13 @@ use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
-/// Decides whether each edge type has its own layer, and which node types are predicted then, unless edges are. It has one if
-/// the run asks for it, if features differ in width from node type to node type, or if some types have none. Several node types
-/// are in the order of the graph's.
+/// The structure of a model with a layer per edge type; `None` for one layer for all types. Edge types have their own
+/// layers if the run requests it, if features differ in width between node types, or if some types have none. Unless
+/// edges are predicted, this also decides the predicted node types, in the graph's order.
 ///
 /// # Errors
-/// If no node type has features and nodes are predicted, the labels' type is ambiguous, or the graph lacks a type that is to be predicted.
+/// If no node type has features and nodes are predicted, the labels' type is ambiguous, or the graph lacks a predicted
+/// type.
 pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -43,7 +44,7 @@ pub(in crate::run) fn of_run(
         if one_type && !without {
             return Ok(None);
         }
-        // Every plain list of edges can be learned from, but not with a misspelled key.
+        // A plain list of edges is enough for link prediction; but a misspelled key must be an error.
         if without && (config.link.is_none() || key.is_some()) {
             let hint = "name the array that holds them with ‹keys.features=KEY›, or learn a row for every \
                         node with ‹relations=sum›";
@@ -58,7 +59,7 @@ pub(in crate::run) fn of_run(
     Ok(Some(Relations { merge, target }))
 }
 
-/// A note for the user on the choice.
+/// A note for the user about the choice.
 pub(in crate::run) fn note(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -92,7 +93,7 @@ pub(in crate::run) fn note(
     })
 }
 
-/// The types of a partition's edges that lack the feature `key`.
+/// The edge types of a partition without the feature `key`.
 fn types_without(partition: &Partition, key: &str) -> Result<Vec<String>> {
     let book = partition.book();
     let features = EdgeFeatures::by_type(partition, key, &IoCounters::default())?;

@@ -1,4 +1,4 @@
-//! Resources of the machine that the worker processes of a run use.
+//! Resources that the worker processes of a run use.
 
 use std::path::PathBuf;
 
@@ -9,25 +9,26 @@ use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::io::IoMode;
 
-/// Resources of the machine that the worker processes of a run use, and how they hold their data.
+/// Resources of the machine for the worker processes of a run, and types and modes of stored data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resources {
-    /// Memory that all processes of the run take together, at most.
+    /// Limit for the memory of all processes of the run together.
     pub memory_budget: MemoryBudget,
-    /// Number of workers that may be in memory at a time; if not given, two (in training on the full graph three of 8 or more) as
-    /// soon as the memory budget allows it.
+    /// Number of workers that may be in memory at a time; `None` means two (in full-graph training with 8 or more
+    /// workers, three) if the memory budget allows it.
     pub resident: Option<usize>,
-    /// Number of threads that a resident worker computes with.
+    /// Number of threads per resident worker.
     pub threads: usize,
     /// Element type of rows that outlive an operation.
     pub spill_dtype: SpillDtype,
-    /// Element type that layers compute with.
+    /// Element type of computations in layers.
     pub compute_dtype: ComputeDtype,
-    /// How spill and exchange files that the page cache has no room for are written and read.
+    /// How spill and exchange files are written and read when the page cache has no room for them.
     pub io: IoMode,
-    /// The folder of spill and exchange files. Each run has its own folder in it, which is removed at its end.
+    /// Folder for spill and exchange files. Each run creates its own folder in it and removes it at its end.
     pub spill_dir: PathBuf,
-    /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part if it has all.
+    /// Partitions of this machine, in a run on several; `None` means those whose files it has, or an even share if it
+    /// has all.
     pub partitions: Option<OwnPartitions>,
 }
 

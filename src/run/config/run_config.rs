@@ -25,15 +25,15 @@ use crate::train::{EvaluationConfig, Regime, SamplingConfig};
 pub struct Relations {
     /// How the results of several edge types for one node type are merged.
     pub merge: RelationMerge,
-    /// The node types that are predicted; `None` means the one with labels.
+    /// Predicted node types; `None` means the type that has labels.
     pub target: Option<TargetTypes>,
 }
 
 impl Relations {
-    /// The node types that are predicted, ascending.
+    /// Ids of the predicted node types, ascending.
     ///
     /// # Errors
-    /// If none are named, or the graph does not have them.
+    /// If the list is empty, or the graph lacks a type.
     pub(in crate::run) fn target_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         let none = || Error::internal("the run names no node type".to_owned());
         self.target.as_ref().ok_or_else(none)?.ids(book)
@@ -45,8 +45,8 @@ impl Relations {
     }
 }
 
-/// Configuration of a training run. Two runs with the same configuration (except `resident`, `threads` and folders) give the
-/// same weights, bit for bit, on the same machine.
+/// Configuration of a training run. Runs that differ only in `resident`, `threads` and folders produce the same
+/// weights, bit for bit, on the same machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Path of the partition directory's JSON file; one worker runs per partition.
@@ -61,11 +61,11 @@ pub struct RunConfig {
     pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
-    /// The structure of a model with a layer per edge type; `None` leaves the choice to the node types' features.
+    /// Structure of a model with a layer per edge type; `None` lets the node types' features decide.
     pub relations: Option<Relations>,
     /// The policy for values inside layers between the forward and the backward pass.
     pub policy: Policy,
-    /// Whether each layer is computed only for the nodes that labelled nodes need.
+    /// Whether each layer is computed only for the nodes that labelled nodes depend on (message flow graphs).
     pub mfg: bool,
     /// Whether an aggregation holds the rows of all other partitions in memory at once.
     pub one_shot: bool,
@@ -89,43 +89,43 @@ pub struct RunConfig {
     pub epochs: u32,
     /// Configuration of training on sampled neighbourhoods; `None` trains on the full graph.
     pub sampling: Option<SamplingConfig>,
-    /// Configuration of predicting edges, in place of `task`.
+    /// Configuration of link prediction, which replaces `task`.
     pub link: Option<LinkConfig>,
     /// Seed of initial values, dropout and samples.
     pub seed: u64,
-    /// The library whose initial distributions the weights have.
+    /// The library whose initial distributions are used for weights.
     #[serde(default)]
     pub init: InitStyle,
-    /// A safetensors file of initial values, in place of random ones.
+    /// A safetensors file of initial values, instead of random ones.
     pub init_params: Option<PathBuf>,
-    /// Number of workers that may be in memory at a time; `None` means two (on the full graph three of 8 or more) as soon as the
-    /// memory budget allows it.
+    /// Number of workers that may be in memory at a time; `None` means two (in full-graph training with 8 or more
+    /// workers, three) if the memory budget allows it.
     pub resident: Option<usize>,
-    /// Number of threads with which a resident worker computes.
+    /// Number of threads per resident worker.
     pub threads: usize,
-    /// The memory that the run may take.
+    /// Limit for the memory of all processes of the run together.
     pub memory_budget: MemoryBudget,
-    /// The type in which rows that outlive an operation are held.
+    /// Element type of rows that outlive an operation.
     pub spill_dtype: SpillDtype,
-    /// The type that layers compute with.
+    /// Element type of computations in layers.
     pub compute_dtype: ComputeDtype,
-    /// How spill and exchange files without room in the page cache are written and read.
+    /// How spill and exchange files are written and read when the page cache has no room for them.
     pub io: IoMode,
-    /// File for a training step's logits, loss and gradients; the run ends after that step, without an update.
+    /// File for one training step's logits, loss and gradients. The run ends after that step, without an update.
     pub dump_step: Option<PathBuf>,
-    /// The folder for TensorBoard's files; the run gets its own folder in it.
+    /// Folder for TensorBoard's files, in which the run creates its own folder.
     #[serde(default)]
     pub tensorboard: Option<PathBuf>,
-    /// The file for a trace of all ranks. It belongs to one process, so a run's folder does not record it.
+    /// File for a trace of all ranks. It is not recorded in the run's folder.
     #[serde(skip)]
     pub trace: Option<PathBuf>,
-    /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part of all. A run's
-    /// folder does not record them.
+    /// Partitions of this machine, in a run on several; `None` means those whose files it has, or an even share if it
+    /// has all. They are not recorded in the run's folder.
     #[serde(skip)]
     pub partitions: Option<OwnPartitions>,
     /// The folder of results.
     pub out: PathBuf,
-    /// The folder for spill and exchange files, which get a subfolder that is removed with the run.
+    /// Folder for spill and exchange files. The run creates its own folder in it and removes it at its end.
     pub spill_dir: PathBuf,
 }
 
@@ -188,10 +188,10 @@ impl RunConfig {
         ParameterBuilder::new(self.seed).style(self.init)
     }
 
-    /// The configuration as text, in the form in which a run's folder holds it.
+    /// The configuration as TOML text, as stored in the run's folder.
     ///
     /// # Errors
-    /// If a value has no place in TOML (`Internal`).
+    /// If a value cannot be written in TOML (`Internal`).
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self)
             .map_err(|e| Error::internal(format!("cannot encode the configuration: {e}")))
@@ -200,7 +200,7 @@ impl RunConfig {
     /// Parses the output of [`to_toml`](RunConfig::to_toml), of this version or an earlier one; errors name `path`.
     ///
     /// # Errors
-    /// If it is anything else.
+    /// If the text is not a configuration.
     pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
         toml::from_str(&with_gcn_norm(text))
             .map_err(|e| Error::input(path, "", format!("is not the configuration of a run: {e}")))

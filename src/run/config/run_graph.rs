@@ -1,10 +1,10 @@
-//! The graph of a run that has begun earlier.
+//! The graph of an earlier run.
 
 use super::run_config::RunConfig;
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 
-/// Opens the graph of a run. It may have moved since the run began.
+/// Opens the graph of a run, which may have been moved since.
 ///
 /// # Errors
 /// If its JSON file cannot be read.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// Names of the node types that a model predicts: one or several. As text they are separated by commas; in a configuration file,
-/// one name is a string and several are a list.
+/// Names of the predicted node types, one or more. In text they are separated by commas; in a configuration file, one
+/// name is a string and several are a list.
 ///
 /// ```
 /// use sar::run::config::TargetTypes;
@@ -82,7 +82,7 @@ impl TargetTypes {
     /// The ids of the types, ascending.
     ///
     /// # Errors
-    /// If there are no names, a name is given twice, or the graph does not have it.
+    /// If the list is empty, a name is duplicated, or the graph lacks it.
     pub(in crate::run) fn ids(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         if self.0.is_empty() {
             return Err(Error::config("target", "names no node types")

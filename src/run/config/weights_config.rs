@@ -1,4 +1,4 @@
-//! The configuration with which weights were trained, stored in the same file.
+//! The training configuration that is stored with weights.
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +25,10 @@ impl RunConfig {
         Ok((CONFIG.to_owned(), self.of_weights().to_toml()?))
     }
 
-    /// Checks that weights were trained with this configuration. Returns `false` if the file does not hold one.
+    /// Checks that weights were trained with this configuration. Returns `false` if the file has no configuration.
     ///
     /// # Errors
-    /// If they were trained with another one, or cannot be read.
+    /// If they were trained with another configuration, or cannot be read.
     pub fn check_weights(&self, path: &Path) -> Result<bool> {
         let text = state_dict_text(path, CONFIG)?;
         if text.is_empty() {
@@ -45,7 +45,7 @@ impl RunConfig {
             .with_hint("train again, or name the weights to use with ‹weights›"))
     }
 
-    /// The configuration without the options that set only folders, speed and length of a run.
+    /// The configuration without options that only affect folders, speed and length of a run.
     fn of_weights(&self) -> RunConfig {
         let nowhere = PathBuf::new();
         let sampling = self.sampling.clone();

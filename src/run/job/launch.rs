@@ -24,17 +24,17 @@ use crate::run::launch::workers::{Launch, run_workers};
 
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
 
-/// The graph and the resources of a user's program.
+/// A user's program: its graph, resources and results folder.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The partition directory's JSON file; one worker process per partition.
     pub part_json: PathBuf,
     /// Resources of the machine that the workers use.
     pub resources: Resources,
-    /// The folder of results, if the job has some: `metrics.jsonl`, and the last two states that it has saved. It must be new or
-    /// empty, unless the job is resumed.
+    /// Results folder, if the job has one, for `metrics.jsonl` and the last two saved states. It must be new or empty,
+    /// unless the job is resumed.
     pub out: Option<PathBuf>,
-    /// Whether the job resumes from the last state in its folder of results. Without one it starts at the beginning.
+    /// Whether the job resumes from the last state in its results folder. Without a state it starts at the beginning.
     pub resume: bool,
 }
 
@@ -52,9 +52,9 @@ impl Job {
 
 /// Runs `work` in a worker process per partition, and returns the results by rank. `observe` gets every event.
 ///
-/// Workers are forked and supervised as those of `sar-single` are: at most [`Resources::resident`] of them compute at a time, all
-/// of them together keep the memory budget, a worker that fails or is killed ends all others, Ctrl-C ends the job, and the spill folder is
-/// removed whatever happens. Call this before the program starts threads.
+/// Workers are forked and supervised as in `sar-single`: at most [`Resources::resident`] of them compute at a time, all
+/// of them together keep the memory budget, the failure of one ends all others, Ctrl-C ends the job, and the spill
+/// folder is removed in any case. Call this before the program starts threads.
 ///
 /// ```no_run
 /// use sar::run::{Job, launch};
@@ -69,7 +69,8 @@ impl Job {
 /// The first error of a rank, with its number, epoch and phase; [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) after Ctrl-C or
 /// SIGTERM; if the partitions or the folder of results cannot be used.
 ///
-/// On several machines (`mpirun` starts the program on each), every process gets all ranks' results, and the first one writes the folder of results.
+/// On several machines (`mpirun` starts the program on each), every process returns all ranks' results, and the first
+/// one writes the results folder.
 pub fn launch<T: Serialize + DeserializeOwned>(
     job: &Job,
     observe: &mut dyn FnMut(&Event),
@@ -127,7 +128,7 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let results = run_workers(&launch, &work, record, &mut on_event, |folder| {
         read_results(folder, world_size)
     });
-    // The record shares the lock as long as it waits for a disk, where nothing can be removed then.
+    // A record that waits for a disk still shares the lock; nothing can be removed there.
     let is_stuck = lock.is_some_and(|lock| Arc::strong_count(&lock) > 1);
     if let (Err(_), Some(out), false) = (&results, own, is_stuck) {
         AtomicFile::remove_leftovers(out)?;
@@ -141,13 +142,13 @@ fn launch_here<T: Serialize + DeserializeOwned>(
 /// The folder of a job's results.
 struct Folder {
     path: PathBuf,
-    /// The file of metrics, once there are some: a job that fails before leaves nothing behind.
+    /// The metrics file, once there are metrics: a job that fails earlier leaves no file.
     metrics: Option<MetricsFile>,
-    /// The state that the job resumes from.
+    /// The state from which the job resumes.
     restored: Option<LastState>,
-    /// Whether the last state in the folder is damaged, so that the one before must stay.
+    /// Whether the last state in the folder is damaged; if so, the one before it is kept.
     last_is_damaged: bool,
-    /// Keeps other runs from writing to it; only the first of several machines writes to it.
+    /// The folder's lock, which excludes other runs; only the first of several machines has it.
     lock: Option<Arc<ResultsFolder>>,
 }
 
@@ -173,7 +174,7 @@ impl Folder {
         Ok(Folder { path, metrics: None, restored, last_is_damaged, lock })
     }
 
-    /// The file of metrics, which continues after the epoch of the restored state.
+    /// The metrics file, continued after the epoch of the restored state.
     fn metrics(&mut self) -> Result<&mut MetricsFile> {
         let metrics = if let Some(metrics) = self.metrics.take() {
             metrics
@@ -199,7 +200,7 @@ impl EventRecord for Folder {
     }
 }
 
-/// A state that is intact.
+/// A verified state.
 #[derive(Clone)]
 struct LastState {
     path: PathBuf,
@@ -213,7 +214,7 @@ impl LastState {
     }
 }
 
-/// The last state in a folder that is intact.
+/// The last intact state in a folder.
 fn last_state(out: &Path, observe: &mut dyn FnMut(&Event)) -> Result<Option<LastState>> {
     let [last, previous] = [CHECKPOINT, PREVIOUS_CHECKPOINT].map(|name| out.join(name));
     if !last.exists() && !previous.exists() {

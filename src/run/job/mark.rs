@@ -1,4 +1,4 @@
-//! The state of a rank between two ends of an epoch.
+//! Counters of a rank from one end of an epoch to the next.
 
 use std::time::Instant;
 
@@ -6,18 +6,18 @@ use crate::engine::spill::PartitionDataManager;
 use crate::event::EpochLog;
 use crate::io::IoTotals;
 
-/// A moment in the life of a rank, and the gathered bytes that all ranks have written and read since.
+/// A point in time, and the bytes that all ranks have written and read since, as far as they have been gathered.
 pub(super) struct EpochMark {
     time: Instant,
     turns: u64,
-    /// Bytes that this rank has written and read in its life, as far as they are gathered.
+    /// Bytes that this rank has written and read since its start, as far as they have been gathered.
     counted: IoTotals,
-    /// Bytes written, read, cached and sent to other machines by all ranks since this moment.
+    /// Bytes written, read, cached and sent to other machines by all ranks since the mark.
     gathered: [f64; IoTotals::COUNTS],
 }
 
 impl EpochMark {
-    /// The present moment.
+    /// A mark at the current time.
     pub(super) fn now(manager: &PartitionDataManager) -> Self {
         EpochMark {
             // The end of a collective is the same moment on all ranks.
@@ -28,7 +28,7 @@ impl EpochMark {
         }
     }
 
-    /// Bytes that this rank has written and read and not yet given to the other ranks; afterwards they count as given.
+    /// Bytes that this rank has written and read but not yet reported to the other ranks; counts them as reported.
     pub(super) fn take_uncounted(
         &mut self,
         manager: &PartitionDataManager,
@@ -39,14 +39,14 @@ impl EpochMark {
         uncounted.to_f64()
     }
 
-    /// Takes up the bytes of all ranks.
+    /// Adds the bytes of all ranks.
     pub(super) fn gather(&mut self, io: [f64; IoTotals::COUNTS]) {
         for (sum, bytes) in self.gathered.iter_mut().zip(io) {
             *sum += bytes;
         }
     }
 
-    /// The epoch that ends here; the next one begins.
+    /// Statistics of the epoch that ends here; starts the next one.
     pub(super) fn end_epoch(
         &mut self,
         manager: &PartitionDataManager,

@@ -1,4 +1,4 @@
-//! Users' programs on worker processes: their model, their training loop, the engine's memory budget.
+//! Users' programs on worker processes: their own model and training loop, with the engine's memory budget.
 
 mod launch;
 mod mark;

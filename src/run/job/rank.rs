@@ -23,12 +23,12 @@ use crate::load::{
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
 
-/// One rank of a [`launch`](super::launch())ed job, in its own process and in its turn: its partition, its data, and the
-/// collectives with the other ranks.
+/// One rank of a [`launch`](super::launch())ed job, in its own process: its partition, its data, and the collectives
+/// with the other ranks.
 ///
-/// Every collective is a pause: the rank spills what it may not keep, gives its turn up and waits for all others. What lives across a
-/// pause must be a [`PointerTensor`]; tensors that are held in other ways stay in memory and are not part of the budget. All ranks
-/// make the same sequence of collectives.
+/// Every collective is a pause: the rank spills what it may not keep, gives up its turn and waits for all others. A
+/// value that lives across a pause must be a [`PointerTensor`]; other tensors stay in memory and are not part of the
+/// budget. All ranks must make the same sequence of collectives.
 pub struct Rank<'a> {
     here: Surroundings<'a>,
     setup: RankSetup,
@@ -37,7 +37,7 @@ pub struct Rank<'a> {
     mark: RefCell<EpochMark>,
 }
 
-/// The result of [`Rank::gather_grads`]: the sums over all ranks.
+/// Sums over all ranks, returned by [`Rank::gather_grads`].
 pub struct Gathered {
     /// Gradients, laid out as [`ParameterSet::flat`].
     pub gradient: Tensor,
@@ -66,7 +66,7 @@ impl<'a> Rank<'a> {
         self.setup.group.world_size()
     }
 
-    /// The rank's data: tracked values are spilled while it waits.
+    /// The rank's tracked values, which are spilled while it waits.
     pub fn manager(&self) -> &Rc<PartitionDataManager> {
         &self.setup.manager
     }
@@ -81,13 +81,13 @@ impl<'a> Rank<'a> {
         self.setup.ranks()
     }
 
-    /// The files of this rank's partition, the result of SAR's `load_dgl_partition_data`.
+    /// The files of this rank's partition, as from SAR's `load_dgl_partition_data`.
     pub fn partition_data(&self) -> &Partition {
         &self.setup.partition
     }
 
-    /// The edges into this rank's nodes, and the way to the rows of their sources: DGL's graph of the partition, SAR's
-    /// `GraphShardManager`. `edges` selects the data of each edge. One collective.
+    /// The graph of the partition, with the exchange of rows between partitions: SAR's `GraphShardManager`. It has the
+    /// edges into this rank's nodes; `edges` selects the data of each edge. One collective.
     ///
     /// # Errors
     /// If the partition's files are damaged or lack data that `edges` requests.
@@ -96,8 +96,8 @@ impl<'a> Rank<'a> {
         construct_full_graph(manager, group, partition, edges)
     }
 
-    /// The graph as one relation per edge type, for layers per relation. `weight` is the key of the edge weights, if messages have
-    /// some. One collective per edge type.
+    /// The graph as one relation per edge type, for layers per relation. `weight` is the key of the edge weights, if
+    /// messages are weighted. One collective per edge type.
     ///
     /// # Errors
     /// If the partition's files are damaged, or an edge type lacks the weights.
@@ -105,8 +105,8 @@ impl<'a> Rank<'a> {
         self.relations(EdgeData { weight, ..EdgeData::default() })
     }
 
-    /// Like [`hetero_graph`](Rank::hetero_graph), with the features `key` of the edge types that have them, for layers that take
-    /// features of edges: [`Graph::edge_inputs`] of a relation holds them. One collective more.
+    /// Like [`hetero_graph`](Rank::hetero_graph), with the features `key` of the edge types that have them, for layers
+    /// with edge features; a relation's [`Graph::edge_inputs`] returns them. One more collective.
     ///
     /// # Errors
     /// As for [`hetero_graph`](Rank::hetero_graph), or if no edge type has the feature.
@@ -127,8 +127,9 @@ impl<'a> Rank<'a> {
         HeteroGraphShardManager::new(manager, group, partition.book(), shards)
     }
 
-    /// Features of the rank's nodes, `float32 [num_inner_nodes, width]`. They are read from the partition's file whenever they are
-    /// needed, and never spilled. `key` is the array's key or its end; if not given, `feat` or `features`.
+    /// Features of the rank's nodes, `float32 [num_inner_nodes, width]`. They are never spilled, but read from the
+    /// partition's file whenever they are used. `key` is the array's key or its last part; `None` means `feat` or
+    /// `features`.
     ///
     /// # Errors
     /// If there is no such array, or several.
@@ -137,7 +138,8 @@ impl<'a> Rank<'a> {
         Ok(self.setup.track_features(features.leaving_cache(true)))
     }
 
-    /// Like [`features`](Rank::features), with rows of zeros for the nodes of types without such features: SAR's `expand_to_all`.
+    /// Like [`features`](Rank::features), with rows of zeros for nodes of types without the feature: SAR's
+    /// `expand_to_all`.
     ///
     /// # Errors
     /// If there is no such array, or several of different widths.
@@ -146,16 +148,16 @@ impl<'a> Rank<'a> {
         Ok(self.setup.track_features(features.leaving_cache(true)))
     }
 
-    /// Classes of the rank's nodes, `int64 [num_inner_nodes]`; -1 for a node without.
+    /// Classes of the rank's nodes, `int64 [num_inner_nodes]`; -1 for a node without a class.
     ///
     /// # Errors
-    /// If there is no such array, or it holds anything but classes.
+    /// If the array does not exist, or does not hold classes.
     pub fn labels(&self, key: Option<&str>) -> Result<PointerTensor> {
         let labels = load_labels(&self.setup.partition, key)?;
         Ok(self.manager().track("labels", labels))
     }
 
-    /// Targets of the rank's nodes, `float32 [num_inner_nodes, width]`: several classes each, or numbers.
+    /// Targets of the rank's nodes, `float32 [num_inner_nodes, width]`: multiple labels, or numbers.
     ///
     /// # Errors
     /// If there is no such array.
@@ -164,7 +166,7 @@ impl<'a> Rank<'a> {
         Ok(self.manager().track("targets", targets))
     }
 
-    /// A mask of the rank's nodes, `bool [num_inner_nodes]`: `train_mask`, say.
+    /// A mask of the rank's nodes, for example `train_mask`: `bool [num_inner_nodes]`.
     ///
     /// # Errors
     /// If there is no such array.
@@ -175,11 +177,11 @@ impl<'a> Rank<'a> {
         Ok(self.manager().track("mask", mask))
     }
 
-    /// The masks of training, validation and test nodes under their usual keys, `train_mask`, `val_mask` and `test_mask`. A mask that no file
-    /// has chooses no node.
+    /// Masks of training, validation and test nodes under the usual keys `train_mask`, `val_mask` and `test_mask`. A
+    /// missing mask selects no node.
     ///
     /// # Errors
-    /// If a mask is not one value per node.
+    /// If a mask does not have one value per node.
     pub fn masks(&self) -> Result<Masks> {
         let partition = &self.setup.partition;
         let nodes = partition.num_inner_nodes() as i64;
@@ -193,12 +195,12 @@ impl<'a> Rank<'a> {
         Ok(Masks { train: read("train_mask")?, val: read("val_mask")?, test: read("test_mask")? })
     }
 
-    /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`]: the values of edges that
-    /// [`Tape::propagate`](crate::engine::tape::Tape::propagate) takes. The graph is that of [`graph`](Rank::graph) with
+    /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`], for
+    /// [`Tape::propagate`](crate::engine::tape::Tape::propagate). `graph` must come from [`graph`](Rank::graph) with
     /// [`EdgeData::ids`].
     ///
     /// # Errors
-    /// If there is no such array, or the graph does not know the rows.
+    /// If there is no such array, or the graph was not loaded with the ids of edges.
     pub fn edge_features(&self, graph: &dyn Graph, key: &str) -> Result<PointerTensor> {
         let RankSetup { manager, partition, .. } = &self.setup;
         let features = EdgeFeatures::find(partition, key, manager.store().counters().clone())?;
@@ -206,18 +208,18 @@ impl<'a> Rank<'a> {
         Ok(manager.track("edge-features", values))
     }
 
-    /// Gives every rank the parameters of rank 0: SAR's `sync_params`. One collective.
+    /// Replaces every rank's parameters by those of rank 0: SAR's `sync_params`. One collective.
     ///
     /// # Errors
-    /// If a rank fails meanwhile.
+    /// If another rank fails.
     pub fn sync_params(&self, parameters: &ParameterSet) -> Result<()> {
         self.setup.sync(parameters)
     }
 
-    /// Sums gradients over all ranks, and numbers with them (losses, counts of hits): SAR's `gather_grads`. One collective.
+    /// Sums gradients and other numbers (losses, counts of hits) over all ranks: SAR's `gather_grads`. One collective.
     ///
     /// # Errors
-    /// If ranks bring different parameters or numbers.
+    /// If ranks pass different parameters or numbers.
     pub fn gather_grads(
         &self,
         parameters: &ParameterSet,
@@ -237,7 +239,7 @@ impl<'a> Rank<'a> {
     /// Sums numbers over all ranks. One collective.
     ///
     /// # Errors
-    /// If ranks bring different numbers of them.
+    /// If ranks pass different counts of numbers.
     pub fn sum(&self, numbers: &[f64]) -> Result<Vec<f64>> {
         Ok(self.reduce(Vec::new(), numbers)?.numbers)
     }
@@ -245,7 +247,7 @@ impl<'a> Rank<'a> {
     /// The largest of the ranks' numbers, position by position. One collective.
     ///
     /// # Errors
-    /// If ranks bring different numbers of them.
+    /// If ranks pass different counts of numbers.
     pub fn max(&self, numbers: &[f64]) -> Result<Vec<f64>> {
         let numbers = vec![Tensor::f_from_slice(numbers)?];
         let largest = comm::all_reduce(self.group(), numbers, ReduceOp::Max, &**self.manager())?;
@@ -265,8 +267,9 @@ impl<'a> Rank<'a> {
         Ok(Reduced { tensors: sums, numbers: numbers.to_vec() })
     }
 
-    /// Reports the end of an epoch: a line of `metrics.jsonl`, an [`Event::Log`]. All ranks call this with the same values, which
-    /// rank 0 reports. The launcher then decides from the memory of the epoch how much ranks may keep in the next one.
+    /// Reports the end of an epoch: a line of `metrics.jsonl` and an [`Event::Log`]. All ranks call this with the same
+    /// values; rank 0 reports them. From the epoch's memory, the launcher then decides how much ranks may keep in the
+    /// next one.
     ///
     /// # Errors
     /// If the launcher is gone.
@@ -277,7 +280,7 @@ impl<'a> Rank<'a> {
         if self.index() == 0 { self.here.events.send(Event::Log(log)) } else { Ok(()) }
     }
 
-    /// Tells the user something.
+    /// Shows the user a note.
     ///
     /// # Errors
     /// If the launcher is gone.
@@ -285,13 +288,13 @@ impl<'a> Rank<'a> {
         self.here.events.send(Event::Note(text.into()))
     }
 
-    /// Whether the job has a folder for states that it [saves](Rank::save).
+    /// Whether the job has a folder for [saved](Rank::save) states.
     pub fn saves(&self) -> bool {
         self.out.is_some()
     }
 
-    /// Saves a state to resume from after a crash; all ranks call this with the same state. The last two states are kept in
-    /// [`Job::out`](super::Job::out).
+    /// Saves a state from which the job can resume; all ranks call this with the same state.
+    /// [`Job::out`](super::Job::out) keeps the last two.
     ///
     /// # Errors
     /// If the job has no folder of results, or the file cannot be written.
@@ -311,10 +314,10 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// Sets parameters and optimizer to the last state that was saved, if the job is resumed and there is one.
+    /// Restores parameters and optimizer from the last saved state, if the job is resumed and there is one.
     ///
     /// # Errors
-    /// If it is the state of another model.
+    /// If the state belongs to another model.
     pub fn restore(
         &self,
         parameters: &ParameterSet,
@@ -324,7 +327,7 @@ impl<'a> Rank<'a> {
         self.restored.map(read).transpose()
     }
 
-    /// Gives all machines a file that each rank has written, at the path of the rank.
+    /// Copies to all machines a file that each rank has written at its own path.
     pub(super) fn share(&self, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
         let ranks = self.setup.ranks();
         if spans_machines(ranks.group) { share_files(path_of, ranks) } else { Ok(()) }
@@ -336,7 +339,7 @@ impl<'a> Rank<'a> {
     }
 }
 
-/// Sums over all ranks.
+/// Numbers that are summed over all ranks.
 struct Reduced {
     tensors: Vec<Tensor>,
     numbers: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Results of a job's ranks, which pass through files in the run's folder.
+//! Results of a job's ranks, passed in files in the run's folder.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -22,7 +22,7 @@ pub(super) fn write_result<T: Serialize>(folder: &Path, rank: usize, result: &T)
     file.flush().map_err(|e| Error::io("write", &path, e))
 }
 
-/// Reads the ranks' results, in their order.
+/// Reads all ranks' results, by rank.
 pub(super) fn read_results<T: DeserializeOwned>(folder: &Path, ranks: usize) -> Result<Vec<T>> {
     let read = |rank| {
         let path = path(folder, rank);

@@ -28,21 +28,21 @@ pub struct SavedState<'a> {
     pub parameters: &'a ParameterSet,
     /// The optimizer.
     pub optimizer: &'a Optimizer,
-    /// Everything else that the loop needs to resume: the best epoch so far, say.
+    /// Anything else that the loop needs to resume, such as the best epoch so far.
     pub text: &'a str,
 }
 
-/// The state from which a training loop resumes, besides the parameters and the optimizer.
+/// State of a resumed training loop, other than the parameters and the optimizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredState {
     /// The last complete epoch.
     pub epoch: u32,
-    /// The text that was saved.
+    /// The saved text.
     pub text: String,
 }
 
 impl SavedState<'_> {
-    /// Writes a safetensors file with a checksum, whole or not at all. Rank 0 writes it.
+    /// Atomically writes a safetensors file with a checksum, on rank 0.
     pub(super) fn write(
         &self,
         path: &Path,
@@ -74,7 +74,7 @@ fn array<'v>(name: &str, value: PointerTensor) -> SharedArray<'v> {
 }
 
 impl RestoredState {
-    /// The epoch of a file, which is verified.
+    /// The epoch of a file, after verifying the file.
     pub(super) fn epoch_of(path: &Path) -> Result<u32> {
         let file = SafetensorsFile::open(path, "the saved state of a job")?;
         if !file.verify()? {
@@ -83,7 +83,7 @@ impl RestoredState {
         number(&file, EPOCH)
     }
 
-    /// Reads a file into parameters and optimizer.
+    /// Loads parameters and optimizer from a file.
     pub(super) fn read(
         path: &Path,
         parameters: &ParameterSet,

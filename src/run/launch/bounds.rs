@@ -14,26 +14,28 @@ use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
 use crate::train::Fanouts;
 
-/// Bound on a run's memory, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
-/// for each process and for the run. A run that fits by this bound needs no plan.
+/// Bound on a run's memory, as a multiple of the bytes of its partitions and of the rows of its layers. `EACH` per
+/// process and `ALL` are added. A run that fits by this bound needs no plan.
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
-/// Bound on the values of a layer that a worker holds at a time in a pass without gradients, with those of other ranks that it adds.
+/// Bound on the number of a layer's values that a worker holds at a time in a pass without gradients, including other
+/// ranks' rows that it adds.
 const VALUES: u64 = 6;
-/// The same of a normalisation.
+/// The same for a normalisation.
 const NORM_VALUES: u64 = 3;
-/// The same, for each layer whose output is joined with those of the others.
+/// The same for each layer whose output jumping knowledge joins.
 const JUMP_VALUES: u64 = 3;
-/// Bound on the bytes of a drawn edge: ids of its ends in both orders of a block, its own, and the mapping from one order to the other.
+/// Bound on the bytes of a drawn edge: ids of its ends in both orders of a block, its own id, and the permutation
+/// between the orders.
 const EDGE: u64 = 64;
-/// Size in bytes below which writing finishes before direct I/O pays off.
+/// Files smaller than this, in bytes, are written before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 
 impl WorkerBounds {
-    /// The bounds of a training run's workers.
+    /// The bounds for the workers of a training run.
     pub(in crate::run) fn of(run: &RunConfig, partitions: &PartitionConfig) -> Self {
-        // Growth is measured in the first epoch if it is on the full graph.
+        // On the full graph, growth is measured in the first epoch.
         let evaluation = run.sampling.as_ref().and_then(|_| pass(run, partitions));
         WorkerBounds { training: batch(run, partitions), evaluation }
     }
@@ -49,7 +51,7 @@ pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> boo
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
 }
 
-/// The least memory of a run that certainly fits into its budget: nothing needs to leave room.
+/// Zero memory, for a run that certainly fits into its budget, so that waiting workers may keep everything.
 pub(in crate::run) fn certain(
     run: &RunConfig,
     partitions: &PartitionConfig,
@@ -57,8 +59,8 @@ pub(in crate::run) fn certain(
     fits(run, partitions).then(LeastMemory::default)
 }
 
-/// How files of a run without room in the page cache are written and read: in the faster mode, found by a short test, if their
-/// size may be large.
+/// How a run's files are written and read when the page cache has no room for them: if they may be large, in the mode
+/// that is faster in a short test.
 pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> IoMode {
     let much = |most: u64| most >= LARGE && most > run.memory_budget.bytes();
     if run.io != IoMode::Auto || !most(run, partitions).is_some_and(much) {
@@ -67,8 +69,8 @@ pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> 
     rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
 }
 
-/// An upper bound on a run's memory or disk space; `None` for a run that cannot be planned. Where it is far too much already,
-/// the model's outputs are left out.
+/// Upper bound on a run's memory or disk space; `None` for a run that cannot be planned. The model's outputs are left
+/// out if the bound exceeds the budget without them.
 pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_some() || run.relations.is_some() {
         return None;
@@ -92,7 +94,7 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(all(outputs(run, partitions)?))
 }
 
-/// The bound for a pass on the full graph without gradients; `None` if a layer's rows are not known.
+/// The bound for a pass on the full graph without gradients; `None` if the size of a layer's rows is not known.
 fn pass(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.relations.is_some() {
         return None;
@@ -113,8 +115,8 @@ fn pass(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     all?.into_iter().max()
 }
 
-/// The bound for batches of nodes. A layer of a batch has no more rows than its fan-outs allow, nor than the graph has nodes; before
-/// the first batch, a worker sorts the edges of its partition.
+/// The bound for batches of nodes. A layer of a batch has at most as many rows as its fan-outs allow, and as the graph
+/// has nodes. Before the first batch, a worker sorts the edges of its partition.
 fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     let sampling =
         run.sampling.as_ref().filter(|_| run.relations.is_none() && run.link.is_none())?;
@@ -141,7 +143,7 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         drawn = drawn.saturating_add(edges);
         values = values.saturating_add(widths.layer(rows));
     }
-    // Of each thread that samples ahead, one batch waits and one is being drawn.
+    // Per thread that samples ahead, one batch is ready and one is being drawn.
     let batches = 1 + 2 * sampling.sampler_threads as u64;
     let values =
         values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(self::values(run));
@@ -149,7 +151,7 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     Some(values.saturating_add(blocks).saturating_add(2 * partition).saturating_add(EACH))
 }
 
-/// The number of outputs of the model; 0 if it predicts edges, `None` if the labels, which tell it, cannot be read.
+/// Number of the model's outputs; 0 if it predicts edges, `None` if the labels cannot be read.
 fn outputs(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.link.is_some() {
         return Some(0);
@@ -159,7 +161,7 @@ fn outputs(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     all?.into_iter().max()
 }
 
-/// Whether the rows of its layers are all that a model holds besides the graph.
+/// Whether a model holds only the graph and the rows of its layers.
 fn by_rows(run: &RunConfig) -> bool {
     matches!(run.model.kind, ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_))
 }
@@ -180,7 +182,7 @@ fn all_columns(tables: &FeatureSet) -> u64 {
     tables.features().iter().map(|feature| columns(feature.array().shape())).sum()
 }
 
-/// The rows that the layers of a model hold for each node.
+/// Rows per node that the layers of a model hold.
 #[derive(Clone, Copy)]
 struct LayerRows {
     /// Number of values in the widest row.
@@ -190,23 +192,23 @@ struct LayerRows {
 }
 
 impl LayerRows {
-    /// The rows between inputs of `columns` columns and `outputs` outputs.
+    /// The rows of a model with inputs of `columns` columns and `outputs` outputs.
     fn of(run: &RunConfig, columns: u64, outputs: u64) -> Self {
         let model = &run.model;
         let hops = model.num_graphs().max(model.kind.precomputed().unwrap_or(0));
         let hidden = (model.hidden.max(1) * model.kind.heads()) as u64;
-        // Hops are made of rows of the inputs.
+        // Hops of propagation have rows as wide as the inputs.
         let inputs = if hops > model.layers { columns } else { 0 };
         let layers = hops.max(model.layers) as u64 + 1;
         LayerRows { width: hidden.max(inputs).max(outputs), layers }
     }
 
-    /// Bytes of a layer's rows for `nodes` nodes.
+    /// Bytes of one layer's rows for `nodes` nodes.
     fn layer(self, nodes: u64) -> u64 {
         nodes.saturating_mul(self.width).saturating_mul(4)
     }
 
-    /// A bound on the bytes that training on `nodes` nodes takes, whose partitions' files have `bytes` bytes.
+    /// Bound on the bytes that training takes, for `nodes` nodes and partition files of `bytes` bytes.
     fn training(self, bytes: u64, nodes: u64) -> u64 {
         let rows = self.layer(nodes).saturating_mul(self.layers);
         bytes.saturating_add(rows).saturating_mul(TIMES)
@@ -215,7 +217,7 @@ impl LayerRows {
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.
 pub(in crate::run) fn rate(folder: &Path, mode: IoMode) -> Option<DiskRate> {
-    // Measuring takes threads, and workers are forked after it.
+    // Measuring starts threads, and workers are forked later.
     share_one_heap();
     let (folder, _control) = RunFolder::create(folder, 1, 1).ok()?;
     DiskRate::measure(folder.path(), mode).ok()

@@ -19,7 +19,7 @@ use crate::platform::signals;
 /// Interval at which the launcher looks for signals while the carrier ends.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A carrier at work.
+/// A running carrier.
 pub(super) struct Carriage {
     control: Arc<Control>,
     ended: Sender<Result<()>>,
@@ -27,18 +27,18 @@ pub(super) struct Carriage {
     connection: Connection,
 }
 
-/// The parts of a machine that its carrier needs.
+/// The machine of a carrier, as far as the carrier uses it.
 pub(super) struct CarriageSite {
     pub(super) control: Arc<Control>,
     pub(super) folder: PathBuf,
-    /// How files without room in the page cache are written and read.
+    /// How files are written and read when the page cache has no room for them.
     pub(super) io: IoMode,
     /// The file that holds the disk space reserved for the run.
     pub(super) reserve: Option<PathBuf>,
 }
 
 impl Carriage {
-    /// Connects to the other machines, in a thread. To be called when workers have been forked.
+    /// Starts the thread that connects to the other machines. Call this after the workers have been forked.
     pub(super) fn start(machine: &ThisMachine, site: CarriageSite) -> Result<Self> {
         let (ended, result) = bounded(1);
         let control = site.control.clone();
@@ -55,9 +55,10 @@ impl Carriage {
         Ok(Carriage { control, ended, carried, connection })
     }
 
-    /// Waits until the ranks of all machines have ended, those of this machine with `result`. Returns the result of the run.
+    /// Waits until the ranks of all machines have ended; `result` is the result of this machine's ranks. Returns the
+    /// result of the run.
     pub(super) fn end(&self, result: Result<()>) -> Result<()> {
-        // A thread that has failed does not ask any more.
+        // If the carrier has failed, it no longer receives.
         let _ = self.ended.send(result);
         loop {
             match self.carried.recv_timeout(TICK) {
@@ -73,7 +74,7 @@ impl Carriage {
         }
     }
 
-    /// Leaves the other machines: nothing is left of the run here.
+    /// Disconnects from the other machines, when the run has left nothing to clean up here.
     pub(super) fn leave(self) {
         self.connection.leave();
     }

@@ -15,7 +15,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Starts the thread, which does `work`; the receiver gets the result.
+    /// Starts the thread, which runs `work` and sends its result to the receiver.
     pub(super) fn open(
         work: impl FnOnce() -> Carried + Send + 'static,
     ) -> Result<(Self, Receiver<Result<()>>)> {
@@ -23,7 +23,7 @@ impl Connection {
         let (closing, close) = bounded::<()>(0);
         let thread = std::thread::Builder::new().name("carrier".to_owned()).spawn(move || {
             let Carried { result, transport } = work();
-            // Whoever waits for the result may have ended; the connection is closed all the same.
+            // The receiver may be gone; the connection is closed in any case.
             let _ = done.send(result);
             let _ = close.recv();
             if let Some(transport) = transport {
@@ -34,16 +34,16 @@ impl Connection {
         Ok((Connection { closing, thread }, result))
     }
 
-    /// Waits until all machines leave. Of the run, nothing is left on this one but its results.
+    /// Waits until all machines disconnect. Only results of the run are left on this one.
     pub(super) fn leave(self) {
         drop(self.closing);
-        // What it had to report, it has reported.
+        // The thread has sent its result already.
         let _ = self.thread.join();
     }
 }
 
-/// The error with which a command ends that may run on several machines. All machines have the same one, and the first reports it. Machines
-/// that have not met yet learn from this one that it cannot take part.
+/// Ends a command that may run on several machines with an error that all of them share and the first one reports.
+/// Machines that are not yet connected learn from this one that it cannot take part.
 pub fn end_everywhere(error: Error) -> Error {
     let Some(here) = Launched::here() else { return error };
     let error = match refuse(here, &error) {
@@ -53,7 +53,8 @@ pub fn end_everywhere(error: Error) -> Error {
     if here.machine == 0 { error } else { error.reported_elsewhere() }
 }
 
-/// Connects for the sake of the others; returns the error of the run, or nothing if this process has been connected before.
+/// Connects to report the error to the others; returns the error of the run, or `None` if this process was connected
+/// before.
 fn refuse(here: Launched, error: &Error) -> Result<Option<Error>> {
     let trouble = Trouble::of(error);
     let (connection, result) = Connection::open(move || match connect(here) {
@@ -80,7 +81,7 @@ pub fn is_one_of_several() -> bool {
     Launched::here().is_some()
 }
 
-/// Whether this process prints reports: the first of several machines does, and a process on its own.
+/// Whether this process prints reports: the first of several machines does, and so does a single process.
 pub fn reports() -> bool {
     Launched::here().is_none_or(|here| here.machine == 0)
 }

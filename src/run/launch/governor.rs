@@ -1,4 +1,4 @@
-//! The memory budget of a run, divided among its workers.
+//! Division of a run's memory budget among its workers.
 
 use std::sync::Arc;
 
@@ -11,23 +11,25 @@ use crate::event::size;
 /// Fraction of the budget below which there may be one more resident worker.
 const FULL: f64 = 0.9;
 
-/// Size in bytes below which shares are not halved any more.
+/// Shares below this size, in bytes, are not halved further.
 const LEAST: u64 = 4 << 20;
 
-/// Number of workers that are resident at a time where the budget allows it: one computes while the other waits for the disk,
-/// or does single-threaded work.
+/// Number of workers that are resident at a time if the budget allows it: one computes while the other waits for the
+/// disk or does single-threaded work.
 const RESIDENT: usize = 2;
 
-/// Number of workers from which a planned run may have a third resident worker: while two wait for the disk, it computes.
+/// Number of workers from which a planned run may have a third resident worker, which computes while two wait for the
+/// disk.
 const MANY: usize = 8;
 
-/// Multiple of a third resident worker's memory that has to be left for waiting workers, which read again all values that they cannot keep.
+/// Multiple of a third resident worker's memory that must remain for waiting workers, which have to read again all
+/// values that they cannot keep.
 const WORTH: u64 = 3;
 
-/// Factor by which a worker may grow beyond the largest so far, before growth has been measured.
+/// Growth of a worker, as a multiple of the largest worker so far, that is assumed before growth has been measured.
 const FACTOR: u64 = 3;
 
-/// Factor by which a run may take more than was planned, without the budget being exceeded.
+/// Factor by which a run may exceed its plan without exceeding the budget.
 const DOUBT: f64 = 1.5;
 
 /// Memory that a run takes if waiting workers keep nothing, in bytes.
@@ -35,71 +37,71 @@ const DOUBT: f64 = 1.5;
 pub struct LeastMemory {
     /// Memory of all processes together.
     pub all: u64,
-    /// Memory that one more resident worker adds.
+    /// Memory of one more resident worker.
     pub another: u64,
 }
 
-/// Limits of a run's memory that are known before it starts.
+/// Limits for a run's memory that are known before it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes that all processes may take together; 0 means as little as possible.
+    /// Budget of all processes together, in bytes; 0 means as little as possible.
     pub budget: u64,
-    /// Bytes of the budget that the launcher had taken before it forked workers, where the user's budget does not count them.
+    /// Bytes that the launcher had taken before it forked workers, if the user's budget does not count them.
     pub uncounted: u64,
-    /// Number of workers that may be resident at a time; `None` means as many as fit.
+    /// Number of workers that may be resident at a time; `None` means the number that fits.
     pub resident: Option<usize>,
-    /// Planned memory of the run, 0 bytes if it certainly fits into the budget; `None` without a plan.
+    /// Planned memory of the run (0 bytes if it certainly fits into the budget); `None` without a plan.
     pub planned: Option<LeastMemory>,
-    /// Whether waiting workers may keep memory before growth has been measured, while all of them are small compared with the budget: for
-    /// programs that may have no epochs.
+    /// Whether waiting workers may keep memory before growth has been measured, as long as all of them are small
+    /// compared with the budget. For programs that may have no epochs.
     pub lends: bool,
-    /// Upper bounds on the growth of a worker.
+    /// Upper bounds on a worker's growth.
     pub bounds: WorkerBounds,
 }
 
-/// Knowledge of a governor about a kind of work.
+/// Measurements of a governor for one kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
     /// Whether growth has been measured.
     measured: bool,
-    /// Memory of the largest worker until then, in bytes.
+    /// Memory of the largest worker before growth was measured, in bytes.
     worker: u64,
     /// Whether the budget has ever been exceeded.
     exceeded: bool,
 }
 
-/// A governor that divides a budget.
+/// Divides a budget among workers.
 ///
-/// A run's memory has three parts: the memory of all processes at rest, the values that waiting workers keep, and the growth of the
-/// resident workers, which workers measure exactly. Waiting workers may keep the rest of the budget after the other two parts.
-/// A second worker is resident (a third in planned runs with many workers) if there is room for its growth.
+/// A run's memory has three parts: the memory of all processes at rest, the values that waiting workers keep, and the
+/// growth of the resident workers, which workers measure exactly. Waiting workers may keep what the other two parts
+/// leave. A second worker is resident (a third in planned runs with many workers) if there is room for its growth.
 ///
-/// In the first epoch, growth is not known yet. A planned run uses the plan's growth, and some runs have a bound. In all
-/// other runs, one worker is resident, and waiting workers keep nothing.
+/// In the first epoch, growth is not yet known. A planned run uses the plan's growth, and some runs have a bound. In
+/// all other runs, one worker is resident, and waiting workers keep nothing.
 ///
-/// Each kind of [`Work`] is measured for itself: the memory of a batch does not predict that of an evaluation on the full graph.
+/// Each kind of [`Work`] is measured separately, because the memory of a batch does not predict that of an evaluation
+/// on the full graph.
 pub(in crate::run) struct Governor {
     control: Arc<Control>,
     limits: Limits,
-    /// The work that the last sample was taken in.
+    /// Kind of work at the last sample.
     work: Work,
     /// Knowledge about each kind of work.
     known: [Knowledge; Work::ALL.len()],
-    /// Whether the training of the present epoch was judged when an evaluation began.
+    /// Whether the current epoch's training was judged already, when an evaluation began.
     judged: bool,
-    /// The most memory of all processes at rest since the budget was last divided, in bytes; `None` without a sample. Workers that have
-    /// batches side by side take no turns, so that their batches count.
+    /// Maximum memory of all processes at rest since the budget was last divided, in bytes; `None` without a sample.
+    /// Where workers compute batches at the same time and take no turns, it includes their batches.
     idle: Option<u64>,
     /// Whether the budget has been divided since the last sample.
     divided: bool,
-    /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
-    /// reacted.
+    /// Number of turns that each rank had begun when shares were last lowered. A rank can only react in its next turn.
     turns: Vec<u32>,
 }
 
 impl Limits {
-    /// Number of workers that may be resident, and the share of each of `workers` that waits, if the run takes as little as
-    /// this with `resident` of them.
+    /// Number of workers that may be resident, and the share of each waiting one of `workers`, if `resident` of them
+    /// take at least this memory.
     pub(in crate::run) fn room(
         &self,
         workers: usize,
@@ -123,7 +125,8 @@ impl Limits {
         (resident, given_out(self.budget.saturating_sub(peak)) / workers as u64)
     }
 
-    /// [`room`](Self::room), if all processes take `idle` bytes at rest, and each resident one at most `growth` bytes more.
+    /// [`room`](Self::room), given the memory of all processes at rest (`idle`) and the maximum growth of each resident
+    /// one.
     fn room_after(&self, workers: usize, idle: u64, growth: u64) -> (usize, u64) {
         let slots = self.resident.unwrap_or(1);
         let all = idle + slots as u64 * growth;
@@ -132,7 +135,7 @@ impl Limits {
 }
 
 impl Governor {
-    /// The governor of a run that has not started yet.
+    /// The governor of a run that has not started.
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
@@ -150,13 +153,13 @@ impl Governor {
 
     /// Adapts the shares after an epoch.
     pub(in crate::run) fn epoch(&mut self) {
-        // After an evaluation, what has been measured since belongs to the next epoch.
+        // Measurements after an evaluation belong to the next epoch.
         if self.work == Work::Training && !std::mem::take(&mut self.judged) {
             self.judge();
         }
     }
 
-    /// Notes the present work of all ranks.
+    /// Adapts to the current work of the ranks.
     fn follow(&mut self) {
         let work = self.control.work();
         if work == self.work {
@@ -166,7 +169,7 @@ impl Governor {
         self.judged |= self.work == Work::Training;
         self.work = work;
         self.divided = true;
-        // All ranks have given back what they may not keep during this work.
+        // All ranks have already released what they may not keep during this work.
         self.turns.clear();
     }
 
@@ -174,7 +177,7 @@ impl Governor {
         &mut self.known[self.work as usize]
     }
 
-    /// Divides the budget by the growth that has been measured during the present work.
+    /// Divides the budget, using the growth that was measured during the current work.
     fn judge(&mut self) {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
         let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
@@ -191,7 +194,7 @@ impl Governor {
         self.grant(resident, kept / workers as u64);
     }
 
-    /// Sets how many ranks may be resident, and how much each may keep while it waits, during the present work.
+    /// Sets the number of resident ranks and each waiting rank's share, for the current work.
     fn grant(&self, resident: usize, share: u64) {
         let share = share >> 10 << 10;
         if resident != self.control.slots_of(self.work) {
@@ -202,7 +205,7 @@ impl Governor {
         }
     }
 
-    /// Lends half of the budget's rest beyond growing residents.
+    /// Lends waiting workers half of what residents, if they grow, leave of the budget.
     fn lend(&self, idle: u64, worker: u64) {
         let Limits { budget, resident, .. } = self.limits;
         let workers = self.control.num_ranks();
@@ -214,10 +217,10 @@ impl Governor {
         self.grant(residents, free(residents) / workers as u64);
     }
 
-    /// Checks the present memory of all processes, and lowers shares if it exceeds the budget.
+    /// Checks the current memory of all processes, and lowers shares if it exceeds the budget.
     ///
     /// # Errors
-    /// If it exceeds the budget although waiting workers keep nothing, and no more are resident than requested.
+    /// If it exceeds the budget although waiting workers keep nothing and no more workers are resident than requested.
     pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         self.follow();
@@ -256,7 +259,7 @@ impl Governor {
             return Ok(());
         }
         let WorkerUsage { slot, bytes } = usage.largest;
-        // A process counts its part of the memory that it shares with the others.
+        // Each process counts its part of the memory that it shares with the others.
         let uncounted = self.limits.uncounted / (self.control.num_ranks() as u64 + 1);
         let status = self.control.rank(slot);
         let rank = status.number();
@@ -291,7 +294,7 @@ mod tests {
         Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }
 
-    /// A governor of four workers that has seen them take this at rest.
+    /// A governor of four workers that has seen their memory at rest.
     fn governor(limits: Limits) -> (Governor, Arc<Control>) {
         let slots = limits.resident.unwrap_or(1);
         let control = Arc::new(Control::in_memory(4, slots).unwrap());
@@ -320,7 +323,7 @@ mod tests {
         (control.slots(), control.parked_share())
     }
 
-    /// A quarter of what is given out of `left` bytes; shares are whole kibibytes.
+    /// A quarter of what `left` bytes grant; shares are whole kibibytes.
     fn share(left: u64) -> u64 {
         (given_out(left) / 4) >> 10 << 10
     }
@@ -363,7 +366,7 @@ mod tests {
         assert_eq!(grants(&control), (1, 0), "nothing has been measured");
         epoch(&mut governor, 2 * GIB);
         assert_eq!(grants(&control), (2, share(3 * GIB)));
-        // What is kept need not be made again; but what was known fades away.
+        // Kept values are not computed again; but earlier measurements lose weight.
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, share(3 * GIB)));
         epoch(&mut governor, GIB);
@@ -452,7 +455,7 @@ mod tests {
         assert_eq!(grants(&control), (1, 0));
         governor.watch(usage(7 * GIB)).unwrap();
         control.note_growth(Work::Evaluation, 0, 3 * GIB);
-        // The launcher may notice only afterwards that the work has changed.
+        // The launcher may notice the change of work late.
         control.begin(Work::Training);
         assert_eq!(grants(&control), trained);
         governor.watch(usage(2 * GIB)).unwrap();
@@ -473,7 +476,7 @@ mod tests {
             governor.watch(usage(sum)).unwrap();
             grants(&control)
         };
-        // Ranks may still be giving back what the training has left them.
+        // Ranks may still be releasing what the training's share let them keep.
         assert_eq!(look(6 * GIB), (1, share(GIB)));
         assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
         control.note_growth(Work::Evaluation, 0, GIB);

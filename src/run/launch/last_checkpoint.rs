@@ -1,4 +1,4 @@
-//! The checkpoint from which a run continues: the last one, or the one before it if that is damaged.
+//! The checkpoint from which a run continues: the last one, or the one before it if the last one is damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use crate::run::launch::connection::reports;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, pending_checkpoint};
 use crate::train::Checkpoint;
 
-/// A checkpoint that has been verified.
+/// A verified checkpoint.
 pub(in crate::run) struct LastCheckpoint {
-    /// Path of the file.
+    /// Path of the checkpoint's file.
     pub(in crate::run) path: PathBuf,
-    /// The content of the file.
+    /// Content of the file.
     pub(in crate::run) checkpoint: Checkpoint,
     /// Remarks for the user.
     pub(in crate::run) notes: Vec<String>,
 }
 
 impl LastCheckpoint {
-    /// Finds the checkpoint in the folder of a run, and verifies it.
+    /// Finds and verifies the checkpoint in a run's folder.
     ///
     /// # Errors
-    /// If no checkpoint can be used; the error is that of the last one.
+    /// If no checkpoint can be used; the error is about the last one.
     pub(in crate::run) fn find(folder: &Path) -> Result<Self> {
         let error = match Self::open(folder.join(CHECKPOINT)) {
             Ok(last) => return Ok(last),
@@ -44,11 +44,11 @@ impl LastCheckpoint {
         self.path.ends_with(PREVIOUS_CHECKPOINT)
     }
 
-    /// Checks that a graph, whose JSON file is `json`, is the one on which the run was trained. `observe` gets a remark if that is not
-    /// known.
+    /// Checks that the graph with the JSON file `json` is the one that the run was trained on. `observe` gets a note if
+    /// the checkpoint does not say.
     ///
     /// # Errors
-    /// If it is another graph, is cut in another way, or has other data.
+    /// If the graph, its cut or its data differ.
     pub(in crate::run) fn check_graph(
         &self,
         graph: &GraphFingerprint,
@@ -85,11 +85,11 @@ impl LastCheckpoint {
     }
 }
 
-/// Makes the pending checkpoint the last one of the folder. The former last one becomes the one before, unless that is to be
-/// kept because the last one is damaged.
+/// Makes the pending checkpoint the folder's last one. The former last one becomes the one before it, unless it is
+/// damaged.
 ///
-/// The folder has a last checkpoint all the time: scripts that ask whether there is one decide by it between resuming a run and
-/// starting it again. On file systems without hard links it has none for the moment between two renames.
+/// The folder has a last checkpoint at all times, because scripts test for it to decide between resuming a run and
+/// starting it again. On file systems without hard links it is missing for a moment between two renames.
 ///
 /// # Errors
 /// If a file cannot be renamed or removed (`Io`, `OutOfDisk`).

@@ -1,4 +1,4 @@
-//! The threads that the launcher's loop listens to.
+//! Threads whose messages the launcher's loop receives.
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -14,20 +14,20 @@ use crate::platform::signals;
 /// Number of events that are read ahead.
 const AHEAD: usize = 64;
 
-/// An input of the loop that is not a worker's event.
+/// An input of the loop other than a worker's event.
 pub(super) enum LoopInput {
     Signal(i32),
-    /// An event has been recorded, or could not be.
+    /// The event has been recorded, or failed to be.
     Recorded(Box<Event>, Result<()>),
-    /// Nothing more is recorded. There may be a remark.
+    /// Recording has ended, with a note for the user if there is one.
     EndOfRecords(Option<String>),
 }
 
 /// The threads that turn signals and workers' messages into inputs.
 pub(super) struct Listeners {
-    /// The inputs, and the way to send some.
+    /// Inputs of the loop, and the sender for them.
     pub(super) inputs: (Sender<LoopInput>, Receiver<LoopInput>),
-    /// The events of workers; disconnected when no worker is left that could send some.
+    /// Events of workers; disconnected once all workers are gone.
     pub(super) events: Receiver<Box<Event>>,
     signals: Handle,
     threads: Vec<JoinHandle<()>>,
@@ -52,7 +52,7 @@ impl Listeners {
         let mut listeners =
             Listeners { inputs, events, signals: handle, threads: vec![signal_thread] };
         let event_thread = spawn("events", move || {
-            // A frame that cannot be read means that the pipe is broken for good.
+            // A frame that cannot be read means that the pipe is broken.
             while let Ok(Some(event)) = receiver.receive() {
                 if sender.send(Box::new(event)).is_err() {
                     return;
@@ -74,7 +74,7 @@ impl Listeners {
         drop(self.events);
         self.signals.close();
         for thread in self.threads {
-            // They end by themselves and do not panic; there would be nothing to do about it.
+            // The threads end on their own; a panic in them could not be handled here.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! Measurement of the process tree's memory: private memory of all processes plus shared memory once, and the page cache that
-//! their own files fill.
+//! Measurement of the process tree's memory: private memory of all processes, shared memory once, and the page cache of
+//! their own files.
 //!
-//! The measure is the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
+//! The measure is the sum of proportional set sizes: if n processes share a page, each counts an n-th of it.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,13 @@ use crate::platform::{Rollup, anonymous_bytes, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Numbers of the first samples for which proportional set sizes are read: often at the start, when processes change most.
+/// Numbers of the first samples in which proportional set sizes are read: often at the start, when processes change
+/// most.
 const FIRST: [usize; 5] = [0, 2, 8, 32, 128];
-/// Number of samples between two such readings of a process later on.
+/// Number of samples between two such readings of a process afterwards.
 const CALIBRATION: usize = 200;
 
-/// Memory that a worker takes.
+/// Memory of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WorkerUsage {
     /// The worker's slot in the control block.
@@ -25,26 +26,27 @@ pub(super) struct WorkerUsage {
     pub(super) bytes: u64,
 }
 
-/// Memory that the process tree takes, in bytes.
+/// Memory of the process tree, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MemoryUsage {
-    /// Sum over all processes, with the page cache that their files fill.
+    /// Sum over all processes, including the page cache of their files.
     pub(super) sum: u64,
-    /// The worker that takes the most.
+    /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
-    /// The most that one worker has taken in its turn or wait so far, between samples, too.
+    /// Maximum memory of one worker in its turn or wait so far, including peaks between samples.
     pub(super) peak: u64,
-    /// Sum over all processes without what waiting workers keep: for a worker in its turn, its memory when it last waited.
+    /// Sum over all processes without values that waiting workers keep; a worker in its turn counts with its memory
+    /// when it last waited.
     pub(super) idle: u64,
 }
 
 /// A sampler of the process tree, which keeps the largest sum.
 ///
-/// Reading a proportional set size walks page tables, which costs milliseconds. Between two such readings a process is assumed
-/// to have grown by as much as its anonymous memory, which the kernel counts anyway.
+/// Reading a proportional set size takes milliseconds, because it walks page tables. Between two readings, a process is
+/// assumed to grow by as much as its anonymous memory, which the kernel counts anyway.
 pub(super) struct MemorySampler {
     processes: Vec<Sample>,
-    /// Memory of each worker without what it keeps, when it last waited.
+    /// Memory of each worker when it last waited, without kept values.
     idle: Vec<u64>,
     samples: usize,
     last: Instant,
@@ -69,7 +71,7 @@ impl MemorySampler {
         }
     }
 
-    /// Takes a sample, if one is due; call this often.
+    /// Takes a sample if one is due. Must be called often.
     pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<MemoryUsage> {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
             return None;
@@ -79,7 +81,7 @@ impl MemorySampler {
         let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
         for (i, process) in processes.iter().enumerate() {
             let start = FIRST.contains(&self.samples);
-            // Later on, not all processes at once.
+            // Later readings are spread over the processes.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             if i >= self.processes.len() || due {
                 let sample = Sample::take(process);
@@ -89,13 +91,13 @@ impl MemorySampler {
                 }
             }
         }
-        // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
+        // One quick pass, because turns that change during it would be counted twice.
         let mut usage = MemoryUsage::default();
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
             let status = i.checked_sub(1).map(|slot| control.rank(slot));
             let before = status.map(waiting);
-            // A process that has ended takes no memory.
+            // A process that has ended counts 0.
             let now = anonymous_bytes(process).unwrap_or(0);
             let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
@@ -112,7 +114,7 @@ impl MemorySampler {
             if slot == self.idle.len() {
                 self.idle.push(bytes);
             }
-            // Only if it waited all the while, its claim is what it kept.
+            // Its claim is what it kept only if it waited during the whole reading.
             if let (Some(Some(kept)), after) = (before, waiting(status))
                 && after == Some(kept)
             {
@@ -131,21 +133,21 @@ impl MemorySampler {
     }
 }
 
-/// The memory that a worker keeps while it waits.
+/// Memory that a waiting worker keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct KeptMemory {
     turns: u32,
     bytes: u64,
 }
 
-/// The memory that a worker keeps, if it waits.
+/// Memory that a worker keeps; `None` if it is not waiting.
 fn waiting(status: &RankStatus) -> Option<KeptMemory> {
     let waits = matches!(status.activity(), Activity::Parked | Activity::Paused);
     waits.then(|| KeptMemory { turns: status.turns(), bytes: status.kept() })
 }
 
 impl Sample {
-    /// Reads both numbers at the same moment; they are 0 for a process that has ended.
+    /// Reads both numbers in one call; 0 for a process that has ended.
     fn take(pid: &str) -> Self {
         let rollup = Rollup::of(pid);
         let bytes = |name| rollup.bytes(name);

@@ -3,7 +3,7 @@
 use crate::event::size;
 use crate::platform::MemoryGroups;
 
-/// The kernel's counts at the start of a run.
+/// Counts that the kernel had at the start of a run.
 pub(super) struct OutOfMemory {
     kills: Option<u64>,
 }
@@ -14,8 +14,8 @@ impl OutOfMemory {
         OutOfMemory { kills: MemoryGroups::of_this_process().kills() }
     }
 
-    /// The place where memory has run out since then: the control group with its limit, or the machine. `None` if it has not,
-    /// or if the system does not report it.
+    /// The place where memory has run out since then: the control group with its limit, or the machine; `None` if it has not, or
+    /// if the system does not report it.
     pub(super) fn has_run_out(&self) -> Option<String> {
         let groups = MemoryGroups::of_this_process();
         if groups.kills()? <= self.kills? {

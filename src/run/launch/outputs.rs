@@ -1,4 +1,4 @@
-//! The number of a model's outputs, from the labels of a partition.
+//! Number of a model's outputs, from the labels of a partition.
 
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -8,16 +8,16 @@ use crate::nn::Task;
 use crate::run::config::RunConfig;
 use crate::run::rank::USUAL_CLASSES;
 
-/// Number of classes up to the highest one of a partition, or of columns of its labels.
+/// Number of classes up to the highest one in a partition, or number of columns of its labels.
 ///
 /// # Errors
-/// If the labels that the run names do not exist or do not suit the task.
+/// If the run's labels do not exist or do not suit the task.
 pub(in crate::run) fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
     let key = run.keys.labels.as_deref();
     if run.task != Task::Classification {
         return label_columns(partition, key);
     }
-    // The launcher may have no threads when it forks, and libtorch starts some for large copies.
+    // The launcher must be single-threaded when it forks, and libtorch starts threads for large copies.
     tch::set_num_threads(1);
     let labels = load_labels(partition, key)?;
     let highest = tensor::slice::<i64>(&labels).iter().copied().max().unwrap_or(-1);

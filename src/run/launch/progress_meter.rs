@@ -9,21 +9,21 @@ use crate::event::RunProgress;
 /// Interval at which progress is reported.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// A reader of the ranks' status, which knows how long epochs have taken.
+/// Reads the ranks' status and knows how long epochs have taken.
 pub(super) struct ProgressMeter {
     control: Arc<Control>,
     last: Instant,
     epoch: Epoch,
-    /// Seconds of the last complete epoch, and the turns of all ranks in it.
+    /// Seconds of the last complete epoch, and number of all ranks' turns in it.
     previous: Option<(f64, u64)>,
 }
 
-/// The epoch that the run is in.
+/// The current epoch.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
     number: u32,
     began: Instant,
-    /// Turns and bytes of all ranks before it.
+    /// Turns and bytes of all ranks at its start.
     turns: u64,
     bytes: u64,
 }
@@ -35,7 +35,7 @@ impl ProgressMeter {
         ProgressMeter { control, last: now, epoch, previous: None }
     }
 
-    /// The progress, if a report is due; call this often. `memory` is the memory of all processes.
+    /// Returns the progress if a report is due. Must be called often. `memory` is the memory of all processes.
     pub(super) fn look(&mut self, memory: u64) -> Option<RunProgress> {
         let now = Instant::now();
         let ranks: Vec<&RankStatus> = self.ranks().collect();
@@ -77,13 +77,14 @@ impl ProgressMeter {
         (0..self.control.num_ranks()).map(|rank| self.control.rank(rank))
     }
 
-    /// Number of ranks that have ended as many turns as any rank has begun; where ranks take no turns, those that wait.
+    /// Number of ranks that have ended as many turns as any rank has begun; if ranks take no turns, the number of ranks
+    /// that wait.
     fn ranks_done(&self) -> usize {
         let begun = self.ranks().map(RankStatus::turns).max().unwrap_or(0);
         self.ranks().filter(|status| ended_turns(status) == begun && begun > 0).count()
     }
 
-    /// The share of the epoch that is done, after this many turns of all ranks.
+    /// Fraction of the epoch that is done after `turns` turns of all ranks.
     fn share(&self, turns: u64) -> f64 {
         let steps = self.ranks().map(RankStatus::steps).find(|steps| steps.of > 0);
         if let Some(steps) = steps {
@@ -98,7 +99,7 @@ impl ProgressMeter {
         if expected == 0 { 0.0 } else { (turns as f64 / expected as f64).min(0.99) }
     }
 
-    /// Seconds until the last epoch ends.
+    /// Seconds until the end of the last epoch.
     fn left(&self, epoch_s: f64, share: f64) -> Option<f64> {
         let epochs = self.control.run().epochs();
         let epoch = self.epoch.number;
@@ -115,7 +116,7 @@ impl ProgressMeter {
     }
 }
 
-/// Number of turns that a rank has ended.
+/// Number of turns that a rank has completed.
 fn ended_turns(status: &RankStatus) -> u32 {
     let turns = status.turns();
     match status.activity() {
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(progress.bytes, 5000);
         assert!((progress.share - 1.0 / 20.0).abs() < 1e-9 && progress.left_s.is_some());
         assert!(control.run().left().is_some());
-        // With batches, steps say more than turns.
+        // In batches, steps are more precise than turns.
         control.rank(0).set_steps(Steps { done: 3, of: 4 });
         assert!((look(&mut meter).share - 0.75).abs() < 1e-9);
         assert!(meter.look(7).is_none(), "not so soon again");

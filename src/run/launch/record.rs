@@ -1,4 +1,5 @@
-//! The record that a run writes of itself, in a separate thread: a disk that does not respond delays nothing else.
+//! Files that a run writes about itself, in a separate thread, so that a disk that does not respond delays nothing
+//! else.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -9,29 +10,29 @@ use super::listeners::{LoopInput, spawn};
 use crate::error::Result;
 use crate::event::Event;
 
-/// Time that a run which has failed waits for its records.
+/// Time that a failed run waits for its records.
 const SHORT: Duration = Duration::from_secs(1);
-/// Time that an interrupted run waits for its records, which may be a checkpoint: at most, and without progress.
+/// Time that an interrupted run waits for its records, among them perhaps a checkpoint: in total, and without progress.
 const LONG: Duration = Duration::from_secs(10);
 const STUCK: Duration = Duration::from_millis(1500);
-/// Number of events that may wait to be recorded; then workers wait, too.
+/// Number of events that may wait to be recorded; beyond it, workers wait, too.
 const MOST: usize = 4096;
 
 /// The records of a run: metrics, checkpoints, a trace.
 pub trait EventRecord: Send {
-    /// Writes the data of an event. `peak` is the largest memory of the process tree so far, in bytes.
+    /// Records an event. `peak` is the largest memory of the process tree so far, in bytes.
     ///
     /// # Errors
-    /// If a file cannot be written. No event is recorded after that.
+    /// If a file cannot be written. No further event is then recorded.
     fn event(&mut self, event: &Event, peak: u64) -> Result<()>;
 
-    /// Completes the files, once all workers have ended; returns a remark for the user.
+    /// Completes the files after all workers have ended; may return a note for the user.
     fn end(&mut self) -> Option<String> {
         None
     }
 }
 
-/// The outcome of a run so far.
+/// State of a run, as far as waiting for records depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOutcome {
     Good,
@@ -42,18 +43,18 @@ pub(super) enum RunOutcome {
 /// The recording thread, as the launcher's loop sees it.
 pub(super) struct RecordThread {
     thread: Option<JoinHandle<()>>,
-    /// Dropped when all workers have ended.
+    /// Sends events with the peak memory; dropped when all workers have ended.
     events: Option<Sender<(Box<Event>, u64)>>,
-    /// Number of events that are not recorded yet.
+    /// Number of events that have not been recorded yet.
     waiting: usize,
-    /// The moment at which the workers had ended.
+    /// Time at which the workers had ended.
     closed: Instant,
-    /// The last moment at which an event was recorded, or the workers had not ended.
+    /// Time of the last recorded event, or the last time at which workers were running.
     progress: Instant,
 }
 
 impl RecordThread {
-    /// Starts the thread, if there is something to record in.
+    /// Starts the thread, if there is a record.
     pub(super) fn start(
         record: Option<Box<dyn EventRecord>>,
         inputs: Sender<LoopInput>,
@@ -63,7 +64,7 @@ impl RecordThread {
             spawn("recorder", move || {
                 let mut failed = false;
                 for (event, peak) in receiver {
-                    // A checkpoint after an event that was not recorded would be ahead of the metrics.
+                    // A checkpoint must not be ahead of the metrics, so no event is recorded after a failure.
                     if !failed {
                         let recorded = record.event(&event, peak);
                         failed = recorded.is_err();
@@ -80,7 +81,7 @@ impl RecordThread {
         Ok(RecordThread { thread, events, waiting: 0, closed: now, progress: now })
     }
 
-    /// Passes an event to the thread; returns it where nothing is recorded.
+    /// Passes an event to the thread; returns it if there is no record.
     pub(super) fn take(&mut self, event: Box<Event>, peak: u64) -> Option<Box<Event>> {
         let Some(events) = &self.events else { return Some(event) };
         self.waiting += 1;
@@ -93,17 +94,17 @@ impl RecordThread {
         self.progress = Instant::now();
     }
 
-    /// Whether all events have been recorded.
+    /// Whether every event has been recorded.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Whether no more events should come for now.
+    /// Whether no further events should be passed for now.
     pub(super) fn is_full(&self) -> bool {
         self.waiting >= MOST
     }
 
-    /// Lets the thread complete the files: all workers have ended.
+    /// Tells the thread to complete the files, because all workers have ended.
     pub(super) fn close(&mut self) {
         if self.events.take().is_some() {
             self.closed = Instant::now();
@@ -111,7 +112,7 @@ impl RecordThread {
         }
     }
 
-    /// Whether a run waits for the thread, after its workers have ended.
+    /// Whether the run has to wait for the thread after its workers have ended.
     pub(super) fn is_waited_for(&self, outcome: RunOutcome) -> bool {
         let since = self.closed.elapsed();
         let waits = match outcome {
@@ -122,10 +123,10 @@ impl RecordThread {
         self.thread.is_some() && waits
     }
 
-    /// Notes that the thread has done its work.
+    /// Notes that the thread has finished.
     pub(super) fn ended(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // It does not panic; there would be nothing to do about it.
+            // The thread does not panic; a panic could not be handled here.
             let _ = thread.join();
         }
     }
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use crate::event::Event;
 
-    /// A record on a disk that does not answer until the sender is gone.
+    /// A record on a disk that does not respond until the sender is dropped.
     struct Stuck(crossbeam::channel::Receiver<()>);
 
     impl EventRecord for Stuck {

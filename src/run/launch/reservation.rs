@@ -1,4 +1,4 @@
-//! Disk space for the files of a run, reserved before it starts.
+//! Reservation of disk space for the files of a run, before it starts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::event::{Event, size};
 use crate::io::Reserve;
 use crate::platform::free_space;
 
-/// Name of the file that takes the space, in the run's folder.
+/// Name of the file that reserves the space, in the run's folder.
 const FILE: &str = "reserve";
-/// The remedy for a disk that is too small.
+/// Remedy for a disk that is too small.
 pub(in crate::run) const REMEDY: &str =
     "free space there, or name a folder on a larger disk with ‹spill_dir›";
 
-/// Reserves disk space; returns the file of the [`Reserve`], or `None` where the file system cannot reserve.
+/// Reserves disk space; returns the file of the [`Reserve`], or `None` if the file system cannot reserve space.
 ///
 /// # Errors
 /// If the disk lacks the space; the error names the needed and the free space.

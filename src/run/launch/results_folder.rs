@@ -1,7 +1,7 @@
-//! The folder of a run's results, to which one run at a time writes.
+//! The results folder of a run, with a lock: one run at a time writes to it.
 //!
-//! The folder itself is locked, so no file in it shows the lock: the kernel releases it with the last process of the run, and
-//! /proc/locks names its holder.
+//! The lock is on the folder itself, so it is not visible as a file. The kernel releases it with the last process of
+//! the run; /proc/locks names its holder.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -21,36 +21,36 @@ pub const CONFIG: &str = "config.toml";
 pub const METRICS: &str = "metrics.jsonl";
 /// Name of the file with the turns of an epoch, in a run's folder.
 pub const TURNS: &str = "turns.json";
-/// Name of the file with how a run has ended, in its folder.
+/// Name of the file that records the end of a run, in its folder.
 pub const END: &str = "end.json";
 /// Name of the file with a run's plan, in its folder.
 pub const PLAN: &str = "plan.json";
 
-/// The time for which a killed launcher's workers, which die with it, may still hold its lock.
+/// How long a killed launcher's workers, which are killed with it, may still hold its lock.
 const LAST_BREATH: Duration = Duration::from_secs(3);
 
-/// A results folder to which no other run writes.
+/// A results folder that no other run writes to.
 #[derive(Debug)]
 pub(in crate::run) struct ResultsFolder {
     path: PathBuf,
     /// The lock of the folder, if its file system supports locks.
     _lock: File,
-    /// A remark for the user.
+    /// A note for the user.
     pub(in crate::run) note: Option<String>,
 }
 
 impl ResultsFolder {
-    /// Opens a folder for a new run. It must be empty, or with `overwrite` hold an earlier run's results.
+    /// Opens a folder for a new run. It must be empty, or, with `overwrite`, contain an earlier run's results.
     ///
     /// # Errors
-    /// If it holds anything else, or another process writes to it.
+    /// If it contains other files, or another process writes to it.
     pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::lock(path)?;
         let unreadable = |e| Error::unreadable(path, &e);
         let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>();
         let unfinished = |name: &OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
         if entries.map_err(unreadable)?.iter().all(|entry| unfinished(&entry.file_name())) {
-            // A run was killed before it had results.
+            // The earlier run was killed before it had results.
             AtomicFile::remove_leftovers(path)?;
             return Ok(folder);
         }
@@ -83,12 +83,12 @@ impl ResultsFolder {
         Ok(folder)
     }
 
-    /// Removes the record of the end of a run that continues.
+    /// Removes the record of the run's end, because the run continues.
     pub(in crate::run) fn forget_end(&self) -> Result<()> {
         remove_if_exists(&self.path.join(END))
     }
 
-    /// Removes the files of an earlier run, its weights first: they never lie next to another configuration.
+    /// Removes the files of an earlier run. The weights go first, so that they never lie next to another configuration.
     pub(in crate::run) fn clear(&self) -> Result<()> {
         for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, END, METRICS, TURNS, PLAN, CONFIG] {
             remove_if_exists(&self.path.join(name))?;
@@ -96,7 +96,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Gives the weights of a run that has succeeded their final name, if it has written any.
+    /// Renames the weights of a successful run to their final name, if it has written any.
     pub(in crate::run) fn keep_weights(&self) -> Result<()> {
         let pending = pending_weights(&self.path);
         match fs::symlink_metadata(&pending) {
@@ -133,8 +133,8 @@ impl ResultsFolder {
     }
 }
 
-/// The process that has locked a file, if the kernel reports it; in a container it does not, once the process is dead. Lines of
-/// /proc/locks: `1: FLOCK ADVISORY WRITE 4321 08:02:1234 0 EOF`.
+/// The process that has locked a file, if the kernel reports it (in a container, not after the process has died). Lines
+/// of /proc/locks: `1: FLOCK ADVISORY WRITE 4321 08:02:1234 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let inode = format!(":{}", file.metadata().ok()?.ino());
     let locks = fs::read_to_string("/proc/locks").ok()?;
@@ -179,7 +179,8 @@ mod tests {
         fs::write(path("notes.txt"), "mine").unwrap();
         fs::write(path(WEIGHTS), "old").unwrap();
         assert!(ResultsFolder::for_new_run(folder.path(), false).is_err());
-        // New weights are complete before the launcher learns of the first epoch, and an earlier run has left unfinished ones.
+        // The new run's weights are complete before the launcher learns of its first epoch; other unfinished ones are
+        // an earlier run's.
         let pending = pending_weights(folder.path());
         fs::write(&pending, "killed").unwrap();
         let taken = ResultsFolder::for_new_run(folder.path(), true).unwrap();

@@ -1,4 +1,4 @@
-//! The way from a folder of results to the control file of the run that writes to it.
+//! Link from a results folder to the control file of the run that writes to it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use crate::engine::spill_dir::link_in;
 use crate::event::show_note;
 
-/// A symbolic link in a folder of results. It is removed when this is dropped; what a killed run leaves, the next run removes, as the
-/// link has the name of an unfinished file.
+/// A symbolic link in a results folder, which is removed on drop. It is named like an unfinished file, so that the next
+/// run removes the link of a killed one.
 #[derive(Debug)]
 pub(super) struct RunLink(PathBuf);
 
 impl RunLink {
-    /// Creates the link, or says why it is missing: the run does not need it.
+    /// Creates the link, or returns the reason for not creating it; the run does not need it.
     pub(super) fn create(out: &Path, control: &Path) -> Result<Self, String> {
         let link = link_in(out);
-        // An earlier run that was killed may have left one.
+        // An earlier, killed run may have left a link.
         let _ = fs::remove_file(&link);
         match symlink(control, &link) {
             Ok(()) => Ok(RunLink(link)),
@@ -32,7 +32,7 @@ impl RunLink {
 
 impl Drop for RunLink {
     fn drop(&mut self) {
-        // A link to a run that has ended is not followed, so the run does not fail for it.
+        // The link of a run that has ended is not followed, so failing to remove it is not an error.
         match fs::remove_file(&self.0) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 show_note(&format!("cannot remove {}: {e}", self.0.display()));

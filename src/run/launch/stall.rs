@@ -6,25 +6,26 @@ use std::time::{Duration, Instant};
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control};
 
-/// Time without work after which a worker is reported.
+/// Time without progress after which a worker is reported.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval of repeated reports.
 const REPEAT: Duration = Duration::from_secs(60);
 /// Interval at which workers are checked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The state of a worker at a moment.
+/// State of a worker at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Observation {
     /// State letter in `/proc/PID/stat`.
     state: char,
     /// Whether it waits for others without a turn.
     parked: bool,
-    /// Counters that change while it works: clock ticks of computing, bytes read and written, epoch and turns.
+    /// Counters that change while the worker makes progress: clock ticks of computing, bytes read and written, epoch
+    /// and turns.
     work: [u64; 4],
 }
 
-/// The reason why a worker does nothing.
+/// Reason for a worker's lack of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stall {
     Stopped,
@@ -36,12 +37,12 @@ enum Stall {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     observation: Observation,
-    /// Time of the last change of its work or its state.
+    /// Time at which its counters or state last changed.
     since: Instant,
     told: Option<Instant>,
 }
 
-/// A watch for workers that do nothing although no other worker does anything they could be waiting for.
+/// Watch for workers that make no progress while no other worker does anything that they could be waiting for.
 pub(super) struct StallWatch {
     seen: Vec<Option<Seen>>,
     last: Instant,
@@ -52,7 +53,7 @@ impl StallWatch {
         StallWatch { seen: Vec::new(), last: Instant::now() }
     }
 
-    /// The messages that are due now; call this often.
+    /// Returns the messages that are due. Must be called often.
     pub(super) fn look(&mut self, workers: &[Worker], control: &Control) -> Vec<String> {
         let now = Instant::now();
         if now.duration_since(self.last) < INTERVAL {
@@ -81,7 +82,7 @@ impl StallWatch {
         stalls.map(text).collect()
     }
 
-    /// The indices of the workers to be reported.
+    /// Indices of the workers to report.
     fn judge(&mut self, now: Instant, observations: &[Option<Observation>]) -> Vec<(usize, Stall)> {
         self.seen.resize(observations.len(), None);
         for (seen, observation) in self.seen.iter_mut().zip(observations) {
@@ -104,7 +105,7 @@ impl StallWatch {
         let mut stalls: Vec<_> = self.seen.iter().map(|seen| seen.as_ref().and_then(why)).collect();
         let all_idle = self.seen.iter().flatten().all(idle);
         if all_idle && stalls.iter().all(Option::is_none) {
-            // If no worker does anything, the ones with a turn are to blame, or all of them if none has a turn.
+            // If no worker makes progress, those with a turn are to blame; if none has a turn, all.
             let has_turn = |seen: &Seen| !seen.observation.parked;
             let any = self.seen.iter().flatten().any(has_turn);
             for (stall, seen) in stalls.iter_mut().zip(&self.seen) {
@@ -138,7 +139,7 @@ fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
 
 /// The state of a process and the clock ticks for which it has computed, from its `/proc/PID/stat`.
 fn state(stat: &str) -> Option<(char, u64)> {
-    // The name, in parentheses, may hold any text.
+    // The name, in parentheses, may contain any text.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     let ticks = fields.skip(10).take(2).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
@@ -149,7 +150,7 @@ fn state(stat: &str) -> Option<(char, u64)> {
 mod tests {
     use super::*;
 
-    /// Watches a scene for `seconds` seconds; returns the reports with their seconds.
+    /// Watches `scene` for `seconds` seconds; returns the reports with their times.
     fn told(seconds: u64, scene: impl Fn(u64) -> Vec<Observation>) -> Vec<(u64, usize, Stall)> {
         let start = Instant::now();
         let mut watch = StallWatch::new();
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn who_computes_or_waits_for_one_who_does_is_not_told_of() {
-        // Five minutes of computing in one phase, with another worker waiting.
+        // Five minutes of computing in one phase while another worker waits.
         let scene = |second| vec![sees('R', false, second * 100), sees('S', true, 5)];
         assert_eq!(told(300, scene), []);
     }
@@ -180,7 +181,7 @@ mod tests {
         };
         let expected = [40, 100].map(|second| (second, 0, Stall::Stopped));
         assert_eq!(told(300, scene), expected);
-        // A worker that waits may be stopped while others work.
+        // A waiting worker may be stopped while others make progress.
         let scene = |second| vec![sees('R', false, second), sees('T', true, 5)];
         assert_eq!(told(50, scene), [(30, 1, Stall::Stopped)]);
     }

@@ -25,30 +25,31 @@ use crate::event::{
 use crate::platform;
 use crate::platform::signals;
 
-/// Time that workers have to stop by themselves after one has failed.
+/// Time that workers have to stop on their own after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
-/// Time that processes which workers have left behind have to end after SIGTERM.
+/// Time that processes left behind by workers have to end after SIGTERM.
 const LAST_GRACE: Duration = Duration::from_millis(500);
 /// Interval at which deaths and memory are checked when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Starts a process ("a worker") that runs some work and ends with the exit code it gives.
+/// A function that forks a process ("a worker"), runs some work in it, and ends it with the exit code that the work
+/// returns.
 pub type Fork<'a> = &'a dyn Fn(&str, &mut dyn FnMut() -> u8) -> Result<Pid>;
 
-/// The workers of a run.
+/// Settings for the supervision of a run's workers.
 #[derive(Clone, Copy)]
 pub struct Supervision<'a> {
-    /// The control block of the run; it says which ranks there are on this machine.
+    /// The control block of the run, which lists the ranks on this machine.
     pub control: &'a Arc<Control>,
-    /// The memory that all processes may take together.
+    /// Limits for the memory of all processes together.
     pub limits: Limits,
-    /// Whether the memory of all processes is looked at again and again, and held within the limits.
+    /// Whether the memory of all processes is sampled and kept within the limits.
     pub samples_memory: bool,
-    /// Whether rank 0 saves something after an interrupt. It gets all the time it needs for that.
+    /// Whether rank 0 saves its state after an interrupt, for which it may take any time.
     pub saves: bool,
     /// The function that forks a worker: [`fork_plainly`], or an interpreter's.
     pub fork: Fork<'a>,
-    /// Called once when workers have been forked: from then on this process may have other threads.
+    /// Called once after workers have been forked, when this process may start threads.
     pub forked: &'a dyn Fn() -> Result<()>,
 }
 
@@ -57,7 +58,7 @@ pub struct Supervision<'a> {
 /// # Errors
 /// If this process has several threads, or the system starts no more processes.
 pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
-    // The threads that write to standard output and standard error hold no lock that a worker takes.
+    // Threads that write to standard output and standard error hold no lock that a worker takes.
     if platform::num_threads() > 1 + own_streams() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
@@ -67,14 +68,14 @@ pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
     platform::fork(what, work)
 }
 
-/// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all of them. Their
-/// events are recorded by a thread, if there is a `record`. `on_event` is called with the events that have been recorded, and the largest
-/// memory of the process tree so far; it must not wait for anything.
+/// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all
+/// of them. A thread records their events in `record`, if there is one. `on_event` is called with each recorded event
+/// and the largest memory of the process tree so far; it must not block.
 ///
 /// # Errors
-/// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an error of
-/// `on_event`. In every case all workers have ended when this returns, and with each the processes that it has started and that are
-/// still in its process group.
+/// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an
+/// error of `on_event`. In every case, all workers have ended when this returns, and so have the processes that they
+/// started, unless these have left their process groups.
 pub fn supervise(
     supervision: Supervision<'_>,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
@@ -111,7 +112,7 @@ pub fn supervise(
         }
     };
     if signals::received() {
-        // The signal came before the listeners.
+        // The signal arrived before the listeners were started.
         supervisor.interrupt();
     }
     let result = supervisor.run(&listeners, recorder, on_event);
@@ -119,7 +120,7 @@ pub fn supervise(
     result
 }
 
-/// The life of a worker process; returns its exit code.
+/// Runs a worker process; returns its exit code.
 fn run_worker(
     slot: usize,
     control: &Control,
@@ -129,7 +130,7 @@ fn run_worker(
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
     let rank = control.rank(slot).number();
     log_as_rank(rank);
-    // The launcher reports the error, once; a worker's own trace would only mix into its output.
+    // The launcher reports the error once; a worker's own trace would be mixed into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| work(slot, events))).unwrap_or_else(|_| {
         let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
@@ -142,7 +143,7 @@ fn run_worker(
     if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
         let hint = error.marked_hint().map(str::to_owned);
         let failure = Failure { rank, kind: error.kind(), problem: error.marked(), hint };
-        // If the pipe is gone the launcher is too, and cannot be told.
+        // If the pipe is gone, so is the launcher.
         let _ = events.send(Event::Failed(failure));
     }
     if error.kind() != ErrorKind::Interrupted {
@@ -154,30 +155,30 @@ fn run_worker(
 struct Supervisor {
     control: Arc<Control>,
     workers: Vec<Worker>,
-    /// An end of the workers' pipe, until none is left.
+    /// Sending end of the workers' pipe, dropped with the last worker.
     events: Option<EventSender>,
     memory: MemorySampler,
     samples_memory: bool,
     out_of_memory: OutOfMemory,
     stalls: StallWatch,
     progress: ProgressMeter,
-    /// Bytes that all processes took when they were last looked at.
+    /// Bytes of all processes at the last sample.
     used: u64,
     governor: Governor,
     failure: Option<Error>,
-    /// The error of the first worker that ended badly without saying why.
+    /// The error of the first worker that ended badly without a message.
     silent_death: Option<Error>,
     interrupts: u32,
     saves: bool,
-    /// The last epochs that are complete and saved.
+    /// The last complete epoch, and the last saved one.
     complete: u32,
     saved: u32,
-    /// The moment when the last epoch was complete.
+    /// Time at which the last epoch was complete.
     completed: Instant,
-    /// The clock of ranks that save together.
+    /// Clock for ranks that save together.
     save_clock: SaveClock,
     kill_at: Option<Instant>,
-    /// Whether `on_event` has taken all events so far.
+    /// Whether every call of `on_event` has succeeded.
     shows: bool,
 }
 
@@ -263,7 +264,7 @@ impl Supervisor {
                 && self.interrupts == 0
                 && self.control.stopped().is_some()
             {
-                // Another machine ends the run, or this one's carrier does.
+                // Another machine has ended the run, or this machine's carrier has.
                 self.stop_others();
             }
             if self.kill_at.is_some_and(|at| Instant::now() >= at) {
@@ -294,7 +295,7 @@ impl Supervisor {
         }
     }
 
-    /// Looks at memory, at workers that stand still, and at the progress of the run.
+    /// Samples memory, stalled workers and the progress of the run.
     fn look(
         &mut self,
         recorder: &mut RecordThread,
@@ -359,7 +360,7 @@ impl Supervisor {
         }
     }
 
-    /// Calls `on_event`, until it fails.
+    /// Calls `on_event`, unless it has failed.
     fn show(&mut self, event: Event, on_event: &mut dyn FnMut(Event, u64) -> Result<()>) {
         if self.shows
             && let Err(error) = on_event(event, self.memory.peak())
@@ -369,7 +370,7 @@ impl Supervisor {
         }
     }
 
-    /// Reports of idle workers: paused ones, and those that wait for other machines.
+    /// Reports of stalled workers: paused ones, and workers that wait for other machines.
     fn stalled(&mut self) -> Vec<String> {
         if self.control.run().is_asked(Request::Pause) || self.control.ranks_have_arrived() {
             self.stalls = StallWatch::new();
@@ -378,7 +379,7 @@ impl Supervisor {
         self.stalls.look(&self.workers, &self.control)
     }
 
-    /// Ends all workers before the loop that listens to them has started.
+    /// Ends all workers before the loop has started.
     fn give_up(mut self, error: Error) -> Result<()> {
         self.kill_all();
         while self.workers.iter().any(Worker::is_alive) {
@@ -388,8 +389,8 @@ impl Supervisor {
         Err(error)
     }
 
-    /// Handles Ctrl-C: the first one makes workers stop at their next wait, the second kills them. Where they have to save together what
-    /// is not saved yet, the first one makes them stop at the end of the epoch.
+    /// Handles Ctrl-C: the first one stops workers at their next wait, the second one kills them. If ranks save
+    /// together and an epoch has not been saved, the first one stops workers at the end of the epoch.
     fn interrupt(&mut self) {
         self.interrupts += 1;
         if self.interrupts > 1 {
@@ -404,18 +405,18 @@ impl Supervisor {
             self.control.stop(Stop::Interrupted);
             "at the next phase"
         };
-        // On several machines, the first one speaks.
+        // On several machines, the first one reports.
         if self.workers.first().is_none_or(|worker| worker.rank() == 0) {
             show_status(&format!("stopping {place} (again to stop at once)"));
         }
     }
 
-    /// Whether an epoch is complete that is not saved, and another one has begun.
+    /// Whether the last complete epoch has not been saved, and another one has begun.
     fn loses_an_epoch(&self) -> bool {
         self.complete > self.saved && self.complete < self.control.run().epochs()
     }
 
-    /// Notes a failure; the first one is reported.
+    /// Records a failure; the first one is reported.
     fn fail(&mut self, error: Error) {
         self.failure.get_or_insert(error);
         self.stop_others();
@@ -434,7 +435,7 @@ impl Supervisor {
     fn kill_from(&mut self, first: usize) {
         self.control.stop(Stop::Aborted);
         for worker in self.workers.iter().skip(first).filter(|worker| worker.is_alive()) {
-            // This fails only if the worker has just died on its own; it is reaped below.
+            // This fails only if the worker has just ended on its own; it is reaped below.
             let _ = kill_process(worker.pid(), Signal::KILL);
         }
     }
@@ -454,7 +455,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Waits for the processes that workers have left behind, which have got SIGTERM, and kills those that keep running.
+    /// Waits for processes that workers have left behind, which have received SIGTERM, and then kills them.
     fn end_descendants(&self) {
         let end = Instant::now() + LAST_GRACE;
         while self.workers.iter().any(Worker::has_descendants) {

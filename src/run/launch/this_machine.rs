@@ -10,26 +10,26 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
-/// This machine, of a run on several.
+/// This machine, in a run on several.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct ThisMachine {
-    /// The place of its process.
+    /// Place of this process among the machines' processes.
     pub(in crate::run) here: Launched,
-    /// Facts about it for the check at the start.
+    /// Facts that machines compare at the start.
     pub(in crate::run) facts: MachineFacts,
 }
 
-/// The work of a command, which must be the same on all machines.
+/// Work of a command, which must be the same on all machines.
 #[derive(Debug, Clone, Default)]
 pub(in crate::run) struct Undertaking {
-    /// The settings on which it depends.
+    /// Settings that the work depends on.
     pub(in crate::run) configuration: String,
-    /// The checksum of the file that it begins with, if it does.
+    /// Checksum of the file from which the work starts; empty without a file.
     pub(in crate::run) start: String,
 }
 
 impl Undertaking {
-    /// A training run, which resumes from a checkpoint with this checksum.
+    /// A training run that starts from a checkpoint with this checksum.
     ///
     /// # Errors
     /// If the configuration cannot be written as text.
@@ -39,11 +39,11 @@ impl Undertaking {
 }
 
 impl ThisMachine {
-    /// This machine, with the partitions that it works on, which `told` may name; `None` for a command on one machine.
+    /// This machine and its partitions, which `told` may name; `None` for a command on one machine.
     ///
     /// # Errors
-    /// If it has no partition to work on, one is named that it does not have, or the JSON file cannot be read.
-    /// On one machine, if partitions are named.
+    /// If the machine has no partitions, does not have a named one, or the JSON file cannot be read. On one machine, if
+    /// partitions are named.
     pub(in crate::run) fn of(
         undertaking: &Undertaking,
         partitions: &PartitionConfig,
@@ -73,12 +73,12 @@ impl ThisMachine {
         Ok(Some(ThisMachine { here, facts }))
     }
 
-    /// Whether the first machine writes the results, and not this one.
+    /// Whether another machine, the first, writes the results.
     pub(in crate::run) fn is_another(&self) -> bool {
         self.here.machine > 0
     }
 
-    /// The event as another machine than the first reports it: only remarks, which name the machine.
+    /// An event as machines other than the first report it: only notes, which name the machine.
     pub(in crate::run) fn remark(&self, event: Event) -> Option<Event> {
         match event {
             Event::Note(text) => {
@@ -88,7 +88,7 @@ impl ThisMachine {
         }
     }
 
-    /// The path of this machine's part of a file that each machine writes on its own.
+    /// Path of this machine's part of a file, if each machine writes its own.
     pub(in crate::run) fn own_path(&self, path: &Path) -> PathBuf {
         if !self.is_another() {
             return path.to_owned();
@@ -100,7 +100,7 @@ impl ThisMachine {
     }
 }
 
-/// The partitions that this machine works on: those whose files it has, or an even part if it has all.
+/// Partitions of this machine: those whose files it has, or an even share if it has all.
 fn own_partitions(here: Launched, partitions: &PartitionConfig) -> Vec<usize> {
     let (own, all) = (partitions.present(), partitions.parts().len());
     if own.len() < all {
@@ -110,7 +110,7 @@ fn own_partitions(here: Launched, partitions: &PartitionConfig) -> Vec<usize> {
     (first(here.machine)..first(here.machine + 1)).collect()
 }
 
-/// The partitions that this machine is told to work on.
+/// Partitions that the user has named for this machine.
 fn named(told: &OwnPartitions, partitions: &PartitionConfig) -> Result<Vec<usize>> {
     let (present, all) = (partitions.present(), partitions.parts().len());
     let numbers = told.numbers();
@@ -127,19 +127,19 @@ fn named(told: &OwnPartitions, partitions: &PartitionConfig) -> Result<Vec<usize
     Ok(numbers.to_vec())
 }
 
-/// The error for partitions that are named where there is nothing to choose.
+/// The error for named partitions on a single machine.
 fn one_machine() -> Error {
     Error::config("partitions", "has no effect on one machine, which works on all partitions")
         .with_hint("leave it out, or start the program on several machines, with mpirun or srun")
 }
 
-/// The error for something that does not work on several machines yet.
+/// The error for a feature that does not work on several machines yet.
 pub(super) fn not_yet(field: &str) -> Error {
     Error::config(field, "does not work on several machines yet")
         .with_hint("start sar-single alone, without an MPI launcher")
 }
 
-/// The part of a configuration that is the same on all machines, without paths and resources.
+/// The part of a configuration that must be the same on all machines: without paths and resources.
 pub(in crate::run) fn common(config: &RunConfig) -> RunConfig {
     RunConfig {
         part_json: PathBuf::new(),

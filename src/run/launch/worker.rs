@@ -1,4 +1,4 @@
-//! A worker process as the launcher sees it.
+//! A worker process, from the launcher's view.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Worker {
         Worker { slot, rank, pid, alive: true }
     }
 
-    /// Place of the rank in the control block.
+    /// Slot of the rank in the control block.
     pub(super) fn slot(&self) -> usize {
         self.slot
     }
@@ -42,7 +42,8 @@ impl Worker {
         self.alive
     }
 
-    /// The status of the process if it has ended. Processes that it has started end with it: they get SIGTERM before its id is free.
+    /// Exit status of the process, if it has ended. Processes that it has started get SIGTERM before its id is
+    /// released.
     pub(super) fn reap(&self) -> Result<Option<WaitStatus>> {
         let failed = |e: rustix::io::Errno| Error::io("wait for", Path::new("a worker"), e.into());
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -54,25 +55,25 @@ impl Worker {
         Ok(reaped.map(|(_, status)| status))
     }
 
-    /// Sends a signal to the process group of this worker, which has ended.
+    /// Sends a signal to the process group of this worker, after its end.
     pub(super) fn signal_descendants(&self, signal: Signal) {
-        // This fails if there is none.
+        // This fails if the group is empty.
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Whether this worker, which has ended, has left processes behind in its group.
+    /// Whether processes remain in the group of this worker after its end.
     pub(super) fn has_descendants(&self) -> bool {
         !self.alive && test_kill_process_group(self.pid).is_ok()
     }
 
-    /// The error for a worker that said why it cannot continue.
+    /// The error of a worker that has sent a failure.
     pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
         let Failure { kind, problem, hint, .. } = failure;
         let problem = format!("rank {} failed {}: {problem}", self.rank, self.place(control));
         hint.into_iter().fold(Error::new(kind, problem), Error::with_hint)
     }
 
-    /// Notes that the process has ended; returns an error if it did not end well. `memory` tells whether the kernel killed it.
+    /// Notes that the process has ended; returns an error if it failed. `memory` shows whether the kernel killed it.
     pub(super) fn ended(
         &mut self,
         control: &Control,

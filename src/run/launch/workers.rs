@@ -1,4 +1,4 @@
-//! Worker processes, one per partition, with the folder and the control file that they share.
+//! Worker processes, one per partition, with their shared folder and control file.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -28,50 +28,50 @@ use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
 
-/// A run on a small graph that stands for a larger one.
+/// Settings of a run on a small graph that stands for a larger one.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) struct StandIn {
-    /// Size of the graph relative to the one it stands for.
+    /// Size of the graph relative to the larger one.
     pub(in crate::run) scale: f64,
     /// Bytes that each waiting rank keeps, from the start.
     pub(in crate::run) share: u64,
-    /// Whether ranks write around the page cache though they keep nothing.
+    /// Whether ranks write around the page cache although they keep nothing.
     pub(in crate::run) frugal: bool,
 }
 
-/// Settings with which worker processes are started.
+/// Settings for starting worker processes.
 pub(in crate::run) struct Launch<'a> {
-    /// Resources of the machine that they use.
+    /// Resources of the machine for the workers.
     pub(in crate::run) resources: &'a Resources,
     /// The partition directory; each partition has a worker.
     pub(in crate::run) partitions: &'a PartitionConfig,
-    /// Whether the graph stands for a larger one.
+    /// Stand-in settings, if the graph stands for a larger one.
     pub(in crate::run) stand_in: Option<StandIn>,
-    /// How files that the page cache has no room for are written and read.
+    /// How files are written and read when the page cache has no room for them.
     pub(in crate::run) io: IoMode,
-    /// Bytes of disk space to reserve for the files.
+    /// Disk space to reserve for files, in bytes.
     pub(in crate::run) disk: Option<u64>,
-    /// Planned memory of the workers if those that wait keep nothing, 0 bytes where everything certainly fits into the budget; `None`
-    /// without a plan.
+    /// Planned memory of the workers if waiting ones keep nothing (0 bytes if everything certainly fits into the
+    /// budget); `None` without a plan.
     pub(in crate::run) memory: Option<LeastMemory>,
     /// Upper bounds on the memory of a worker.
     pub(in crate::run) bounds: WorkerBounds,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
-    /// The folder of results, which shows other processes the way to the run.
+    /// The results folder, in which other processes find the run.
     pub(in crate::run) results: Option<&'a Path>,
     /// The file for a trace of all ranks.
     pub(in crate::run) trace: Option<&'a Path>,
-    /// Number of epochs, if the run has some.
+    /// Number of epochs; 0 if the work has none.
     pub(in crate::run) epochs: u32,
-    /// This machine, if the run has several.
+    /// This machine, in a run on several.
     pub(in crate::run) machine: Option<&'a ThisMachine>,
-    /// Number of turns that a rank is expected to take in an epoch; 0 if unknown.
+    /// Expected number of turns per rank and epoch; 0 if unknown.
     pub(in crate::run) turns: u32,
 }
 
 impl<'a> Launch<'a> {
-    /// Workers that begin with only their inputs in memory.
+    /// Settings for workers that start with only their inputs in memory.
     pub(in crate::run) fn new(resources: &'a Resources, partitions: &'a PartitionConfig) -> Self {
         Launch {
             resources,
@@ -90,7 +90,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Facts about the workers' memory.
+    /// Limits for the workers' memory.
     fn limits(&self) -> Limits {
         let Launch { resources, memory: planned, bounds, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
@@ -98,7 +98,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Notes where less of the machine is taken, or is there, than was requested.
+/// Notes for the user if a run uses less of the machine than requested, or the machine has less.
 fn note_limits(
     resources: &Resources,
     threads: usize,
@@ -134,18 +134,18 @@ fn placement_of(machine: Option<&ThisMachine>, world_size: usize) -> Result<Plac
     }
 }
 
-/// Names the ranks in a control block, which gets a carrier if there are other machines.
+/// Assigns ranks to the slots of a control block, and a carrier if there are other machines.
 fn number_slots(control: &Control, placement: &Placement) {
     for (slot, rank) in placement.local().iter().enumerate() {
         control.rank(slot).set_number(*rank as u32);
     }
-    // Also where all ranks run here: they wait until the machines have compared what they have.
+    // Even if all ranks run here, they wait until the machines have compared their facts.
     if placement.machines() > 1 {
         control.add_carrier();
     }
 }
 
-/// The records of a run: its trace, and the command's own records.
+/// Records of a run: its trace, and the command's own records.
 struct Records {
     trace: Arc<TraceFile>,
     of_command: Option<Box<dyn EventRecord>>,
@@ -166,8 +166,8 @@ impl EventRecord for Records {
     }
 }
 
-/// Runs `work` in one process per partition and waits for all of them; `record` keeps what they report, and `finish` gets the run's
-/// folder before it is removed, if all ended well. See [`supervise`] for the errors.
+/// Runs `work` in one process per partition and waits for all of them; `record` stores their reports, and `finish` gets
+/// the run's folder before it is removed, if all ended well. [`supervise`] lists the errors.
 pub(in crate::run) fn run_workers<T>(
     launch: &Launch<'_>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
@@ -180,7 +180,7 @@ pub(in crate::run) fn run_workers<T>(
         return Err(not_yet("this command"));
     }
     limits::check_workers(resources)?;
-    // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
+    // Ranks allocate memory for the nodes of all partitions, so all sizes must be checked against the JSON file first.
     let world_size = partitions.book().num_parts();
     let placement = Arc::new(placement_of(machine, world_size)?);
     let num_ranks = placement.local().len();
@@ -246,7 +246,7 @@ pub(in crate::run) fn run_workers<T>(
         }
         Ok(())
     };
-    // Workers are copies of this process, including the memory that it has freed and not returned.
+    // Workers are copies of this process, including memory that it has freed but not returned.
     give_memory_back();
     let supervision = Supervision {
         control: &control,

@@ -1,4 +1,4 @@
-//! Changes that would make a run fit, or faster.
+//! Changes with which a run would fit, or be faster.
 
 use super::forecast::Forecast;
 use super::graph_sizes::GraphSizes;
@@ -7,12 +7,13 @@ use crate::engine::spill::SpillDtype;
 use crate::event::size;
 use crate::run::config::RunConfig;
 
-/// Numbers of pieces into which partitions may be cut to fit. Beyond them, the processes' own memory is all that counts.
+/// Numbers of pieces into which partitions are cut to make a run fit. Beyond these, the processes' own memory
+/// dominates.
 pub(super) const PIECES: [usize; 4] = [2, 4, 8, 16];
-/// Share of labelled nodes up to which message flow graphs save work.
+/// Fraction of labelled nodes up to which message flow graphs save work.
 const FEW_LABELS: f64 = 0.3;
 
-/// Changes of the run, each a sentence fragment that marks fields of the configuration.
+/// Advice about the run: sentence fragments in which fields of the configuration are marked.
 pub(super) fn advice(
     run: &RunConfig,
     sizes: &GraphSizes,
@@ -43,7 +44,7 @@ pub(super) fn advice(
     advice
 }
 
-/// The number of partitions with which the run fits into the budget.
+/// Number of partitions with which the run fits into the budget.
 fn more_partitions(
     run: &RunConfig,
     sizes: &GraphSizes,
@@ -64,7 +65,7 @@ fn more_partitions(
     }
 }
 
-/// The budget at which everything is kept.
+/// Budget with which everything is kept.
 fn enough(run: &RunConfig, forecast: &Forecast) -> String {
     let all = forecast.memory.bytes(run.resident.unwrap_or(2), 1) + forecast.epoch.disk as u64;
     format!("with ‹memory_budget› at {} everything is kept; more changes nothing", size(all))

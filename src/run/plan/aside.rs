@@ -1,4 +1,4 @@
-//! A process beside this one that works out one answer.
+//! A separate process that computes one answer.
 
 use std::io::{ErrorKind as IoErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -13,10 +13,10 @@ use crate::engine::spill_dir::sweep;
 use crate::error::{Error, Result};
 use crate::platform::{fork, signals};
 
-/// Interval at which a waiting process looks for signals.
+/// Interval at which the waiting process checks signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A forked process with its own threads, which may use a folder for spilled data. It is killed when this is dropped.
+/// A forked process with its own threads and a folder for spilled data. It is killed on drop.
 #[derive(Debug)]
 pub(super) struct Aside {
     process: Pid,
@@ -25,7 +25,7 @@ pub(super) struct Aside {
 }
 
 impl Aside {
-    /// Starts the process; `work` talks to this one.
+    /// Starts the process; `work` communicates with this process.
     ///
     /// # Errors
     /// If the system starts no process.
@@ -41,13 +41,13 @@ impl Aside {
         Ok(Aside { process, link, spill_dir: spill_dir.to_owned() })
     }
 
-    /// Sends the process a question, the only one.
+    /// Sends the process its only question.
     pub(super) fn ask(&mut self, question: &[u8]) -> Result<()> {
         self.link.write_all(question).map_err(failed)?;
         self.link.shutdown(Shutdown::Write).map_err(failed)
     }
 
-    /// Waits for the answer; it is empty if the process has ended without one.
+    /// Waits for the answer; empty if the process ended without one.
     ///
     /// # Errors
     /// If the user asks to stop, or the answer cannot be read.
@@ -68,10 +68,10 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // It fails only if the process has ended, and its workers end with it.
+        // This fails only if the process has ended, and its workers end with it.
         let _ = kill_process(self.process, Signal::KILL);
         let _ = waitpid(Some(self.process), WaitOptions::empty());
-        // What it leaves behind if it is killed; what cannot be removed now is removed by the next run.
+        // Removes what the killed process leaves behind; the next run removes what cannot be removed now.
         sweep(&self.spill_dir);
     }
 }
@@ -81,7 +81,7 @@ fn is_early(error: &std::io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-/// An error of the link between the two processes.
+/// An error on the connection between the two processes.
 pub(super) fn failed(error: std::io::Error) -> Error {
     Error::io("talk to", Path::new("the process that plans"), error)
 }

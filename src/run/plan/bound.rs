@@ -1,4 +1,4 @@
-//! A lower bound on the bytes that an epoch moves between memory and disk, whatever the schedule.
+//! Lower bound on the bytes that an epoch moves between memory and disk, for any schedule.
 //!
 //! For a stack of L layers on N nodes and E edges, with rows of b bytes that are d0 (features), d1, ... wide, D = d1 + ... +
 //! d(L-1), H foreign rows that partitions need, and M bytes of cache:
@@ -10,14 +10,15 @@
 //! - 2 L M             what is still in the cache when the direction turns
 //! ```
 //!
-//! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no foreign rows
-//! and no edges. The smaller number is the bound. Where partial sums are fewer rows than H, a run may go below it.
+//! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no
+//! foreign rows and no edges. The smaller number is the bound. If partial sums have fewer rows than H, a run may move
+//! less.
 
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill::SpillDtype;
 use crate::run::config::RunConfig;
 
-/// Bytes per epoch, with a cache of `cache` bytes. None is known for message flow graphs, whose layers differ in size.
+/// Bytes per epoch with a cache of `cache` bytes; `None` for message flow graphs, whose layers differ in size.
 pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> Option<u64> {
     if run.mfg {
         return None;
@@ -44,7 +45,7 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> Option<u
             let between = (layers - 1.0) * hidden;
             let rows = nodes * (2.0 * input + 5.0 * between);
             let every_epoch = halo * (input + 2.0 * between) + graphs * pass;
-            // In that case no gradient of the first layer's output is sent, if there is a first layer.
+            // Gradients of the first layer's output are then not sent, if there is a first layer.
             let sent = 2.0 * between - hidden.min(between);
             let once = nodes * 2.0 * input + halo * sent + (graphs - graphs / layers) * pass;
             rows + every_epoch.min(once)

@@ -1,4 +1,4 @@
-//! A check that a run fits, before it starts.
+//! Checks that a run will fit, before it starts.
 
 use serde::Serialize;
 
@@ -17,34 +17,34 @@ use crate::run::launch::LeastMemory;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 
-/// Factor for doubt: a forecast of memory may be a few percent too high, and only runs that certainly do not fit are refused.
-/// Others end later, if they exceed the budget.
+/// Margin of a forecast of memory, which may be a few percent too high: only runs that certainly do not fit are
+/// refused. Other runs end if they exceed the budget.
 const DOUBT: f64 = 0.85;
 
-/// Planned figures of a run on the full graph, in bytes: an epoch if waiting workers keep nothing.
+/// Planned figures of a full-graph run, per epoch, in bytes, if waiting workers keep nothing.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(in crate::run) struct PlannedRun {
-    /// Largest size of all files.
+    /// Peak size of all files.
     pub(in crate::run) disk: u64,
     /// Least memory of all processes.
     memory: u64,
-    /// Memory that one more resident worker adds.
+    /// Memory of one more resident worker.
     #[serde(skip)]
     another: u64,
     written: u64,
     read: u64,
-    /// A lower bound of both for any schedule in the memory budget, where one is known.
+    /// Lower bound on bytes written and read for any schedule in the memory budget, if known.
     bound: Option<u64>,
 }
 
 impl PlannedRun {
-    /// Memory that the run takes if waiting workers keep nothing.
+    /// Memory of the run if waiting workers keep nothing.
     pub(in crate::run) fn memory(&self) -> LeastMemory {
         LeastMemory { all: self.memory, another: self.another }
     }
 }
 
-/// Reports the needs of a run on the full graph, unless they are negligible.
+/// Reports the needs of a full-graph run, unless they are negligible.
 ///
 /// # Errors
 /// If it will not fit into its memory budget or onto the disk; the hint names settings that fit.
@@ -53,13 +53,13 @@ pub(in crate::run) fn check(
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Option<PlannedRun>> {
-    // Disk space still held by killed runs does not count.
+    // Remove the files of killed runs, so that their disk space is free.
     for error in sweep(&run.spill_dir).failed {
         observe(&Event::Note(format!("left by a killed run: {error}")));
     }
     let budget = run.memory_budget.bytes();
     let free = free_space(&run.spill_dir);
-    // With no memory to keep anything in, everything goes to the disk.
+    // Without a budget, nothing is kept, and everything goes to the disk.
     let little = if budget == 0 { LARGE } else { budget };
     let little = little.min(free.unwrap_or(u64::MAX));
     if most(run, partitions).is_none_or(|most| most <= little) {
@@ -136,7 +136,7 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     remedies.join("; ") + &narrower
 }
 
-/// Needs of the run with hidden layers of half the width, if it has hidden layers.
+/// Needs of the run with hidden layers of half the width, if it has any.
 fn narrower(run: &RunConfig, sizes: &GraphSizes, takes: impl Fn(&Forecast) -> u64) -> String {
     let mut model = run.model.clone();
     model.hidden /= 2;

@@ -1,12 +1,12 @@
 //! Numbers of nodes and edges of a graph's ranks.
 
-/// The edges from one rank's nodes into another's, or into its own.
+/// Edges from one rank's nodes to another rank's, or to its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pair {
     pub(super) edges: u64,
-    /// Number of nodes that are sources of these edges.
+    /// Number of distinct sources of these edges.
     pub(super) sources: u64,
-    /// Number of nodes that are destinations of these edges.
+    /// Number of distinct destinations of these edges.
     pub(super) destinations: u64,
 }
 
@@ -24,11 +24,11 @@ impl RankCounts {
     }
 }
 
-/// All ranks in proportion, `scale` times as large.
+/// All ranks with their counts multiplied by `scale`.
 pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
     let nodes: Vec<u64> = ranks.iter().map(|rank| part(rank.nodes, scale).max(1)).collect();
     let scaled = ranks.iter().enumerate().map(|(own, rank)| {
-        // The remainder of rounding one pair is added to the next, so that sums are kept.
+        // The rounding error of one pair is carried over to the next, so that sums are kept.
         let mut totals = [[0_u64; 2]; 3];
         let mut share = |which: usize, count: u64| {
             let [before, _] = totals[which];
@@ -40,7 +40,7 @@ pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
             let sources = share(0, pair.sources).min(nodes[source]);
             let destinations = share(1, pair.destinations).min(nodes[own]);
             let edges = share(2, pair.edges).max(sources).max(destinations);
-            // An edge has two ends, whatever rounding leaves of them.
+            // If a pair has edges, it has at least one source and one destination.
             let some = u64::from(edges > 0);
             Pair { edges, sources: sources.max(some), destinations: destinations.max(some) }
         });
@@ -53,15 +53,14 @@ fn part(count: u64, scale: f64) -> u64 {
     (count as f64 * scale).round() as u64
 }
 
-/// At most `most` of the ranks, evenly chosen by size; the edges that they have from the others are divided among the chosen
-/// ones.
+/// At most `most` of the ranks, chosen evenly by size; edges from the other ranks are divided among the chosen ones.
 pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCounts> {
     if ranks.len() <= most {
         return ranks.to_vec();
     }
     let mut by_size: Vec<usize> = (0..ranks.len()).collect();
     by_size.sort_by_key(|rank| ranks[*rank].nodes);
-    // The largest is among them.
+    // The largest rank is among them.
     let chosen: Vec<usize> = (1..=most).map(|i| by_size[(i * ranks.len()) / most - 1]).collect();
     let shrunk = chosen.iter().enumerate().map(|(own, rank)| {
         let all = &ranks[*rank];
@@ -75,7 +74,7 @@ pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCoun
         let share = Pair {
             edges: sum.edges / each,
             sources: sum.sources / each,
-            // A destination has edges from several ranks; with fewer ranks, it occurs in fewer pairs.
+            // A destination has edges from several ranks; with fewer ranks, it is in fewer pairs.
             destinations: (sum.destinations / each).min(all.nodes),
         };
         let pairs = (0..most).map(|source| if source == own { all.pairs[*rank] } else { share });

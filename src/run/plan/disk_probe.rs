@@ -1,4 +1,4 @@
-//! A measurement of the disk while stand-ins are trained.
+//! Measurement of the disk, while stand-ins are trained.
 
 use std::io::Write;
 
@@ -8,7 +8,8 @@ use crate::io::{DiskRate, decode, encode};
 use crate::run::config::RunConfig;
 use crate::run::launch::bounds::rate;
 
-/// A process that measures how fast the disk of a run is. Waiting for a disk takes no processor, so the plan continues meanwhile.
+/// A process that measures the speed of the run's disk. Waiting for a disk takes no processor time, so the plan
+/// continues meanwhile.
 pub(super) struct DiskProbe(Aside);
 
 impl DiskProbe {
@@ -24,7 +25,7 @@ impl DiskProbe {
         Ok(DiskProbe(aside))
     }
 
-    /// The rates; `None` if they cannot be measured.
+    /// The measured rates; `None` if they cannot be measured.
     ///
     /// # Errors
     /// If the user asks to stop.

@@ -1,11 +1,11 @@
-//! The edges of a partition, counted or estimated from samples.
+//! Numbers of edges of a partition, counted or estimated from samples.
 
 use super::counts::{Pair, RankCounts};
 use super::graph_sizes::hit;
 use crate::formats::dgl::{EdgeRun, Partition};
 use crate::graph::Bitmap;
 
-/// Counts of the edges seen so far, by the rank that owns their sources.
+/// Counts of the edges seen so far, by owner of the source.
 pub(super) struct EdgeCount<'a> {
     partition: &'a Partition,
     sampled: bool,
@@ -16,7 +16,7 @@ pub(super) struct EdgeCount<'a> {
 }
 
 impl<'a> EdgeCount<'a> {
-    /// Counts from zero: of all edges, or of samples.
+    /// Counts of 0, for all edges or for samples.
     pub(super) fn new(partition: &'a Partition, sampled: bool) -> Self {
         let (book, nodes) = (partition.book(), partition.num_inner_nodes());
         let pairs = vec![Pair::default(); book.num_parts()];
@@ -60,7 +60,7 @@ impl<'a> EdgeCount<'a> {
                 pair.sources = hit(range.end - range.start, pair.edges);
             }
         }
-        // The number of foreign nodes is known; the sample shows how they are spread over the ranks.
+        // The number of foreign nodes is known; the sample shows how they are distributed over the ranks.
         let others = |pairs: &[Pair]| -> u64 {
             let others = pairs.iter().enumerate().filter(|(source, _)| *source != own);
             others.map(|(_, pair)| pair.sources).sum()
@@ -75,7 +75,7 @@ impl<'a> EdgeCount<'a> {
     }
 }
 
-/// A run of a sample without its first and last destination, which may have more edges than it holds.
+/// Edges of a sample without those of its first and last destination, which may be incomplete.
 fn whole_destinations(edges: &[[u64; 2]], sampled: bool) -> &[[u64; 2]] {
     let (Some([_, first]), Some([_, last])) = (edges.first(), edges.last()) else { return edges };
     let begin = edges.iter().position(|[_, dst]| dst != first);

@@ -1,8 +1,8 @@
-//! The forecast for the real graph, from measurements on stand-ins.
+//! Forecast for the real graph, from measurements on stand-ins.
 //!
-//! Stand-ins have at most a few ranks. A figure of the real graph of P ranks is the sum of four terms: one grows with the rows
-//! that ranks work on, one with the rows that edges from each other rank lead to, one with P and one with P². Stand-ins of two
-//! sizes and of two numbers of ranks show all four.
+//! Stand-ins have at most a few ranks. For P ranks, a figure of the real graph is the sum of four terms: one grows with
+//! the rows that ranks work on, one with the rows that edges from each other rank lead to, one with P and one with P².
+//! Stand-ins of two sizes and two numbers of ranks determine all four.
 
 use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
@@ -12,33 +12,33 @@ use crate::error::Result;
 use crate::run::config::RunConfig;
 use crate::run::launch::LeastMemory;
 
-/// The smaller number of ranks of a stand-in, at which memory is measured, so that each rank is large enough to stand out from
-/// a process's own memory.
+/// Smaller number of ranks of a stand-in. Memory is measured with it, because each rank must be large compared with a
+/// process's own memory.
 const RANKS: usize = 3;
-/// The larger number of ranks.
+/// Larger number of ranks of a stand-in.
 const MORE_RANKS: usize = 6;
-/// The least relative difference between stand-ins that separates two terms.
+/// Least relative difference between stand-ins that can separate two terms.
 const DISTINCT: f64 = 0.1;
 
 /// An allowance for the launcher's memory after it has forked workers, for records, and for shared pages that it changes.
 const LAUNCHER: f64 = (4 << 20) as f64;
-/// Memory of a waiting process for each further rank: files, messages and edges have an entry for each. Too little to be
-/// measured with a few ranks, and much in a run of hundreds. From 4 to 64 ranks, it was 5 to 6 KiB.
+/// Memory of a waiting process per further rank, for which files, messages and edges have entries. It is too small to
+/// be measured with a few ranks, and large in runs with hundreds. Measured from 4 to 64 ranks: 5 to 6 KiB.
 const BY_RANK: f64 = (6 << 10) as f64;
-/// Rows that a rank works on, relative to those of a rank with twice the nodes: foreign rows do not halve.
+/// Rows that a rank works on, relative to a rank with twice as many nodes: the number of foreign rows does not halve.
 const PIECE: f64 = 0.6;
 
-/// Figures of a run whose waiting ranks keep nothing, in bytes and seconds.
+/// Forecast of a run whose waiting ranks keep nothing, in bytes and seconds.
 #[derive(Clone)]
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
     pub(super) epoch: EpochForecast,
-    /// The measurements with the larger number of ranks.
+    /// Measurements with the larger number of ranks.
     trend: Trend,
 }
 
 impl Forecast {
-    /// An epoch in which each waiting rank keeps `share` bytes.
+    /// Forecast of an epoch in which each waiting rank keeps `share` bytes.
     pub(super) fn keeping(
         &self,
         run: &RunConfig,
@@ -60,22 +60,22 @@ impl Forecast {
     }
 }
 
-/// Figures of an epoch, over all ranks.
+/// Forecast of an epoch, summed over all ranks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EpochForecast {
-    /// Size of the files, in bytes.
+    /// Peak size of the files, in bytes.
     pub(super) disk: f64,
     /// Bytes that are written.
     pub(super) written: f64,
     /// Bytes that are read.
     pub(super) read: f64,
-    /// Bytes that would be written with all zeros.
+    /// Bytes that would be written if zeros were stored.
     pub(super) written_unpacked: f64,
-    /// Bytes that would be read with all zeros.
+    /// Bytes that would be read if zeros were stored.
     pub(super) read_unpacked: f64,
-    /// Bytes of those written and read that stay in the ranks' share of the page cache.
+    /// Bytes among those written and read that stay in the ranks' share of the page cache.
     pub(super) cached: f64,
-    /// Seconds, while the system has room to cache the files.
+    /// Seconds, if the system has room to cache the files.
     pub(super) seconds: f64,
 }
 
@@ -92,10 +92,10 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
     Ok(Forecast { memory, epoch, trend })
 }
 
-/// The peak memory of all processes together.
+/// Peak memory of all processes together.
 #[derive(Clone)]
 pub(super) struct MemoryForecast {
-    /// Memory of a waiting process, among as many ranks as the trend has.
+    /// Memory of a waiting process with the trend's number of ranks.
     waiting: f64,
     /// Number of rows that each rank works on, descending.
     weights: Vec<f64>,
@@ -103,14 +103,14 @@ pub(super) struct MemoryForecast {
 }
 
 impl MemoryForecast {
-    /// Memory of all processes if all ranks wait, each cut into `pieces`, in bytes.
+    /// Memory of all processes while all ranks wait, in bytes, if each rank is cut into `pieces`.
     pub(super) fn idle(&self, pieces: usize) -> f64 {
         let ranks = (self.weights.len() * pieces) as f64;
         let further = (ranks - self.trend.ranks as f64).max(0.0);
         self.trend.launcher() + LAUNCHER + ranks * (self.waiting + BY_RANK * further)
     }
 
-    /// The peak in bytes with `resident` ranks working at a time, and each rank cut into `pieces`.
+    /// Peak in bytes with `resident` ranks working at a time, if each rank is cut into `pieces`.
     pub(super) fn bytes(&self, resident: usize, pieces: usize) -> u64 {
         let shrink = PIECE.powf((pieces as f64).log2());
         let working = self.weights.iter().flat_map(|weight| std::iter::repeat_n(*weight, pieces));
@@ -128,9 +128,9 @@ impl MemoryForecast {
 /// Measurements of a run with two numbers of ranks.
 struct Trends {
     few: Trend,
-    /// Missing if the few are all ranks.
+    /// `None` if the smaller number is the number of all ranks.
     more: Option<Trend>,
-    /// The real graph's ranks, and their parts of the graph.
+    /// Number of the real graph's ranks.
     ranks: f64,
     rows: f64,
     destinations: f64,
@@ -163,8 +163,8 @@ impl Trends {
         }
     }
 
-    /// If memory is measured, blocks of a stand-in take longer than those of a graph of the real size. On a busy machine the
-    /// smaller stand-in may take longer than the larger one.
+    /// While memory is measured, a stand-in's blocks take more time than those of a graph of the real size. On a busy
+    /// machine, the smaller stand-in may take longer than the larger one.
     fn seconds(&self) -> f64 {
         let trend = self.more.as_ref().unwrap_or(&self.few);
         let by_row = trend.growth(|at| at.epoch_s).max(0.0) / trend.rows;
@@ -177,15 +177,15 @@ impl Trends {
         self.figure_within(figure, figure)
     }
 
-    /// How much a figure grows by with each rank more, for each rank, whatever the size of the graph.
+    /// Growth of a figure, per rank, with each further rank, for any size of the graph.
     fn by_pair(&self, more: &Trend, figure: Figure) -> f64 {
         let by_rank = |trend: &Trend| trend.constant(figure) / trend.ranks as f64;
         let further = (more.ranks - self.few.ranks) as f64;
         ((by_rank(more) - by_rank(&self.few)) / further).max(0.0)
     }
 
-    /// A figure of the real graph, which has no more for each pair of ranks than another one: peaks differ by chance, and many
-    /// pairs multiply that.
+    /// A figure of the real graph whose term per pair of ranks is limited to another figure's: peaks vary by chance,
+    /// and a large number of pairs multiplies the error.
     fn figure_within(&self, figure: Figure, bound: Figure) -> f64 {
         let few = &self.few;
         let by_row = few.growth(figure) / few.rows;

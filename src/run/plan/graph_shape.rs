@@ -1,4 +1,4 @@
-//! The size of a graph that is not cut into partitions yet.
+//! Size of a graph that has not been cut into partitions.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,29 +11,29 @@ use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::{NodeType, RawGraph, Table};
 use crate::run::config::RunConfig;
 
-/// Number of classes of a graph whose labels do not show them.
+/// Number of classes of a graph whose labels do not show it.
 const LEAST_OUTPUTS: u64 = 2;
 /// Number of rows of a table read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The numbers of a graph on which the memory of a run depends, before the graph is cut.
+/// Numbers of an uncut graph that determine the memory of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphShape {
     pub(super) nodes: u64,
     pub(super) edges: u64,
     edge_types: usize,
-    /// Number of columns of the widest features of a node type.
+    /// Number of columns of the widest node features of any type.
     width: u64,
-    /// Number of columns of the widest edge features, if the run uses some.
+    /// Number of columns of the widest edge features, if the run uses edge features.
     edge_width: Option<u64>,
     /// Number of classes, or of columns of the labels.
     outputs: u64,
-    /// Fraction of nodes in each mask that exists: training, validation, test.
+    /// Fraction of nodes in the training, validation and test masks that exist.
     masks: [Option<f64>; 3],
 }
 
 impl GraphShape {
-    /// The shape of a graph with `edges` edges, in which `run` trains. Reads labels and masks.
+    /// The shape of a graph with `edges` edges for `run`. Reads labels and masks.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -70,7 +70,7 @@ impl GraphShape {
             edge_width: keys.edge_features.as_deref().map(|key| edge_width(graph, key)),
             outputs: outputs.max(LEAST_OUTPUTS),
             masks: [
-                // A graph without labels so far gets some before it is trained on.
+                // A graph without labels gets labels before it is used for training.
                 share(&keys.train_mask, "train_mask")?.or(Some(1.0)),
                 share(&keys.val_mask, "val_mask")?,
                 share(&keys.test_mask, "test_mask")?,
@@ -91,8 +91,8 @@ impl GraphShape {
         }
     }
 
-    /// The sizes of the graph in `parts` partitions, if nodes are assigned at random: any cut that looks at edges has fewer
-    /// rows of other partitions.
+    /// Sizes of the graph in `parts` partitions with random assignment of nodes; a cut that takes edges into account
+    /// has fewer foreign rows.
     pub(super) fn cut(&self, parts: u64) -> GraphSizes {
         let nodes = self.nodes.div_ceil(parts);
         let edges = self.edges.div_ceil(parts * parts);
@@ -101,7 +101,7 @@ impl GraphShape {
         let rank = RankCounts { nodes, pairs: vec![pair; parts as usize] };
         GraphSizes {
             ranks: vec![rank; parts as usize],
-            // Features compute in single precision, whatever their files hold.
+            // Features are computed in single precision, whatever their stored type.
             features: FeatureColumns { width: self.width, dtype: Dtype::F32 },
             edge_features: self.edge_width.map(|width| FeatureColumns { width, dtype: Dtype::F32 }),
             outputs: self.outputs,
@@ -112,7 +112,7 @@ impl GraphShape {
     }
 }
 
-/// The table of a node type that a key selects, or else a usual name.
+/// The table of a node type that a key selects; without a key, the table with a usual name.
 fn find<'g>(ntype: &'g NodeType, key: Option<&str>, usual: &[&str]) -> Option<&'g Table> {
     let is_named = |name: &str| match key {
         Some(key) => !key.is_empty() && format!("{}/{name}", ntype.name).ends_with(key),

@@ -1,4 +1,4 @@
-//! The sizes of a partitioned graph on which a run's needs depend.
+//! Sizes of a partitioned graph that determine a run's needs.
 
 use super::counts::RankCounts;
 use super::edge_count::EdgeCount;
@@ -14,7 +14,7 @@ use crate::run::launch::outputs::num_outputs;
 
 /// Number of edges up to which graphs are counted; larger ones are sampled.
 const COUNTED: u64 = 8 << 20;
-/// Number of runs of consecutive edges in the sample of a partition, and number of edges of all samples.
+/// Number of sampled ranges of consecutive edges per partition, and number of edges in all samples.
 const RUNS: u64 = 32;
 const SAMPLED: u64 = 2 << 20;
 
@@ -27,20 +27,20 @@ pub(super) struct FeatureColumns {
     pub(super) dtype: Dtype,
 }
 
-/// The sizes of a graph that a plan uses.
+/// Sizes of a graph that a plan uses.
 #[derive(Debug, Clone)]
 pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
     /// The features.
     pub(super) features: FeatureColumns,
-    /// The edge features, if the run uses some.
+    /// The edge features, if the run uses them.
     pub(super) edge_features: Option<FeatureColumns>,
     /// Number of classes, or of columns of the labels.
     pub(super) outputs: u64,
     /// Fraction of nodes in each of the masks (training, validation, test); `None` for a mask that does not exist.
     pub(super) masks: [Option<f64>; 3],
     pub(super) edge_types: usize,
-    /// Whether counts are estimates.
+    /// Whether the counts are estimates.
     pub(super) sampled: bool,
 }
 
@@ -48,7 +48,7 @@ impl GraphSizes {
     /// Reads headers, labels, masks and, for large graphs, a sample of the edges.
     ///
     /// # Errors
-    /// If the data that the run names do not exist.
+    /// If the run's data do not exist.
     pub(super) fn read(run: &RunConfig, partitions: &PartitionConfig) -> Result<Self> {
         let book = partitions.book();
         let parts = book.num_parts();
@@ -106,7 +106,7 @@ impl GraphSizes {
         self.ranks.iter().map(RankCounts::edges).sum()
     }
 
-    /// Number of rows that ranks need of other ranks' nodes.
+    /// Number of foreign rows that ranks need.
     pub(super) fn halo_rows(&self) -> u64 {
         let ranks = self.ranks.iter().enumerate();
         let foreign = |(own, rank): (usize, &RankCounts)| -> u64 {

@@ -1,4 +1,4 @@
-//! A short run of the real model on a stand-in, with its memory, bytes and time.
+//! Measurement of memory, bytes and time in a short run of the real model on a stand-in.
 
 use crate::run::rank;
 use rustix::fs::Mode;
@@ -18,48 +18,48 @@ use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
 
-/// Number of epochs of a measurement: from the third on, all are alike.
+/// Number of epochs of a measurement; from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
 /// Measured figures of a run, in bytes and seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
-    /// Size of the graph relative to the real one.
+    /// Size of the stand-in relative to the real graph.
     pub(super) scale: f64,
     /// Bytes written in an epoch, by all ranks.
     pub(super) written: f64,
     /// Bytes read in an epoch, by all ranks.
     pub(super) read: f64,
-    /// Bytes that were not written because zeros are left out.
+    /// Bytes that were not written because zeros are not stored.
     pub(super) saved_in_writing: f64,
-    /// Bytes that were not read because zeros are left out.
+    /// Bytes that were not read because zeros are not stored.
     pub(super) saved_in_reading: f64,
-    /// Bytes of both that moved in the ranks' share of the page cache.
+    /// Bytes among those written and read that stayed in the ranks' share of the page cache.
     pub(super) cached: f64,
     pub(super) epoch_s: f64,
     /// Peak size of the files.
     pub(super) disk: f64,
     /// Peak of each rank's own memory.
     pub(super) memory: Vec<f64>,
-    /// The most of each rank's memory at a pause.
+    /// Maximum memory of each rank at a pause.
     pub(super) waiting: Vec<f64>,
     /// Memory of the launcher, and of code that only workers run.
     pub(super) launcher: f64,
 }
 
 impl Measured {
-    /// Bytes that would be written in an epoch with all zeros.
+    /// Bytes that would be written per epoch if zeros were stored.
     pub(super) fn written_unpacked(&self) -> f64 {
         self.written + self.saved_in_writing
     }
 
-    /// Bytes that would be read in an epoch with all zeros.
+    /// Bytes that would be read per epoch if zeros were stored.
     pub(super) fn read_unpacked(&self) -> f64 {
         self.read + self.saved_in_reading
     }
 
-    /// An upper bound on what as many ranks as this, of the same size or smaller, take if none of them gives back what it frees, with
-    /// their files in the page cache. Memory has to be measured.
+    /// Upper bound on the memory of `ranks` ranks of this size or smaller that do not return freed memory, including
+    /// their files in the page cache. Memory must have been measured.
     pub(super) fn most(&self, ranks: usize) -> f64 {
         let largest = self.memory.iter().copied().fold(0.0, f64::max);
         let of_each = largest + self.disk / self.memory.len() as f64;
@@ -67,8 +67,8 @@ impl Measured {
     }
 }
 
-/// While this lives, only their owner can access new files of this process and of those it forks. The umask applies to all
-/// threads, but the launcher has only one, as it forks.
+/// While this exists, new files of this process and its children are accessible to their owner only. The umask applies
+/// to all threads, but the launcher has only one while it forks.
 struct PrivateUmask(Mode);
 
 impl PrivateUmask {
@@ -83,17 +83,18 @@ impl Drop for PrivateUmask {
     }
 }
 
-/// The figures that are measured, at the cost of others.
+/// The figures that are measured, at the expense of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Memory too. Waiting ranks keep nothing, and give all memory back, for which small blocks cost much time.
+    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow.
     Memory,
-    /// All but memory. Waiting ranks keep this number of bytes each, on a graph of the real size. Where the budget does not hold what all of
-    /// them free, they are `frugal`: they give it back, work one after the other, and write around the page cache.
+    /// Everything except memory. Each waiting rank keeps `share` bytes on a graph of the real size. If the budget
+    /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
+    /// the page cache.
     Epochs { share: u64, frugal: bool },
 }
 
-/// Trains a few epochs on a stand-in of `scale` times the size.
+/// Trains a few epochs on a stand-in of `scale` times the real size.
 pub(super) fn measure(
     run: &RunConfig,
     sizes: &GraphSizes,
@@ -103,7 +104,7 @@ pub(super) fn measure(
 ) -> Result<Measured> {
     let frugal = matches!(what, Measure::Epochs { frugal: true, .. });
     let _umask = PrivateUmask::set();
-    // The folder has a control file, like the folder of a run, so that the next start removes it if this process is killed.
+    // The folder has a control file, like a run's, so that the next start removes it if this process is killed.
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
     let edge_weights = run.keys.edge_weight.is_some();
     let part_json =
@@ -117,16 +118,16 @@ pub(super) fn measure(
             edge_features: sizes.edge_features.map(|_| EDGE_FEATURES.to_owned()),
             ..DataKeys::default()
         },
-        // All classes of a stand-in have the same size; their weights do not change the size of anything.
+        // All classes of a stand-in have the same size; class weights affect no size.
         class_weights: None,
         patience: run.patience.map(|_| EPOCHS),
-        // The measurement does not depend on values.
+        // Values are meaningless here.
         on_nan: OnNan::GoOn,
         checkpoint_every: None,
         dump_step: None,
         epochs: EPOCHS,
         memory_budget: MemoryBudget::Min,
-        // Two work side by side in most runs; each rank's memory is measured separately.
+        // Most runs have two residents; each rank's memory is measured separately.
         resident: run.resident.or(Some(if frugal { 1 } else { 2 })),
         out,
         ..run.clone()

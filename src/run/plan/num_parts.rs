@@ -1,4 +1,4 @@
-//! The number of partitions with which a run fits into its memory budget.
+//! Number of partitions with which a run fits into its memory budget.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,25 +8,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 use crate::run::config::{MemoryBudget, RunConfig, check};
 
-/// The largest number that is tried. With more partitions, the processes' own memory is all that counts.
+/// Largest number that is tried. With more partitions, the processes' own memory dominates.
 const MOST: u64 = 1024;
-/// Memory that a run must leave free, relative to the forecast: partitions differ in size, and forecasts err.
+/// Memory that must be left free, relative to the forecast, because partitions differ in size and forecasts err.
 const SPARE: f64 = 0.125;
 
-/// A number of partitions, and the memory of a run with it.
+/// A number of partitions, and the memory of a run with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedParts {
     /// The number of partitions.
     pub parts: usize,
-    /// Least memory of a run on them, in bytes.
+    /// Least memory of a run with this number, in bytes.
     pub memory: u64,
     /// The memory budget, in bytes.
     pub budget: u64,
-    /// The next smaller number of partitions that was tried, and the memory that it takes: too much.
+    /// The next smaller number that was tried, and its memory, which exceeds the budget.
     pub fewer: Option<(usize, u64)>,
 }
 
-/// Refuses runs for which no number of partitions can be chosen.
+/// Checks that a number of partitions can be chosen for a run.
 pub(super) fn check_run(run: &RunConfig) -> Result<()> {
     check(run)?;
     if run.sampling.is_some() {
@@ -41,12 +41,12 @@ pub(super) fn check_run(run: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// The smallest number of partitions with which the run fits into its budget.
+/// Smallest number of partitions with which the run fits into its budget.
 ///
 /// # Errors
 /// If no number of partitions makes it fit.
 pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedParts> {
-    // A layer per edge type works on fewer rows at a time than one layer for all.
+    // A layer per edge type works on fewer rows at a time than one layer for all types.
     let run = RunConfig { relations: None, ..run.clone() };
     let budget = run.memory_budget.bytes();
     let room = budget as f64 / (1.0 + SPARE);
@@ -60,8 +60,8 @@ pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedPa
         }
         fewer = Some((parts as usize, bytes));
         let idle = memory.idle(1);
-        // Twice as many partitions take half of the memory for rows, or more: what others send does not halve.
-        // One worker alone exchanges nothing, and holds more.
+        // Doubling the number of partitions saves at most half of the memory for rows, because foreign rows do not
+        // halve. A single worker exchanges nothing and holds more.
         let least =
             if parts == 1 { 0.0 } else { parts as f64 * (bytes as f64 - idle) / (room - idle) };
         match next(parts, least) {
@@ -81,8 +81,8 @@ fn too_little(budget: u64, parts: u64, bytes: u64) -> Error {
         .with_hint("raise ‹memory_budget›, or lower ‹model.hidden›")
 }
 
-/// The first number of partitions above `parts` that is at least `least`. Eight numbers are tried between powers of two from 8 on,
-/// so that the result does not depend on those that were tried before.
+/// The first number of partitions greater than `parts` and at least `least`. From 8 on, eight numbers between powers of
+/// two are tried, so that the result does not depend on which were tried before.
 fn next(parts: u64, least: f64) -> Option<u64> {
     let steps = |power: u32| {
         let (first, step) = (8_u64 << power, 1_u64 << power);

@@ -12,15 +12,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{decode, encode};
 use crate::run::config::RunConfig;
 
-/// A process that measures runs for a graph that this process reads meanwhile. Measuring forks workers, which takes a process
-/// with one thread; readers have several.
+/// A process that measures runs while this process reads the graph. Measuring forks workers, which only a
+/// single-threaded process may do; readers have several threads.
 #[derive(Debug)]
 pub struct PartsChooser {
     run: RunConfig,
     process: Aside,
 }
 
-/// The answer of the process.
+/// The process's answer.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Chosen(PlannedParts),
@@ -28,7 +28,7 @@ enum Answer {
 }
 
 impl PartsChooser {
-    /// Starts the process, for a run whose graph is not cut yet.
+    /// Starts the process for a run on an uncut graph.
     ///
     /// # Errors
     /// If no number of partitions can be chosen for this kind of run, or the system starts no process.
@@ -45,7 +45,7 @@ impl PartsChooser {
         &self.run
     }
 
-    /// The smallest number of partitions with which the run fits into its memory budget.
+    /// Smallest number of partitions with which the run fits into its memory budget.
     ///
     /// # Errors
     /// If no number makes it fit, a measurement fails, or the user asks to stop.
@@ -64,7 +64,7 @@ impl PartsChooser {
     }
 }
 
-/// The life of the process: one question, one answer.
+/// Work of the process: one question, one answer.
 fn answer(run: &RunConfig, mut link: UnixStream) -> Result<()> {
     let mut question = Vec::new();
     link.read_to_end(&mut question).map_err(failed)?;

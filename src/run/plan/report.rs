@@ -1,4 +1,4 @@
-//! The plan of a run.
+//! The plan of a run, as the user sees it.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::run::launch::governor::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, open_graph, relations};
 
-/// Share of an epoch's bytes below which time for the disk is not looked at.
+/// Fraction of an epoch's bytes below which the time for the disk is ignored.
 const NEGLIGIBLE: f64 = 0.001;
 
 /// Forecast of a run, in bytes and seconds.
@@ -27,9 +27,9 @@ pub struct Plan {
     pub nodes: u64,
     /// Number of edges of the whole graph.
     pub edges: u64,
-    /// Number of rows that partitions need of other partitions' nodes, over all partitions.
+    /// Number of foreign rows that partitions need, over all partitions.
     pub halo_rows: u64,
-    /// Whether edges were sampled, so that counts of rows are estimates.
+    /// Whether edges were sampled, which makes counts of rows estimates.
     pub sampled: bool,
     /// Memory of all processes together.
     pub memory: MemoryPlan,
@@ -57,53 +57,53 @@ pub struct MemoryPlan {
 pub struct DiskPlan {
     /// Peak size of the files, reached in the first epoch, in bytes.
     pub peak: u64,
-    /// Free space there in bytes, if the system reports it.
+    /// Free space in that folder in bytes, if the system reports it.
     pub free: Option<u64>,
     /// Number of epochs of the run.
     pub epochs: u32,
-    /// Bytes that all epochs write at most: the system may write out all of the page cache, the first epoch keeps less than the others, and
-    /// values may have no zeros.
+    /// Upper bound on the bytes that all epochs write: the system may write out the whole page cache, the first epoch
+    /// keeps less than the others, and values may contain no zeros.
     pub written: u64,
 }
 
-/// An epoch, from the third on.
+/// Figures of an epoch, from the third one on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EpochPlan {
     /// Bytes written by all ranks.
     pub written: u64,
     /// Bytes read by all ranks.
     pub read: u64,
-    /// Bytes that would be written if zeros were not left out.
+    /// Bytes that would be written if zeros were stored.
     pub written_unpacked: u64,
-    /// Bytes that would be read if zeros were not left out.
+    /// Bytes that would be read if zeros were stored.
     pub read_unpacked: u64,
-    /// Bytes of the above that are written to and read from the page cache, within the budget.
+    /// Bytes among those written and read that stay in the page cache, within the budget.
     pub cached: u64,
-    /// Bytes written and read if waiting workers keep nothing, without the zeros that are left out.
+    /// Bytes written and read if waiting workers keep nothing, without zeros.
     pub moved_at_least_memory: u64,
-    /// Lower bound on what any schedule writes and reads, zeros included, with as much kept; none for message flow graphs, whose layers differ in
-    /// size.
+    /// Lower bound on the bytes, zeros included, that any schedule writes and reads if it keeps as much; `None` for
+    /// message flow graphs, whose layers differ in size.
     pub bound: Option<u64>,
     /// Seconds of computing, and of copying from and to the page cache.
     pub compute_s: f64,
-    /// Seconds of waiting for the disk, at its rate, for bytes that are not cached.
+    /// Seconds of waiting for the disk, at its measured rate, for bytes that are not cached.
     pub disk_s: f64,
     /// Number of workers that are resident at a time.
     pub resident: usize,
 }
 
 impl EpochPlan {
-    /// Bytes that are written to and read from the disk.
+    /// Bytes that are written to and read from the disk itself.
     pub fn past_the_cache(&self) -> u64 {
         (self.written + self.read).saturating_sub(self.cached)
     }
 
-    /// Bytes that are written and read, and the zeros that are left out of them.
+    /// Bytes written and read, plus zeros that are not stored.
     pub fn unpacked(&self) -> u64 {
         self.written_unpacked + self.read_unpacked
     }
 
-    /// Seconds of the whole epoch: one of several resident workers computes while another waits for the disk.
+    /// Seconds of the whole epoch; with several resident workers, one computes while another waits for the disk.
     pub fn seconds(&self) -> f64 {
         let EpochPlan { compute_s, disk_s, resident, .. } = *self;
         if resident > 1 { compute_s.max(disk_s) } else { compute_s + disk_s }
@@ -118,8 +118,8 @@ impl Plan {
     }
 }
 
-/// Predicts the memory, disk, bytes and time of a full-batch training run. Runs the model on small stand-ins for the graph, in `config.spill_dir`,
-/// which takes a few seconds.
+/// Predicts the memory, disk, bytes and time of a full-graph training run. Trains the model on small stand-ins for the
+/// graph in `config.spill_dir`, which takes a few seconds.
 ///
 /// # Errors
 /// If the run trains on sampled neighbourhoods, its data do not exist, or its configuration is wrong.
@@ -135,7 +135,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         return Err(Error::config("part_json", problem)
             .with_hint("use a graph with features of one width on every node type"));
     }
-    // A run that certainly fits into its budget is likely to move nothing to the disk.
+    // A run that certainly fits into its budget is unlikely to write to the disk.
     let probe = if fits(config, &partitions) { None } else { Some(DiskProbe::start(config)?) };
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
@@ -175,7 +175,7 @@ fn disk_seconds(
 ) -> Result<f64> {
     let EpochForecast { written, read, cached, .. } = *epoch;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
-    // A run does not wait for a disk that nothing moves to.
+    // A run that moves almost nothing to the disk does not wait for it.
     if around <= NEGLIGIBLE {
         return Ok(0.0);
     }
@@ -186,7 +186,7 @@ fn disk_seconds(
     Ok(disk.map_or(0.0, |disk| around * (written / disk.write + read / disk.read)))
 }
 
-/// The plan, without the time for the disk and advice.
+/// The plan without the time for the disk and the advice.
 fn compose(
     config: &RunConfig,
     sizes: &GraphSizes,

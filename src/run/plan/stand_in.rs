@@ -1,4 +1,4 @@
-//! A small graph with the proportions of a real one, as a partition directory.
+//! A small graph with the proportions of a real one, stored as a partition directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub(super) const EDGE_FEATURES: &str = "feat";
 /// Number of edges passed to the writer at a time.
 const BLOCK: usize = 1 << 14;
 
-/// Writes the stand-in into an existing folder; returns its JSON file. Rank by rank, it has exactly the counts of `ranks`.
+/// Writes the stand-in into an existing folder; returns the path of its JSON file. Each rank has exactly the counts in
+/// `ranks`.
 pub(super) fn write(
     folder: &Path,
     ranks: &[RankCounts],
@@ -32,7 +33,7 @@ pub(super) fn write(
     let ntypes = vec!["_N".to_owned()];
     let etypes = (0..sizes.edge_types).map(|i| CanonicalEtype::new("_N", &format!("_E{i}"), "_N"));
     let nodes: Vec<Vec<u64>> = ranks.iter().map(|rank| vec![rank.nodes]).collect();
-    // Types take turns of equal length.
+    // Edge types alternate in ranges of equal length.
     let types = sizes.edge_types as u64;
     let of_type = |edges: u64, ty: u64| edges * (ty + 1) / types - edges * ty / types;
     let edges = ranks.iter().map(|rank| (0..types).map(|ty| of_type(rank.edges(), ty)).collect());
@@ -52,7 +53,7 @@ pub(super) fn write(
     writer.finish()
 }
 
-/// The edges, computed as they are asked for.
+/// The edges, computed on demand.
 struct Edges<'a> {
     ranks: &'a [RankCounts],
     book: &'a PartitionBook,
@@ -69,7 +70,7 @@ impl PartitionEdges for Edges<'_> {
             let Pair { edges, sources, destinations } = *pair;
             let stride = coprime(sources);
             for edge in 0..edges {
-                // All sources and all destinations get an edge, in an order of sources that no cache profits from.
+                // Every source and every destination gets an edge; the order of sources does not suit caches.
                 let src = (edge % sources.max(1)) * stride % sources.max(1);
                 let dst = edge * destinations / edges;
                 let src = first + src * foreign / sources;
@@ -148,14 +149,14 @@ fn write_node_features(
     specs.extend(masks.iter().map(|(name, _)| spec(0, name, Dtype::U8, &[])));
     let mut file = writer.node_features(part, &specs)?;
     if let [features, labels, mask_arrays @ ..] = file.arrays() {
-        // Zeros in all columns but one: no size in a model depends on the values of features.
+        // All columns except one are zero, because sizes do not depend on values of features.
         let size = dtype.size();
         let mut row = vec![0; columns as usize * size];
         row[..size.min(columns as usize * size)].fill(0x3c);
         repeat(features, &row, nodes)?;
         for node in ids.clone() {
             match task {
-                // The first node has the highest class, so that all classes exist.
+                // The first node has the highest class, which determines the number of classes.
                 Task::Classification => {
                     let class = outputs.saturating_sub(1 + node % outputs.max(1));
                     labels.append_i64(&[class as i64])?;
@@ -168,7 +169,7 @@ fn write_node_features(
         }
         for (which, (array, (_, share))) in mask_arrays.iter_mut().zip(&masks).enumerate() {
             for node in ids.clone() {
-                // The masks cover different nodes, as evenly as possible; the first node is always a training node.
+                // Masks select different nodes, spread evenly; the first node is always a training node.
                 let place = (node as f64 * 0.618 + which as f64 / 3.0).fract();
                 let named = place < *share || (which == 0 && node == 0);
                 array.append_bytes(&[u8::from(named)])?;

@@ -1,4 +1,4 @@
-//! How figures of a run grow with the size of the graph.
+//! Growth of a run's figures with the size of the graph.
 
 use super::counts::RankCounts;
 use super::graph_sizes::GraphSizes;
@@ -6,11 +6,11 @@ use super::measure::{Measure, Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Largest number of edges of a stand-in, and of bytes of the rows of a layer, if memory is measured: an epoch takes a tenth of a
-/// second or so.
+/// Maximum number of edges of a stand-in, and of bytes of a layer's rows, when memory is measured; an epoch takes about
+/// a tenth of a second.
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (8 << 20) as f64;
-/// Size of the other stand-ins, relative to those: bytes that are moved are linear from small sizes on.
+/// Size of the other stand-ins relative to these: bytes moved are linear from smaller sizes on.
 const PART: f64 = 0.25;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
@@ -18,7 +18,7 @@ const SMALLER: f64 = 0.25;
 /// A figure of a run, such as the bytes that all ranks write.
 pub(super) type Figure = fn(&Measured) -> f64;
 
-/// Two measurements of some ranks of a graph.
+/// Two measurements of a selection of a graph's ranks.
 #[derive(Clone)]
 pub(super) struct Trend {
     small: Measured,
@@ -27,7 +27,7 @@ pub(super) struct Trend {
     pub(super) ranks: usize,
     /// Number of rows that these ranks work on in the real graph.
     pub(super) rows: f64,
-    /// Number of their rows that edges of the real graph lead to, for each rank that the edges come from.
+    /// Number of their rows that edges lead to in the real graph, summed over the source ranks.
     pub(super) destinations: f64,
     /// Whether the budget is too small for stand-ins that keep freed memory.
     frugal: bool,
@@ -52,12 +52,12 @@ impl Trend {
         Ok(Trend { small, large, counts, ranks, rows, destinations, frugal })
     }
 
-    /// Settings of epochs in which waiting ranks keep nothing, which follow the measurement of memory, on a number of other ranks.
+    /// Settings of epochs in which waiting ranks keep nothing, after memory has been measured, for `ranks` ranks.
     pub(super) fn epochs(&self, run: &RunConfig, ranks: usize) -> Measure {
         Measure::Epochs { share: 0, frugal: exceeds(run, self.large.most(ranks)) }
     }
 
-    /// The share of figures of the real size that is left if each waiting rank keeps `share` bytes there.
+    /// Fraction of figures that remains at the real size if each waiting rank keeps `share` bytes.
     pub(super) fn keeping(
         &self,
         run: &RunConfig,
@@ -79,7 +79,7 @@ impl Trend {
         figure(&self.small) - self.growth(figure) * self.small.scale
     }
 
-    /// Memory of a rank that works on `rows` rows. Each stand-in contributes the mean over ranks, which differ by chance.
+    /// Memory of a rank that works on `rows` rows. Each stand-in counts with its mean over ranks, which vary by chance.
     pub(super) fn memory(&self, rows: f64) -> f64 {
         let memory: Figure = |at| mean(&at.memory);
         let size = rows / (self.rows / self.ranks as f64).max(1.0);
@@ -92,8 +92,8 @@ impl Trend {
         self.small.launcher.max(self.large.launcher)
     }
 
-    /// Memory of a waiting rank. Waiting ranks keep pieces of freed memory that the allocator cannot return: as much more, as
-    /// measured, for each time that sizes grow by the same factor.
+    /// Memory of a waiting rank. Waiting ranks hold fragments of freed memory that the allocator cannot return;
+    /// measured growth is extrapolated by the ratio of sizes.
     pub(super) fn waiting(&self) -> f64 {
         let (small, large) = (mean(&self.small.waiting), mean(&self.large.waiting));
         let growth = (large - small).max(0.0) * (1.0 / self.large.scale).ln();
@@ -101,15 +101,15 @@ impl Trend {
     }
 }
 
-/// A measurement of a run in which waiting ranks keep something.
+/// A measurement of a run whose waiting ranks keep values.
 pub(super) struct Kept<'a> {
     trend: &'a Trend,
     kept: Measured,
 }
 
 impl Kept<'_> {
-    /// A figure, relative to what it is if they keep nothing: what they save grows with the graph, as they keep more of a larger
-    /// one.
+    /// A figure relative to its value if they keep nothing. The saving grows with the graph, because they keep more of
+    /// a larger one.
     pub(super) fn left(&self, figure: Figure) -> f64 {
         let Trend { large, .. } = self.trend;
         let (saved, whole) =
@@ -122,25 +122,25 @@ impl Kept<'_> {
         figure(&self.kept) / self.kept.scale / self.whole(of).max(f64::MIN_POSITIVE)
     }
 
-    /// A figure of the real size, if they keep nothing.
+    /// A figure at the real size, if they keep nothing.
     fn whole(&self, figure: Figure) -> f64 {
         self.trend.constant(figure) + self.trend.growth(figure)
     }
 }
 
-/// The share of a figure that is left if so much of it is saved. Times on a busy machine may show a figure that shrinks as the graph
-/// grows: then nothing is known of the share.
+/// Fraction of a figure that remains after this saving. On a busy machine, times may appear to shrink as the graph
+/// grows; the fraction is unknown then.
 fn left_of(whole: f64, saved: f64) -> f64 {
     if whole > 0.0 { (1.0 - saved / whole).max(0.0) } else { 1.0 }
 }
 
-/// Whether a run that has a memory budget has less than this number of bytes.
+/// Whether a run's memory budget is less than this number of bytes.
 fn exceeds(run: &RunConfig, bytes: f64) -> bool {
     let budget = run.memory_budget.bytes();
     budget > 0 && bytes > budget as f64
 }
 
-/// The scale of the larger stand-in: at most that of the real graph.
+/// Scale of the larger stand-in, at most 1.
 fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measure) -> f64 {
     let features = sizes.features.width as usize * sizes.features.dtype.size();
     let hidden = (run.model.hidden * run.model.kind.heads()) as usize * size_of::<f32>();
@@ -151,18 +151,18 @@ fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measur
     (part * (EDGES / edges as f64).min(ROW_BYTES / bytes)).min(1.0)
 }
 
-/// The number of rows that a rank works on.
+/// Number of rows that a rank works on.
 pub(super) fn rows_of(ranks: &[RankCounts], rank: usize) -> f64 {
     let others = ranks[rank].pairs.iter().enumerate().filter(|(source, _)| *source != rank);
     (ranks[rank].nodes + others.map(|(_, pair)| pair.sources).sum::<u64>()) as f64
 }
 
-/// The number of rows that all ranks work on.
+/// Number of rows that all ranks work on.
 pub(super) fn rows(ranks: &[RankCounts]) -> f64 {
     (0..ranks.len()).map(|rank| rows_of(ranks, rank)).sum()
 }
 
-/// The number of rows that edges lead to, for each pair of ranks.
+/// Number of rows that edges lead to, summed over pairs of ranks.
 pub(super) fn destinations(ranks: &[RankCounts]) -> f64 {
     let pairs = ranks.iter().flat_map(|rank| &rank.pairs);
     pairs.map(|pair| pair.destinations).sum::<u64>() as f64

@@ -1,4 +1,4 @@
-//! The training that is assigned to a rank.
+//! A rank's part of a training run.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::train::StepLog;
 /// A rank's part of a training run.
 #[derive(Clone, Copy)]
 pub(super) struct Assignment<'a> {
-    /// The launcher's part in the rank's work.
+    /// The launcher's arguments to the rank.
     pub(super) here: Surroundings<'a>,
-    /// The run.
+    /// Configuration of the run.
     pub(super) config: &'a RunConfig,
-    /// The graph, as far as this machine has it; `None` for a stand-in.
+    /// Fingerprint of the graph, as far as this machine has it; `None` for a stand-in.
     pub(super) graph: Option<&'a GraphFingerprint>,
-    /// The checkpoint that a resumed run continues from.
+    /// The checkpoint from which the run resumes, if it does.
     pub(super) resumed: Option<&'a Path>,
 }
 
 impl Assignment<'_> {
-    /// The log of steps, if the run has one and this rank reports it.
+    /// Log of steps, if the run has one and this rank reports it.
     pub(super) fn step_log<'r>(
         &self,
         report: &'r dyn Fn(StepReport) -> Result<()>,

@@ -1,4 +1,4 @@
-//! The batches of a rank's training on sampled neighbourhoods.
+//! Batches of a rank's training on sampled neighbourhoods.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,12 +29,12 @@ use crate::train::{
 pub(super) struct NodeLoaders {
     /// Loader of the training nodes.
     pub(super) train: DataLoader,
-    /// Loaders of the nodes that are evaluated between epochs, if that is done on samples.
+    /// Loaders of the nodes evaluated between epochs, if evaluations run on samples.
     pub(super) evaluation: Option<EvaluationLoaders>,
 }
 
-/// Builds the loaders of a rank's nodes, whose labels are known: writes the index of its partition, waits for those of the others, and opens the whole
-/// graph. Two collectives, and two more with loaders for evaluations.
+/// Creates the loaders of a rank's labelled nodes: writes the index of its partition, waits for the other ranks, and
+/// opens the whole graph. Two collectives, and two more with loaders for evaluations.
 pub(super) fn of_shared_layers(
     setup: &RankSetup,
     graph: &dyn Graph,
@@ -59,8 +59,8 @@ pub(super) fn of_shared_layers(
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
-/// As [`of_shared_layers`], for a model with a layer per edge type: seeds are of the node types that are predicted, and each type has features
-/// of its own.
+/// Like [`of_shared_layers`], for a model with a layer per edge type: seeds belong to the predicted node types, and
+/// each type has its own features.
 pub(super) fn of_relations(
     setup: &RankSetup,
     hetero: &RankHeteroGraph,
@@ -81,13 +81,13 @@ pub(super) fn of_relations(
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
-/// Features of a node type, with their name in a batch.
+/// Features of a node type, and their name in a batch.
 pub(super) struct TypeFeatures {
     name: String,
     column: NodeColumn,
 }
 
-/// The features of the node types that have some.
+/// Features of the node types that have them.
 pub(super) fn features_by_type(
     setup: &RankSetup,
     hetero: &RankHeteroGraph,
@@ -105,13 +105,13 @@ pub(super) fn features_by_type(
     features.collect()
 }
 
-/// Features of an edge type, with their name in a batch.
+/// Features of an edge type, and their name in a batch.
 pub(super) struct EdgeTypeFeatures {
     name: String,
     features: EdgeFeatures,
 }
 
-/// The features of the edge types that have some, if the run uses any; one collective then.
+/// Features of the edge types that have them, if the run uses edge features; then one collective.
 pub(super) fn edge_features_by_type(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
@@ -125,7 +125,7 @@ pub(super) fn edge_features_by_type(
     Ok(named.collect())
 }
 
-/// A sampler that reads these features of edge types.
+/// Adds these features of edge types to a sampler.
 pub(super) fn with_edge_types(
     sampler: DistNeighborSampler,
     features: &[EdgeTypeFeatures],
@@ -135,7 +135,7 @@ pub(super) fn with_edge_types(
     })
 }
 
-/// A sampler that reads these features.
+/// Adds these features to a sampler.
 pub(super) fn with_features(
     sampler: DistNeighborSampler,
     features: &[TypeFeatures],
@@ -145,7 +145,7 @@ pub(super) fn with_features(
     })
 }
 
-/// The edge features of the whole graph, if the run uses some.
+/// Edge features of the whole graph, if the run uses them.
 pub(super) fn edge_features(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
@@ -155,7 +155,7 @@ pub(super) fn edge_features(
     key.map(|key| EdgeFeatures::find(here.reachable(), key, counters)).transpose()
 }
 
-/// A sampler that reads these edge features, if there are some.
+/// Adds these edge features to a sampler, if there are any.
 pub(super) fn with_edge_features(
     sampler: DistNeighborSampler,
     features: Option<&EdgeFeatures>,
@@ -166,7 +166,7 @@ pub(super) fn with_edge_features(
     }
 }
 
-/// The data that the index of a partition holds.
+/// Settings of a partition's index.
 fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     IndexConfig {
         weight: config.keys.edge_weight.clone(),
@@ -175,7 +175,7 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
-/// Adds labels and seeds to samplers; masks have a row per node of the groups. One collective for each loader.
+/// Adds labels and seeds to samplers; masks have a row per node of the groups. One collective per loader.
 fn finish_loaders(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
@@ -228,8 +228,9 @@ fn finish_loaders(
     Ok(NodeLoaders { train, evaluation })
 }
 
-/// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. On several
-/// machines, ranks ask each other for data of their indexes. `drawn` holds the edges that may be drawn.
+/// Writes the index of the rank's partition, waits for the other ranks, and opens the whole graph. `drawn` holds a
+/// value per edge: not 0 if it may be drawn. On several machines, ranks request data of each other's indexes. One
+/// collective.
 pub(super) fn open_graph(
     setup: &RankSetup,
     graph: &dyn Graph,
@@ -266,7 +267,7 @@ pub(super) fn open_index(
     Ok(Arc::new(graph).into())
 }
 
-/// The global ids of the nodes in a mask of all groups; `first_node` is that of the rank's first inner node.
+/// Global ids of the nodes in a mask of all groups; `first_node` is the global id of the rank's first inner node.
 fn nodes_of(mask: &PointerTensor, groups: &[LabelledGroup], first_node: u64) -> Result<Vec<u64>> {
     let rows = mask.pin()?.f_nonzero()?.f_contiguous()?;
     let by_group = rows_by_group(groups, &tensor::slice(&rows));

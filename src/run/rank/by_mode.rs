@@ -1,4 +1,4 @@
-//! The training that a rank does, by the mode of its run.
+//! A rank's training, by the mode of its run.
 
 use std::path::Path;
 
@@ -9,11 +9,10 @@ use crate::error::Result;
 use crate::load::GraphFingerprint;
 use crate::run::config::{Layers, Mode, RunConfig};
 
-/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one. Checkpoints name the graph, if there is one to
-/// name.
+/// Runs a rank's part of training, from a checkpoint on if the run is resumed. Checkpoints name the graph if they can.
 ///
 /// # Errors
-/// If options exclude each other (`Config`), a file is wrong (`Input`), or a part of the training fails.
+/// If options exclude each other (`Config`), a file is wrong (`Input`), or the training fails.
 pub fn train(
     here: Surroundings<'_>,
     config: &RunConfig,

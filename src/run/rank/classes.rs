@@ -1,4 +1,4 @@
-//! The classes in labels: their number, and the unused ones.
+//! Classes in labels: their number, and unused ones.
 
 use tch::{Kind, Tensor};
 
@@ -9,20 +9,20 @@ use crate::nn::Task;
 
 /// Class number below which any class is accepted, whatever the number of labels.
 pub(crate) const USUAL_CLASSES: i64 = 1_000_000;
-/// Largest class number up to which gaps are searched: a bit per class is sent to all ranks.
+/// Largest class number up to which gaps are searched; each class takes a bit in a message to all ranks.
 const MOST_BITS: i64 = 1 << 24;
 /// Number of classes that a note lists.
 const LISTED: usize = 10;
 
-/// The classes of the labels of one rank, or of all.
+/// Classes in the labels of one rank, or of all.
 pub(super) struct Classes {
     /// The largest class number, or the last column of rows of labels; -1 without labels.
     pub(super) highest: i64,
     /// Number of nodes that have a class.
     labelled: i64,
-    /// The first of the rank's nodes that has the largest class number.
+    /// The rank's first node with the largest class number.
     row: i64,
-    /// A bit for each class, set if a node has it.
+    /// A bit per class, set if a node has the class.
     present: Vec<u64>,
 }
 
@@ -62,18 +62,18 @@ impl Classes {
         self.present[word] |= 1 << (class % 64);
     }
 
-    /// The numbers that are sent to other ranks.
+    /// Numbers that are sent to other ranks.
     pub(super) fn numbers(&self) -> Vec<i64> {
         let mut numbers = vec![self.highest, self.labelled, self.row];
         numbers.extend(self.present.iter().map(|word| *word as i64));
         numbers
     }
 
-    /// The classes of all ranks, each of which has sent its [`numbers`](Self::numbers). `first_row` returns the index, among a
-    /// rank's inner nodes, of the first node that may have a label.
+    /// Merges the [`numbers`](Self::numbers) of all ranks. `first_row` returns a rank's first inner node that may have
+    /// a label.
     ///
     /// # Errors
-    /// If a label is too large to be the number of a class. All ranks return the same error.
+    /// If a label is too large for a class. All ranks return the same error.
     pub(super) fn of_all(
         task: Task,
         ranks: &[&[i64]],
@@ -98,7 +98,7 @@ impl Classes {
                 .for_each(|(word, other)| *word |= *other as u64);
         }
         let most = USUAL_CLASSES.max(all.labelled);
-        // The few nodes of a stand-in have as many classes as the real graph.
+        // A stand-in has few nodes, but as many classes as the real graph.
         if task != Task::Classification || all.highest < most || here.stand_in.is_some() {
             return Ok(all);
         }
@@ -115,7 +115,7 @@ impl Classes {
         Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))
     }
 
-    /// A remark on classes that no node has, if there are any. `of_type` names the nodes' type where there are several.
+    /// A note about classes without nodes, if there are any. `of_type` names the nodes' type if there are several.
     pub(super) fn gaps(&self, task: Task, of_type: &str) -> Option<String> {
         if !task.has_classes() || self.highest >= MOST_BITS {
             return None;

@@ -1,4 +1,4 @@
-//! Features of edges for a graph with one relation per edge type.
+//! Edge features of a graph with one relation per edge type.
 
 use std::rc::Rc;
 
@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 use crate::load::{EdgeFeatures, Reachable};
 use crate::nn::{EdgeFeatureUse, ModelKind};
 
-/// In place of a width: the edges of a type have no such feature.
+/// Instead of a width: the edges of the type have no such feature.
 const MISSING: i64 = -1;
 
-/// In place of a width: a rank has neither edges of a type nor features for them.
+/// Instead of a width: the rank has neither edges of the type nor features for them.
 const UNKNOWN: i64 = -2;
 
-/// The features that `key` selects for each edge type, which may differ in width from type to type; `None` for types that have none on
-/// any rank. A rank with no edges of a type, and no features for them, learns from the others that there are some. One collective.
+/// The features that `key` selects, by edge type; `None` for types without them on any rank. Widths may differ between
+/// types. A rank without edges and features of a type learns from the others that it has features. One collective.
 pub(super) fn of_all_types(
     setup: &RankSetup,
     reachable: Reachable<'_>,
@@ -51,7 +51,7 @@ pub(super) fn of_all_types(
     features.into_iter().enumerate().map(known).collect()
 }
 
-/// Gives relations the features that `key` selects, and returns the edge types without them. One collective.
+/// Sets relations' features to those that `key` selects; returns the edge types without them. One collective.
 pub(in crate::run) fn set_edge_sources(
     setup: &RankSetup,
     graph: &mut HeteroGraphShardManager,
@@ -71,7 +71,7 @@ pub(in crate::run) fn set_edge_sources(
     Ok(without)
 }
 
-/// Refuses edge types without the features `key` that every layer of a model needs.
+/// Returns an error for edge types without the features `key`, if every layer needs them.
 pub(super) fn check_needed(
     setup: &RankSetup,
     kind: ModelKind,

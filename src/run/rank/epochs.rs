@@ -10,8 +10,8 @@ use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training};
 
-/// Runs the epochs of training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Returns
-/// whether there are weights to be kept: a run that continues with a model that is not finite has none.
+/// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. Returns whether
+/// there are weights to keep: not if a run continued with a model that is not finite.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     assignment: Assignment<'_>,
@@ -53,10 +53,10 @@ pub(super) fn run_epochs(
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
         if here.rank != 0 && here.slot == 0 {
-            // Another machine's launcher shares its memory out by epochs, too.
+            // The launchers of other machines also divide memory after each epoch.
             here.events.send(Event::Step)?;
         }
-        // In the first one, the graph is made ready. A run that is stopped later has this one.
+        // The first epoch also prepares the graph, so the turns of the second one are written.
         if epoch == 2 {
             tell_turns(epoch, turns.clone())?;
         }
@@ -71,7 +71,7 @@ pub(super) fn run_epochs(
             }
         }
         if saving.ends() {
-            // No rank ends before all have done their part.
+            // No rank may end before all have done their part.
             training.barrier()?;
             return Err(Error::interrupted());
         }

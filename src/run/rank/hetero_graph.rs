@@ -1,4 +1,4 @@
-//! A rank's part of a heterogeneous graph with a layer per edge type.
+//! A rank's part of a heterogeneous graph, for a model with a layer per edge type.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,25 +21,26 @@ use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
 use crate::train::{NodeInput, stored_rows};
 
-/// Key of the text in a weights file that describes the partitions of its learned rows.
+/// Key of the text in a weights file that describes the partitions of learned rows.
 const LEARNED_ROWS: &str = "learned_rows";
 
-/// The graph with the features of its node types.
+/// The graph, with features of its node types.
 pub(super) struct RankHeteroGraph {
     /// The graph.
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
     features: Vec<Option<PointerTensor>>,
-    /// The same features in the partition's files.
+    /// The same features, as stored in the partition's files.
     stored: Vec<Option<NodeFeatures>>,
-    /// The node types for which the model has outputs.
+    /// Node types for which the model has outputs.
     pub(super) targets: Vec<usize>,
     /// Configuration of the model.
     config: HeteroConfig,
 }
 
 impl RankHeteroGraph {
-    /// Reads the partition and builds the graph: a collective per edge type, and one more; with edge features, two more.
+    /// Reads the partition and builds the graph. One collective per edge type, and one more; with edge features, two
+    /// more.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
@@ -74,7 +75,7 @@ impl RankHeteroGraph {
         Ok(RankHeteroGraph { graph, features, stored, targets, config })
     }
 
-    /// Creates the model, with outputs of these widths for the targets.
+    /// Creates the model, with these output widths for the targets.
     pub(super) fn model(
         &self,
         parameters: &mut ParameterBuilder,
@@ -88,12 +89,12 @@ impl RankHeteroGraph {
         HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
     }
 
-    /// The number of outputs for each target in a weights file.
+    /// Number of outputs for each target in a weights file.
     pub(super) fn stored_out_feats(&self, path: &Path) -> Result<Vec<i64>> {
         self.config.stored_out_feats(path, &self.graph, &self.targets)
     }
 
-    /// The input of each node type: features, or learned rows, whose initial values depend on `seed`.
+    /// Input of each node type: features, or learned rows that are initialised from `seed`.
     pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
         let RankSetup { manager, partition, .. } = setup;
         let (book, part) = (partition.book(), partition.part());
@@ -105,7 +106,7 @@ impl RankHeteroGraph {
         })
     }
 
-    /// Like [`inputs`](Self::inputs), with learned rows that stay on disk, in `folder`, and their optimizer. Two collectives.
+    /// Like [`inputs`](Self::inputs), with learned rows stored in `folder`, and their optimizer. Two collectives.
     pub(super) fn stored_inputs(
         &self,
         setup: &RankSetup,
@@ -136,7 +137,7 @@ impl RankHeteroGraph {
         inputs.collect()
     }
 
-    /// Features of some own nodes of a type, ascending. Only these rows are read from the partition.
+    /// Features of selected own nodes of a type, ascending. Only these rows are read from the partition.
     pub(super) fn rows(
         &self,
         setup: &RankSetup,
@@ -173,7 +174,7 @@ impl RankHeteroGraph {
     /// Loads a weights file, including this rank's learned rows.
     ///
     /// # Errors
-    /// If it belongs to another model, or its rows are in the order of other partitions.
+    /// If the file belongs to another model, or its rows are in the order of other partitions.
     pub(super) fn load(
         &self,
         setup: &RankSetup,
@@ -183,7 +184,7 @@ impl RankHeteroGraph {
     ) -> Result<()> {
         load_state_dict(path, parameters, learned)?;
         let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
-        // Files from other programs do not hold the text.
+        // Files from other programs do not have the text.
         if theirs.is_empty() || own == theirs {
             return Ok(());
         }
@@ -194,13 +195,13 @@ impl RankHeteroGraph {
             .with_hint("use the partition directory that the model was trained on"))
     }
 
-    /// The text that is stored with learned rows and describes their partitions; empty without such rows.
+    /// Texts that are stored with learned rows and describe their partitions; empty without such rows.
     pub(super) fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
         let order = self.order_of_rows(setup);
         if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
     }
 
-    /// Numbers of nodes with learned rows in each partition, by type.
+    /// Number of nodes with learned rows in each partition, by type.
     fn order_of_rows(&self, setup: &RankSetup) -> String {
         let book = setup.partition.book();
         let learned = self.features.iter().enumerate().filter(|(_, features)| features.is_none());
@@ -211,7 +212,7 @@ impl RankHeteroGraph {
         types.collect::<Vec<_>>().join(", ")
     }
 
-    /// The nodes of each target, which have labels.
+    /// The labelled nodes of each target.
     pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Vec<Labelled>> {
         let labelled = self.targets.iter().map(|target| {
             let labelled = Labelled::of_type(setup, *target);
@@ -226,7 +227,7 @@ impl RankHeteroGraph {
     }
 }
 
-/// A seed per type, so that the rows of two types differ.
+/// A seed per type, because the rows of two types must differ.
 fn seed_of(seed: u64, ntype: usize) -> u64 {
     seed ^ (ntype as u64 + 1) << 32
 }

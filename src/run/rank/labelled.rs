@@ -1,4 +1,4 @@
-//! The nodes of a rank that have labels.
+//! A rank's nodes that have labels.
 
 use std::ops::Range;
 
@@ -9,34 +9,34 @@ use crate::engine::tape::Graph;
 use crate::error::Result;
 use crate::graph::TypeNodes;
 
-/// Nodes of a rank that have labels: all, or those of a type.
+/// Nodes of a rank that have labels: all nodes, or those of one type.
 pub(super) struct Labelled {
-    /// The node type; `None` if the nodes are all.
+    /// Type of the nodes; `None` for nodes of all types.
     pub(super) ntype: Option<usize>,
-    /// Index of the first of them among the inner nodes.
+    /// Index of the first one among the rank's inner nodes.
     pub(super) first_row: i64,
-    /// Place of these nodes among those of all ranks.
+    /// Range of these nodes among those of all ranks.
     pub(super) nodes: TypeNodes,
     /// Number of these nodes without in-edges.
     pub(super) without_in_edges: i64,
 }
 
-/// Labelled nodes with the classes that are theirs. Where several node types are predicted, the rows and classes of a type follow
-/// those of the types before it.
+/// Labelled nodes and their classes. If several node types are predicted, a type's rows and classes follow those of the
+/// types before it.
 pub(super) struct LabelledGroup {
     pub(super) labelled: Labelled,
-    /// The columns of the model's output that belong to the nodes.
+    /// Columns of the model's output for these nodes.
     pub(super) classes: Range<i64>,
 }
 
 impl LabelledGroup {
-    /// The global id of the first node; `first_node` is that of the rank's first inner node.
+    /// Global id of the first node; `first_node` is the global id of the rank's first inner node.
     pub(super) fn first_id(&self, first_node: u64) -> u64 {
         first_node + self.labelled.first_row as u64
     }
 }
 
-/// The rows of each group, counted from its first node. `rows` are ascending, and count through all groups.
+/// Rows of each group, counted from its first node. `rows` are ascending and number the nodes of all groups.
 pub(super) fn rows_by_group(groups: &[LabelledGroup], mut rows: &[i64]) -> Vec<Vec<u32>> {
     let mut first = 0;
     let by_group = groups.iter().map(|group| {
@@ -50,7 +50,7 @@ pub(super) fn rows_by_group(groups: &[LabelledGroup], mut rows: &[i64]) -> Vec<V
 }
 
 impl Labelled {
-    /// The nodes of a type; their in-edges are not counted.
+    /// Nodes of one type; their in-edges are not counted.
     pub(super) fn of_type(setup: &RankSetup, ntype: usize) -> Self {
         let (book, part) = (setup.partition.book(), setup.partition.part());
         let first = book.node_type_range(part, ntype).start - book.node_range(part).start;

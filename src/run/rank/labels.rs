@@ -1,4 +1,4 @@
-//! Labels and masks of a rank, and the facts on which all ranks agree.
+//! Labels and masks of a rank, and facts that all ranks agree on.
 
 use tch::{Kind, Tensor};
 
@@ -16,14 +16,14 @@ use crate::nn::{Loss, Task, class_counts};
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::train::Totals;
 
-/// The facts on which all ranks agree before the model is created.
+/// Labels and masks, and facts that all ranks agree on before the model is created.
 pub(super) struct LabelFacts {
-    /// The nodes with labels: all, or those of each predicted type.
+    /// Labelled nodes: all nodes, or a group per predicted type.
     pub(super) groups: Vec<LabelledGroup>,
     pub(super) totals: Totals,
-    /// Labels of the nodes above, one group below the other.
+    /// Labels of these nodes, group after group.
     pub(super) labels: PointerTensor,
-    /// Masks of the nodes above.
+    /// Masks of these nodes.
     pub(super) masks: Masks,
 }
 
@@ -46,7 +46,7 @@ struct OwnLabels {
     masks: [Tensor; 3],
 }
 
-/// Number of counts that a rank sends of a group, before its classes.
+/// Number of counts that a rank sends per group, before its classes.
 const COUNTS: usize = 5;
 
 /// Message of a rank about the nodes of a group.
@@ -58,8 +58,8 @@ struct GroupCounts<'r> {
     classes: &'r [i64],
 }
 
-/// Reads labels and masks of each group of nodes, and agrees with all ranks on the numbers of outputs and of masked nodes: one
-/// collective. `stored` holds the number of outputs of given initial weights for each group.
+/// Reads labels and masks of each group, and agrees with all ranks on the numbers of outputs and of masked nodes.
+/// `stored` holds the number of outputs per group of given initial weights. One collective.
 pub(super) fn take_up_labels(
     setup: &RankSetup,
     config: &RunConfig,
@@ -142,7 +142,7 @@ impl OwnLabels {
         groups.iter().map(of_group).collect()
     }
 
-    /// The numbers that are sent to other ranks.
+    /// Numbers that are sent to other ranks.
     fn numbers(
         &self,
         setup: &RankSetup,
@@ -187,7 +187,7 @@ impl OwnLabels {
 }
 
 impl<'r> GroupCounts<'r> {
-    /// The groups that a rank has sent, each after the length of its numbers.
+    /// Parses the groups that a rank has sent, each preceded by the length of its numbers.
     fn all(mut numbers: &'r [i64]) -> Result<Vec<Self>> {
         let incomplete = || Error::internal("a rank sent no counts of its labels".to_owned());
         let mut groups = Vec::new();
@@ -205,7 +205,7 @@ impl<'r> GroupCounts<'r> {
     }
 }
 
-/// The classes of a group of nodes, from all ranks' messages.
+/// Classes of a group of nodes, from all ranks' messages.
 fn agree(
     setup: &RankSetup,
     config: &RunConfig,
@@ -248,7 +248,7 @@ fn agree(
     Ok(classes)
 }
 
-/// The words ` of type NAME` for a message, where several types are predicted.
+/// The words ` of type NAME` for messages, if several types are predicted.
 fn of_one_type(setup: &RankSetup, config: &RunConfig, labelled: &Labelled) -> String {
     let several = config.relations.as_ref().is_some_and(Relations::several_targets);
     let ntype = labelled.ntype.filter(|_| several);
@@ -262,7 +262,7 @@ fn at_labels(setup: &RankSetup, config: &RunConfig, problem: String) -> Error {
     Error::input(path, config.keys.labels.as_deref().unwrap_or("label"), problem)
 }
 
-/// The labels of all groups, with the classes of a group counted from its first one.
+/// Labels of all groups; a group's classes are offset by those of the groups before it.
 fn numbered_through(
     setup: &RankSetup,
     labels: PointerTensor,
@@ -283,7 +283,7 @@ fn numbered_through(
     Ok(setup.manager.track("labels", Tensor::f_cat(&numbered, 0)?))
 }
 
-/// A remark on the numbers that classes of several node types have in one another's company.
+/// A note on the numbers of classes if several node types are predicted together.
 fn numbering(book: &PartitionBook, groups: &[LabelledGroup]) -> Option<String> {
     if groups.len() == 1 {
         return None;
@@ -315,11 +315,11 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
 pub(super) struct Goal {
     /// The loss.
     pub(super) loss: Loss,
-    /// The number by which the loss of all ranks' training nodes is divided.
+    /// Divisor of the loss of all ranks' training nodes.
     pub(super) divisor: f64,
 }
 
-/// Makes the loss of the run: one collective, and one for class weights.
+/// Creates the loss of the run. One collective, and one for class weights.
 pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &LabelFacts) -> Result<Goal> {
     let loss = make_loss(setup, config, facts)?;
     let divisor = divisor(setup, &loss, facts)?;
@@ -338,7 +338,7 @@ fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &LabelFacts) -> Resul
     Loss::weighted(config.task, &weights.resolve(config.task, facts.totals.train, &counts)?)
 }
 
-/// The number by which the loss of all ranks' training nodes is divided: one collective.
+/// Divisor of the loss of all ranks' training nodes. One collective.
 fn divisor(setup: &RankSetup, loss: &Loss, facts: &LabelFacts) -> Result<f64> {
     let own = loss.divisor(&*facts.labels.pin()?, &*facts.masks.train.pin()?)?;
     let own = Tensor::f_from_slice(&[own])?;

@@ -1,4 +1,4 @@
-//! A training that predicts edges: its epochs, and its results.
+//! Training for link prediction: epochs and results.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use crate::sampling::loaders::{
 use crate::sampling::stores::IndexConfig;
 use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, StoredRows, Training};
 
-/// How a rank trains a model whose rows are compared in pairs.
+/// Training of a model whose rows are compared in pairs, on one rank.
 #[derive(Clone, Copy)]
 pub(super) struct LinkTraining<'a> {
     pub(super) setup: &'a RankSetup,
@@ -28,24 +28,24 @@ pub(super) struct LinkTraining<'a> {
     pub(super) sampling: &'a SamplingConfig,
 }
 
-/// The model of a training that predicts edges.
+/// The model of a training for link prediction.
 pub(super) struct LinkModel<'a> {
     pub(super) model: &'a dyn BatchModel,
     /// The score of two rows.
     pub(super) score: &'a LinkScore,
     /// Parameters of model and score.
     pub(super) parameters: &'a Rc<ParameterSet>,
-    /// Texts that are kept with the weights.
+    /// Texts that are stored with the weights.
     pub(super) texts: BTreeMap<String, String>,
 }
 
 impl LinkTraining<'_> {
-    /// All epochs, and the weights. The rank has the turn when this is called, and when it returns.
+    /// Runs all epochs and writes the weights. The rank has the turn before and after this call.
     pub(super) fn run(self, of: LinkModel<'_>, loaders: &LinkLoaders) -> Result<()> {
         let LinkTraining { setup, assignment, sampling, .. } = self;
         let Assignment { here, config, .. } = assignment;
         let LinkModel { model, score, parameters, mut texts } = of;
-        // From now on ranks take turns for their batches, or none at all.
+        // From here, ranks take a turn per batch, or none.
         setup.manager.precall_func()?;
         let report = |report| here.events.send(Event::Batch(report));
         let trainer = LinkTrainer {
@@ -73,9 +73,10 @@ impl LinkTraining<'_> {
         Ok(())
     }
 
-    /// The loaders of the rank's edges, by their use. Messages pass along training edges and edges that are not predicted, and in
-    /// training not along those between the ends of the batch's edges, or of their edge types. `open` opens the graph from whose
-    /// index edges with value 0 are left out; `sampler` draws neighbours. A collective for each loader, and those of `open`.
+    /// Loaders of the rank's edges, by use. Messages follow training edges and edges that are not predicted; during
+    /// training, not those between the ends of the batch's edges (or only those of their edge types). `open` opens the
+    /// graph whose index omits edges with value 0; `sampler` draws neighbours. One collective per loader, and those of
+    /// `open`.
     pub(super) fn loaders(
         self,
         open: &dyn Fn(&IndexConfig, &[f32]) -> Result<SampledGraph>,

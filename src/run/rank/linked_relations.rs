@@ -1,4 +1,4 @@
-//! Training that predicts edges, with a layer per edge type.
+//! Training for link prediction, with a layer per edge type.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::nn::LearnedRows;
 use crate::run::config::{LinkConfig, Relations};
 use crate::train::{BatchModel, HeteroBatches, LinkLoaders, RelationDegrees, SamplingConfig};
 
-/// Trains a model whose rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
+/// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
 pub(super) fn train(
     assignment: Assignment<'_>,
     link: &LinkConfig,

@@ -1,4 +1,4 @@
-//! Training that predicts edges, with one layer for all edge types.
+//! Training for link prediction, with one layer for all edge types.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::nn::load_state_dict;
 use crate::run::config::LinkConfig;
 use crate::train::{FEATURES, GraphBatches, LinkLoaders, SamplingConfig};
 
-/// Trains a model whose rows, as wide as its hidden layers, are compared in pairs.
+/// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs.
 pub(super) fn train(
     assignment: Assignment<'_>,
     link: &LinkConfig,

@@ -1,4 +1,4 @@
-//! Message flow graphs: the part of the graph that labelled nodes need.
+//! Message flow graphs: the part of the graph that outputs of labelled nodes depend on.
 
 use std::rc::Rc;
 
@@ -17,13 +17,13 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::train::SourceNodes;
 
-/// The labelled nodes of a rank: those in any mask.
+/// Labelled nodes of a rank: those in any mask.
 pub(super) struct LabelledNodes {
     /// Labels of the nodes.
     pub(super) labels: PointerTensor,
     /// Masks of the nodes.
     pub(super) masks: Masks,
-    /// Indices of the nodes among the own ones, `int64`.
+    /// Indices of these nodes among the rank's own nodes, `int64`.
     rows: PointerTensor,
     num_nodes: i64,
 }
@@ -52,7 +52,7 @@ impl LabelledNodes {
         })
     }
 
-    /// Rows for all own nodes: given values for labelled nodes, and NaN for the others.
+    /// Rows for all own nodes: the given values for labelled nodes, NaN for the others.
     pub(super) fn spread(&self, values: &Tensor) -> Result<Tensor> {
         let mut all = tensor::empty(&[self.num_nodes, values.size()[1]], Kind::Float)?;
         let _filled = all.f_fill_(f64::NAN)?;
@@ -60,7 +60,7 @@ impl LabelledNodes {
     }
 }
 
-/// The graph and features of a rank, restricted to the nodes on which outputs of labelled nodes depend.
+/// Graph and features of a rank, restricted to nodes that outputs of labelled nodes depend on.
 pub(super) struct LabelledMfgs {
     /// One graph per layer.
     pub(super) graphs: Vec<GraphShardManager>,
@@ -70,7 +70,8 @@ pub(super) struct LabelledMfgs {
 }
 
 impl LabelledMfgs {
-    /// Builds the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, for all own nodes.
+    /// Builds the message flow graphs of all masks' nodes; `input` is the model's input for all own nodes. One
+    /// collective per graph.
     pub(super) fn new(
         setup: &RankSetup,
         graph: &GraphShardManager,
@@ -96,7 +97,7 @@ impl LabelledMfgs {
         Ok(LabelledMfgs { graphs, features, nodes })
     }
 
-    /// The number of edges that each layer works on, over all ranks; one collective.
+    /// Number of edges that each layer works on, over all ranks. One collective.
     pub(super) fn share_of_edges(
         &self,
         setup: &RankSetup,
@@ -106,7 +107,7 @@ impl LabelledMfgs {
     }
 }
 
-/// The graph and inputs of a rank, with a layer per relation, restricted likewise.
+/// Graph and inputs of a rank, with a layer per relation, restricted in the same way.
 pub(super) struct LabelledRelations {
     /// One graph per layer.
     pub(super) graphs: Vec<HeteroGraphShardManager>,
@@ -116,7 +117,7 @@ pub(super) struct LabelledRelations {
 }
 
 impl LabelledRelations {
-    /// Builds the message flow graphs of all masks' nodes; one collective per graph and relation.
+    /// Builds the message flow graphs of all masks' nodes. One collective per graph and relation.
     pub(super) fn new(
         setup: &RankSetup,
         hetero: &RankHeteroGraph,
@@ -143,7 +144,7 @@ impl LabelledRelations {
         Ok(LabelledRelations { graphs, sources: sources.collect::<Result<_>>()?, nodes })
     }
 
-    /// The number of edges that each layer works on, over all ranks; one collective.
+    /// Number of edges that each layer works on, over all ranks. One collective.
     pub(super) fn share_of_edges(
         &self,
         setup: &RankSetup,

@@ -1,4 +1,4 @@
-//! The work of a rank from its start to its end.
+//! A rank's work from start to end.
 
 mod assignment;
 mod batches;

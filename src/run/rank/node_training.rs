@@ -1,4 +1,4 @@
-//! A training that learns something of nodes: its epochs, or one step, and its results.
+//! Training for node-level tasks: its epochs, or one step, and its results.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use crate::train::{
     Training,
 };
 
-/// Everything that a rank trains a model on nodes with.
+/// Everything that a rank needs to train a model on nodes.
 pub(super) struct NodeTraining<'a> {
     pub(super) setup: &'a RankSetup,
     /// The run's labels.
@@ -37,27 +37,27 @@ pub(super) struct NodeTraining<'a> {
     pub(super) labels: PointerTensor,
     /// Masks of the same rows.
     pub(super) masks: Masks,
-    /// Makes a row for each of the nodes in `facts` of the rows that the model gives.
+    /// Turns the model's output rows into a row for each node in `facts`.
     pub(super) all_rows: &'a dyn Fn(&Tensor) -> Result<Tensor>,
-    /// Texts that are kept with the weights.
+    /// Texts that are stored with the weights.
     pub(super) texts: BTreeMap<String, String>,
 }
 
-/// The batches of a training on sampled neighbourhoods.
+/// The batches of training on sampled neighbourhoods.
 #[derive(Clone, Copy)]
 pub(super) struct Samples<'a> {
-    /// The model on batches.
+    /// The model that runs on batches.
     pub(super) model: &'a dyn BatchModel,
-    /// Makes the batches.
+    /// Loader of the training batches.
     pub(super) loader: &'a DataLoader,
-    /// How gradients of the ranks become one.
+    /// How gradients of the ranks are combined.
     pub(super) reduce: GradientReduce,
-    /// Makes the batches of evaluations between epochs.
+    /// Loaders of batches for evaluations between epochs.
     pub(super) evaluation: Option<&'a EvaluationLoaders>,
 }
 
 impl NodeTraining<'_> {
-    /// All epochs, or the step whose numbers are asked for. With `samples`, epochs are passes over batches.
+    /// Runs all epochs, or the single step that is dumped. With `samples`, epochs are passes over batches.
     pub(super) fn run(
         self,
         assignment: Assignment<'_>,

@@ -28,7 +28,7 @@ pub(super) struct RelationLayers<'s> {
 }
 
 impl<'s> RelationLayers<'s> {
-    /// Reads graph and labels, and makes the model.
+    /// Reads graph and labels, and creates the model.
     pub(super) fn new(
         setup: &'s RankSetup,
         assignment: Assignment<'_>,
@@ -52,14 +52,14 @@ impl<'s> RelationLayers<'s> {
         Ok(RelationLayers { setup, hetero, facts, goal, model, parameters })
     }
 
-    /// Takes over the start values that the run is given, those of learned rows included.
+    /// Loads the run's initial values, including learned rows.
     pub(super) fn load(&self, assignment: Assignment<'_>, inputs: &[NodeInput]) -> Result<()> {
         let Some(path) = &assignment.config.init_params else { return Ok(()) };
         let learned = self.forward(inputs);
         self.hetero.load(self.setup, path, &self.parameters, &learned.all_rows())
     }
 
-    /// Makes sums along edges take fewer rows between ranks, if the model works on all of the graph many times.
+    /// Reduces the rows that sums along edges send between ranks, if the model works on the whole graph repeatedly.
     pub(super) fn cover_sums(&mut self, config: &RunConfig, pass: Pass) -> Result<()> {
         if config.model.repeats_sums() && pass == Pass::Sequential {
             self.hetero.graph.cover_sums()?;
@@ -67,7 +67,8 @@ impl<'s> RelationLayers<'s> {
         Ok(())
     }
 
-    /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.
+    /// Trains on batches if the run is sampled, otherwise on all nodes. `pass` applies to steps and evaluations on the
+    /// full graph.
     pub(super) fn run(
         &self,
         assignment: Assignment<'_>,
@@ -100,7 +101,7 @@ impl<'s> RelationLayers<'s> {
         }
     }
 
-    /// Trains with a forward pass that has outputs for labelled nodes only, if those are given.
+    /// Trains with a forward pass for all nodes, or, if they are given, only for labelled nodes.
     fn train(
         &self,
         assignment: Assignment<'_>,

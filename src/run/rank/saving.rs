@@ -1,4 +1,4 @@
-//! The times and the way in which a rank saves its training.
+//! Time and manner of saving a rank's training.
 
 use std::time::Instant;
 
@@ -9,26 +9,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::train::{KeptState, Training};
 
-/// The checkpoints of a rank's training.
+/// Checkpoints of a rank's training.
 pub(super) struct Saving<'a> {
     assignment: Assignment<'a>,
     control: &'a Control,
-    /// Whether all ranks save parts, so that they have to agree when.
+    /// Whether all ranks save parts, and so must agree on the time.
     together: bool,
-    /// The clock of a rank 0 that saves alone, by time.
+    /// Clock of rank 0 if it saves alone.
     clock: Option<SaveClock>,
-    /// The last epoch that is saved.
+    /// The last saved epoch.
     saved: u32,
 }
 
 impl<'a> Saving<'a> {
-    /// The checkpoints of a training that begins or resumes.
+    /// Checkpoints of a new or resumed training.
     pub(super) fn new(assignment: Assignment<'a>, training: &Training<'_>) -> Self {
         let Assignment { here, config, .. } = assignment;
         let (with_rows, one_machine) =
             (training.has_learned_rows(), here.placement.machines() == 1);
         let is_real = here.stand_in.is_none();
-        // Ranks on other machines do not see what is asked here.
+        // Ranks on other machines do not see this machine's requests.
         let together = with_rows && one_machine && is_real;
         here.control.run().set_saves_together(together);
         let by_time = is_real && !with_rows && here.rank == 0 && config.checkpoint_every.is_none();
@@ -36,18 +36,18 @@ impl<'a> Saving<'a> {
         Saving { assignment, control: here.control, together, clock, saved: training.epoch() }
     }
 
-    /// Whether the run is to end after this epoch, once it is saved. All ranks agree.
+    /// Whether the run ends after this epoch, once it is saved. All ranks agree.
     pub(super) fn ends(&self) -> bool {
         self.together && self.control.is_due(Request::End)
     }
 
-    /// Whether this epoch is to be saved. All ranks agree, if all have a part.
+    /// Whether this epoch must be saved. All ranks agree, if all have parts.
     pub(super) fn is_due(&self, epoch: u32, is_last: bool) -> bool {
         let every = self.assignment.config.checkpoint_every;
         if every.is_some_and(|every| is_last || epoch.is_multiple_of(every)) {
             return true;
         }
-        // The launcher asks for it, as it is time.
+        // The launcher requests it when it is time.
         let is_asked = self.together && self.control.is_due(Request::Save);
         is_asked || self.ends() || self.clock.is_some_and(|clock| clock.is_time())
     }
@@ -65,12 +65,12 @@ impl<'a> Saving<'a> {
             return Ok(());
         }
         here.events.send(Event::Checkpoint(epoch))?;
-        // All ranks have seen the request, and the launcher will know that it is fulfilled before it asks again.
+        // All ranks have seen the request; the launcher learns that it is fulfilled before it makes another.
         self.control.take_back(Request::Save);
         Ok(())
     }
 
-    /// Saves a kept state if the run is interrupted and the state is not saved; returns the error.
+    /// Saves a kept state if the run is interrupted and the state has not been saved; returns the error.
     pub(super) fn save_kept(&self, stopped: Error, kept: Option<&KeptState<'_>>) -> Error {
         let Assignment { here, config, .. } = self.assignment;
         let kept = kept.filter(|kept| kept.epoch() > self.saved && here.stand_in.is_none());

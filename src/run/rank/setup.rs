@@ -1,4 +1,4 @@
-//! The setup of every rank before it works: its turn, its partition, its graph.
+//! The setup of every rank before it works: turn, partition, graph.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -22,15 +22,15 @@ use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
 use crate::run::config::Resources;
 
-/// The element type in which models compute.
+/// Element type of models' computations.
 pub(super) const KIND: Kind = Kind::Float;
 
-/// The arguments that the launcher passes to a worker.
+/// Arguments from the launcher to a worker.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The rank.
     pub rank: usize,
-    /// The rank's place in the control block.
+    /// The rank's slot in the control block.
     pub slot: usize,
     /// The machine of each rank.
     pub placement: &'a Arc<Placement>,
@@ -46,25 +46,25 @@ pub struct Surroundings<'a> {
     pub resources: &'a Resources,
     /// Number of threads to compute with.
     pub threads: usize,
-    /// How files without room in the page cache are written and read.
+    /// How files are written and read when the page cache has no room for them.
     pub io: IoMode,
-    /// Size of the graph relative to the one it stands for, if it is a stand-in.
+    /// Size of the graph relative to the real one, if it is a stand-in.
     pub stand_in: Option<f64>,
-    /// Whether a stand-in that keeps nothing writes around the page cache, as runs do.
+    /// Whether a stand-in that keeps nothing writes around the page cache, like the run itself.
     pub frugal: bool,
     /// Stand-in runs only: records the memory of the rank while it waits.
     pub waiting: Option<&'a Rc<WaitingMemory>>,
-    /// The file that holds the disk space reserved for the run, if space is reserved.
+    /// The file that reserves disk space for the run, if there is one.
     pub reserve: Option<&'a Path>,
 }
 
 impl<'a> Surroundings<'a> {
-    /// Whether the rank stands in for one of a larger graph, and its memory is not measured.
+    /// Whether the rank belongs to a stand-in whose memory is not measured.
     fn frees_nothing(&self) -> bool {
         self.stand_in.is_some() && self.waiting.is_none()
     }
 
-    /// The partitions whose files the rank reads: all, or its own if others are on other machines.
+    /// Partitions whose files the rank reads: all, or only its own if others are on other machines.
     pub(in crate::run) fn reachable(&self) -> Reachable<'a> {
         match self.placement.remote().next() {
             None => self.partitions.into(),
@@ -78,7 +78,7 @@ impl<'a> Surroundings<'a> {
 pub enum Passes {
     /// The whole graph: ranks pause in every layer.
     WholeGraph,
-    /// Batches of sampled neighbourhoods, of which each takes fresh memory; evaluations may be on the whole graph.
+    /// Batches of sampled neighbourhoods, each in newly allocated memory; evaluations may be on the whole graph.
     Batches,
 }
 
@@ -93,7 +93,7 @@ pub struct RankSetup {
 }
 
 impl RankSetup {
-    /// The ranks, for functions that make collectives.
+    /// The ranks, for functions that run collectives.
     pub fn ranks(&self) -> Ranks<'_> {
         Ranks { group: &*self.group, hooks: &*self.manager }
     }
@@ -119,8 +119,8 @@ impl RankSetup {
         let Surroundings { rank, slot, placement, control, folder, .. } = here;
         let counters = IoCounters::default();
         let disk = match (here.stand_in, control.parked_share()) {
-            // Requests around the page cache have buffers of one size. If some files of a stand-in filled them and others did
-            // not, they would look like something that grows with the graph.
+            // Requests around the page cache have buffers of one size. If only some files of a stand-in filled them,
+            // the difference would look like growth with the size of the graph.
             (Some(_), 0) if !here.frugal => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
         };
@@ -136,7 +136,7 @@ impl RankSetup {
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
-        // The plan's forecast of disk space is an upper bound.
+        // The forecast of disk space must be an upper bound.
         let pads = here.stand_in.is_some() && control.parked_share() == 0;
         let store = SpillStore::padding(&spill, storage.clone(), counters.clone(), pads);
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
@@ -160,7 +160,7 @@ impl RankSetup {
         Ok(RankSetup { manager, group, partition })
     }
 
-    /// Takes features into care, which are read from the partition whenever they are needed.
+    /// Tracks features, which are read from the partition whenever they are used.
     pub(in crate::run) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = features.size();
@@ -169,7 +169,7 @@ impl RankSetup {
         self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
-    /// Takes some rows of features into care, ascending, which are read from the partition whenever they are needed.
+    /// Tracks selected rows of features, ascending, which are read from the partition whenever they are used.
     pub(super) fn track_rows(&self, features: NodeFeatures, rows: Vec<u32>) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = [rows.len() as i64, features.width()];
@@ -178,22 +178,22 @@ impl RankSetup {
         self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
-    /// Sends every rank one row of numbers from each rank; one collective.
+    /// Sends a row of numbers from every rank to every rank. One collective.
     pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mine = Tensor::f_from_slice(numbers)?;
         let all = all_gather(&*self.group, mine, &*self.manager)?;
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
     }
 
-    /// Gives every rank the start values of rank 0; one collective.
+    /// Sends rank 0's initial values to every rank. One collective.
     pub(in crate::run) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
         let flat = tensor::copy(&*parameters.flat().pin()?)?;
         let mut synced = sync_params(&*self.group, vec![flat], &*self.manager)?;
         parameters.set_flat(synced.remove(0))
     }
 
-    /// Checks that all ranks have features of one width, and lets their rows be sent in the type that they have in the files, if it is
-    /// narrow and that of all ranks; one collective.
+    /// Checks that all ranks have features of one width. If their stored type is narrow and the same on all ranks, rows
+    /// are sent in this type. One collective.
     pub(super) fn agree_on_features(&self, features: NodeFeatures) -> Result<NodeFeatures> {
         let (width, exact) = (features.width(), features.exact_dtype());
         let dtype = exact.map_or(-1, |dtype| dtype as i64);
@@ -203,7 +203,7 @@ impl RankSetup {
         Ok(features.sent_as(exact.filter(|_| agreed)))
     }
 
-    /// Checks that all ranks have features of one width, by node or edge type (-1: none); one collective.
+    /// Checks that the width of features, by node or edge type (-1: none), is the same on all ranks. One collective.
     pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
         let all = self.gather(widths)?;
         self.compare_widths(widths, all.iter().map(Vec::as_slice))
@@ -236,11 +236,11 @@ impl RankSetup {
     }
 }
 
-/// Starts the one pool in which all parallel work is done. libtorch gets one thread per call: its own would spin for
+/// Starts the pool for all parallel work. libtorch gets one thread per call, because its own threads would spin for
 /// milliseconds after each operation, in every parked worker.
 ///
-/// With `this_too` this thread belongs to the pool, and other threads may not use the pool: work of microseconds is done here,
-/// without waking any thread.
+/// With `this_too`, this thread belongs to the pool and no other thread may use it; work of microseconds then wakes no
+/// thread.
 fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     tch::set_num_threads(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);

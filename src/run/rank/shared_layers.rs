@@ -22,9 +22,9 @@ use crate::train::{GradientReduce, GraphBatches, GraphModel};
 
 /// Batches of sampled neighbourhoods.
 pub(super) struct SampledBatches {
-    /// Makes the batches.
+    /// Loaders of the batches.
     pub(super) loaders: NodeLoaders,
-    /// How gradients of the ranks become one.
+    /// How gradients of the ranks are combined.
     pub(super) reduce: GradientReduce,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct SharedLayers<'s> {
 }
 
 impl<'s> SharedLayers<'s> {
-    /// Reads graph and labels, and makes the model with its start values.
+    /// Reads graph and labels, and creates the model with its initial values.
     pub(super) fn new(setup: &'s RankSetup, assignment: Assignment<'_>) -> Result<Self> {
         let Assignment { here, config, .. } = assignment;
         let whole = WholeGraph::new(setup, config)?;
@@ -73,7 +73,8 @@ impl<'s> SharedLayers<'s> {
         &self.facts
     }
 
-    /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.
+    /// Trains on batches if the run is sampled, otherwise on all nodes. `pass` applies to steps and evaluations on the
+    /// full graph.
     pub(super) fn run(
         self,
         assignment: Assignment<'_>,

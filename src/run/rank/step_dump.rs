@@ -14,16 +14,16 @@ use crate::io::{ArraySpec, ArraysFile, Dtype};
 use crate::nn::LearnedRows;
 use crate::train::{Step, Trainer};
 
-/// The file while it is written: all ranks write `logits` (of several node types, `logits.TYPE`) and the gradients of learned rows, rank 0 writes the rest. All arrays
-/// are float32.
+/// The file while it is written. All ranks write `logits` (`logits.TYPE` for several node types) and gradients of
+/// learned rows; rank 0 writes everything else. All arrays are float32.
 pub(super) struct StepDump {
     file: ArraysFile,
-    /// The arrays of logits: of all nodes, or of each type of several.
+    /// Names of the arrays of logits: one for all nodes, or one per node type.
     logits: Vec<String>,
 }
 
 impl StepDump {
-    /// Opens the file; all ranks do so in the same way.
+    /// Opens the file; all ranks call this with the same arguments.
     pub(super) fn open(
         path: &Path,
         trainer: &Trainer<'_>,
@@ -54,7 +54,7 @@ impl StepDump {
         Ok(StepDump { file, logits })
     }
 
-    /// Writes the logits of own nodes, one group below the other.
+    /// Writes the logits of own nodes, given group after group.
     pub(super) fn write_logits(&self, groups: &[LabelledGroup], logits: &Tensor) -> Result<()> {
         let mut first = 0;
         for (name, LabelledGroup { labelled, classes }) in self.logits.iter().zip(groups) {
@@ -67,7 +67,8 @@ impl StepDump {
         Ok(())
     }
 
-    /// Writes loss and gradients, and gives the file its final name. One collective if there are learned rows, or several machines.
+    /// Writes loss and gradients, and renames the file to its final name. One collective if there are learned rows, or
+    /// several machines.
     pub(super) fn finish(self, trainer: &Trainer<'_>, step: &Step) -> Result<()> {
         let learned = trainer.forward.learned();
         for (rows, gradient) in learned.iter().zip(&step.learned) {

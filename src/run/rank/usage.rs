@@ -1,4 +1,4 @@
-//! The resources of a rank, measured in runs that a plan is made from.
+//! Resources that a rank uses, measured for plans.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::event::{Event, Usage};
 use crate::io::{MeteredStorage, Storage};
 use crate::platform::{FilePages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 
-/// The storage of a rank whose disk use is measured.
+/// Storage that measures disk use.
 pub(super) fn metered(
     storage: Arc<dyn Storage>,
     here: Surroundings<'_>,
@@ -20,8 +20,8 @@ pub(super) fn metered(
     Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 
-/// Does a rank's work and reports its memory, bytes and time. `launcher` are the pages of files that the launcher had when it forked; without
-/// them, memory is not measured, and the rank keeps freed memory, which takes less time.
+/// Runs a rank's work and reports its memory, bytes and time. `launcher` holds the pages of files that the launcher had
+/// when it forked; `None` leaves memory unmeasured, and the rank keeps freed memory, which takes less time.
 ///
 /// # Errors
 /// If `work` fails, the ledger cannot be read, or the launcher is gone (`Io`).
@@ -55,12 +55,12 @@ fn measure_memory(
     launcher: &FilePages,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<RankMemory> {
-    // Memory that the launcher has freed, and left to this process, does not count as its own.
+    // Memory that the launcher had freed before the fork does not count as this process's own.
     give_memory_back();
     let before = reset_peak();
     let waiting = Rc::new(WaitingMemory::default());
     work(Surroundings { waiting: Some(&waiting), ..here })?;
-    // Where the system does not report memory, the plan has no numbers for it.
+    // If the system does not report memory, the plan has no numbers for it.
     let peak = peak_anonymous_bytes("self");
     let before = before.or(peak).unwrap_or(0);
     let now = Rollup::of("self");

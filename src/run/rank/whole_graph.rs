@@ -1,4 +1,4 @@
-//! A rank's part of a graph of one node type, or of a heterogeneous graph that is treated as one.
+//! A rank's part of a graph that has one node type, or is treated as if it had.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
 use crate::nn::{Model, Sizes};
 use crate::run::config::run_config::RunConfig;
 
-/// The graph with its features.
+/// The graph with its node features.
 pub(super) struct WholeGraph {
     /// The graph.
     pub(super) graph: GraphShardManager,
@@ -23,12 +23,12 @@ pub(super) struct WholeGraph {
 }
 
 impl WholeGraph {
-    /// Reads the partition and builds the graph: two collectives.
+    /// Reads the partition and builds the graph. Two collectives.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::find(partition, key, run.normalize_features)?
-            // Samplers read single rows between two readings of all of them.
+            // Samplers read single rows between passes over all of them.
             .leaving_cache(run.sampling.is_none());
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
@@ -64,7 +64,7 @@ impl WholeGraph {
         })
     }
 
-    /// The sizes of a model with `out_feats` outputs.
+    /// Sizes of a model with `out_feats` outputs.
     pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
         Sizes {
             in_feats: self.in_feats,
@@ -74,12 +74,12 @@ impl WholeGraph {
         }
     }
 
-    /// Features of some own nodes, ascending. Only these rows are read from the partition.
+    /// Features of selected own nodes, ascending. Only these rows are read from the partition.
     pub(super) fn rows(&self, setup: &RankSetup, rows: Vec<u32>) -> PointerTensor {
         setup.track_rows(self.stored.clone(), rows)
     }
 
-    /// The input of a model: the features, or the result of the model's precomputation.
+    /// Input of a model: the features, or the result of the model's precomputation.
     pub(super) fn model_input(
         &self,
         setup: &RankSetup,

@@ -1,4 +1,4 @@
-//! The checksum of TensorFlow's records: CRC-32C, rotated and shifted.
+//! Checksum of TensorFlow's records: CRC-32C, rotated and shifted.
 
 /// CRC-32C (Castagnoli), bits reversed.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -24,7 +24,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, update)
 }
 
-/// The checksum as a record holds it, so that a checksum of bytes that hold checksums is not one of zeros.
+/// Masked checksum as stored in records; masking avoids problems with checksums of data that contain checksums.
 pub(super) fn masked(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -1,4 +1,4 @@
-//! The file of events of a run.
+//! TensorBoard's file of a run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -16,7 +16,7 @@ use crate::io::AtomicFile;
 /// Name of the file; TensorBoard looks for `tfevents`.
 const NAME: &str = "events.out.tfevents.sar-single";
 
-/// Fields of `metrics.jsonl` that are not values of a step.
+/// Fields of `metrics.jsonl` that are not metrics.
 const NOT_VALUES: [&str; 2] = ["event", "epoch"];
 
 /// TensorBoard's file of a run: a record per epoch, and one for the last evaluation.
@@ -26,12 +26,12 @@ pub(in crate::run) struct EventFile {
 }
 
 impl EventFile {
-    /// Path of the file of a run: TensorBoard shows the name of the run's folder of results.
+    /// Path of a run's file; TensorBoard shows the name of the run's results folder.
     pub(in crate::run) fn path(folder: &Path, out: &Path) -> PathBuf {
         folder.join(out.file_name().unwrap_or_default()).join(NAME)
     }
 
-    /// Creates the file and its folder; `overwrite` replaces that of an earlier run.
+    /// Creates the file and its folder; `overwrite` replaces an earlier run's file.
     ///
     /// # Errors
     /// If another run has written it, or it cannot be written.
@@ -51,7 +51,7 @@ impl EventFile {
             .with_hint("name another folder with ‹tensorboard›, or pass ‹overwrite›"))
     }
 
-    /// Continues the file after the events of `epoch`; later ones are dropped.
+    /// Continues the file after the events of `epoch`; removes later ones.
     ///
     /// # Errors
     /// If it cannot be read or written.
@@ -66,7 +66,7 @@ impl EventFile {
         Self::with(path, &kept.collect::<Vec<_>>())
     }
 
-    /// The file with some events, in place of the one that is there.
+    /// Replaces the file by one with these events.
     fn with(path: &Path, events: &[&[u8]]) -> Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
@@ -94,13 +94,13 @@ impl EventFile {
             values.filter_map(|(key, value)| Some((tag(key, evaluation), value.as_f64()?)));
         let step = line["epoch"].as_u64().unwrap_or(0);
         let event = scalars(now(), step, &values.collect::<Vec<_>>());
-        // In one piece, so that a reader sees whole records only.
+        // A single write, so that readers only see whole records.
         let written = self.file.write_all(&record(&event));
         written.map_err(|e| Error::io("write", &self.path, e))
     }
 }
 
-/// The tag of a field: values of one metric share a chart.
+/// Tag of a field; tags of one metric share a chart.
 fn tag(key: &str, evaluation: bool) -> String {
     let of_set = ["train", "val", "test"].iter().find_map(|set| {
         let metric = key.strip_prefix(set)?.strip_prefix('_')?;
@@ -115,7 +115,7 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// A record: the length, its checksum, the event, its checksum.
+/// A record: length, checksum of the length, event, checksum of the event.
 fn record(event: &[u8]) -> Vec<u8> {
     let len = (event.len() as u64).to_le_bytes();
     let mut record = len.to_vec();
@@ -125,7 +125,7 @@ fn record(event: &[u8]) -> Vec<u8> {
     record
 }
 
-/// The events of a file, up to the first damaged one: a killed run may leave half a record.
+/// Events of a file up to the first damaged one, because a killed run may leave an incomplete record.
 fn records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -160,7 +160,7 @@ mod tests {
         let mut file = EventFile::create(&path, false).unwrap();
         (1..=5).for_each(|epoch| file.line(&line(epoch)).unwrap());
         assert!(EventFile::create(&path, false).is_err());
-        // Half a record.
+        // An incomplete record.
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         let mut file = EventFile::resume(&path, 3).unwrap();

@@ -1,6 +1,6 @@
-//! TensorFlow's events as protocol-buffer messages: the few fields that scalars need.
+//! TensorFlow's events as protocol-buffer messages, with the few fields that scalars need.
 
-/// A message while it is made.
+/// A message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -63,7 +63,7 @@ pub(super) fn scalars(seconds: f64, step: u64, values: &[(String, f64)]) -> Vec<
     event.0
 }
 
-/// The step of an event; 0 for one that names none, `None` for bytes that are not an event.
+/// Step of an event; 0 if it has none, `None` if the bytes are not an event.
 pub(super) fn step_of(event: &[u8]) -> Option<u64> {
     let (mut rest, mut step) = (event, 0);
     while let Some((key, after)) = rest.split_first() {

@@ -6,7 +6,7 @@ use super::event_file::EventFile;
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// The file of a run's events. Like other results, it is made when the first epoch is complete.
+/// The TensorBoard file of a run. Like other results, it is created when the first epoch is complete.
 pub(in crate::run) struct RunEvents {
     path: Option<PathBuf>,
     overwrite: bool,
@@ -15,10 +15,10 @@ pub(in crate::run) struct RunEvents {
 }
 
 impl RunEvents {
-    /// The events of a run; none if its configuration names no folder for them.
+    /// The events of a run, or nothing if its configuration names no folder for them.
     ///
     /// # Errors
-    /// If another run has written them, and they are not to be overwritten.
+    /// If another run has written them, unless they may be overwritten.
     pub(in crate::run) fn of(
         config: &RunConfig,
         overwrite: bool,

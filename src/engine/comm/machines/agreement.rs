@@ -1,4 +1,4 @@
-//! The check at the start: the files and settings of all machines must agree.
+//! Check at the start of a run that the files and settings of all machines agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +8,36 @@ use super::transport::{Piece, PieceKind, Transport};
 use crate::error::{Error, Result};
 use crate::io;
 
-/// Facts about a machine.
+/// Facts about a machine that are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// Version of the program.
     pub version: String,
     /// Checksum of the partition directory's JSON file.
     pub graph: u32,
-    /// Checksum of everything on which the run depends.
+    /// Checksum of everything that the run depends on.
     pub configuration: u32,
-    /// Checksum of the initial checkpoint or weights; empty without any.
+    /// Checksum of the initial checkpoint or weights; empty without one.
     pub start: String,
     /// Number of partitions of the graph.
     pub partitions: usize,
-    /// Partitions that the machine works on, ascending.
+    /// Partitions of the machine, ascending.
     pub own: Vec<usize>,
 }
 
-/// Exchanges the facts, and returns the partitions of each machine. A machine that cannot take part brings its trouble, with which all
-/// machines fail.
+/// Exchanges the facts, and returns the partitions of each machine. A machine that cannot take part sends its error,
+/// with which all machines fail.
 ///
 /// # Errors
-/// If a machine has failed, the machines differ in a common setting, or a partition is not on exactly one machine; every machine gets the same error.
+/// If a machine has failed, machines differ in a common setting, or a partition is not on exactly one machine; the
+/// error is the same on every machine.
 pub fn agree(
     transport: &mut dyn Transport,
     mine: std::result::Result<MachineFacts, Trouble>,
 ) -> Result<Vec<Vec<usize>>> {
     let own = transport.machine();
     let trouble = mine.as_ref().err().cloned();
-    // A machine that is in trouble says that, and not that it could not tell the others.
+    // A machine's own error takes precedence over a failure to send it.
     let all = exchange(transport, mine).map_err(|lost| trouble.map_or(lost, |t| t.on(own)))?;
     let mut machines = Vec::new();
     for (machine, facts) in all.into_iter().enumerate() {
@@ -68,7 +69,7 @@ fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>
         unsent = left;
         let mut some = unsent.len() < before;
         for (from, brought) in all.iter_mut().enumerate() {
-            // A machine that has everything already sends other pieces next.
+            // A machine that has received everything may already send other pieces.
             if brought.is_some() {
                 continue;
             }
@@ -156,7 +157,7 @@ mod tests {
         MachineFacts { version, graph: 7, configuration: 8, start, partitions: 4, own }
     }
 
-    /// Every machine gets the same answer; returns it.
+    /// Compares the facts; the result is the same on every machine.
     fn agreed(brought: Vec<Brought>) -> std::result::Result<Vec<Vec<usize>>, String> {
         let ends = InProcess::all(brought.len(), Duration::ZERO);
         let answers: Vec<_> = std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! A connection between machines that the program brings, in place of MPI.
+//! A connection between machines that the program provides, instead of MPI.
 
 use std::sync::OnceLock;
 
@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use super::launched::Launched;
 use super::transport::Transport;
 
-/// The place of this process, if the program has brought a connection.
+/// This process's place among the machines, if the program has provided a connection.
 static HERE: OnceLock<Launched> = OnceLock::new();
 /// The connection, until a run takes it.
 static TRANSPORT: Mutex<Option<Box<dyn Transport + Send>>> = Mutex::new(None);
 
-/// Makes this process one of several machines, whose launchers speak over `transport`. For tests, and for programs that have another way between
-/// machines than MPI. Only the first call has an effect.
+/// Makes this process one of several machines, whose launchers communicate over `transport`. For tests, and for
+/// programs with a transport other than MPI. Only the first call has an effect.
 pub fn bring(transport: Box<dyn Transport + Send>) {
     let here = Launched { machine: transport.machine(), machines: transport.num_machines() };
     if HERE.set(here).is_ok() {
@@ -21,12 +21,12 @@ pub fn bring(transport: Box<dyn Transport + Send>) {
     }
 }
 
-/// The place of this process, if the program has brought a connection.
+/// This process's place among the machines, if the program has provided a connection.
 pub(super) fn here() -> Option<Launched> {
     HERE.get().copied()
 }
 
-/// The connection; `None` if a run has taken it.
+/// Takes the connection; `None` if a run has taken it already.
 pub(super) fn take() -> Option<Box<dyn Transport>> {
     TRANSPORT.lock().take().map(|transport| transport as Box<dyn Transport>)
 }

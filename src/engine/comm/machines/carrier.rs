@@ -1,4 +1,4 @@
-//! The thread of a launcher that carries messages between machines.
+//! The launcher's thread that carries messages between machines.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::engine::turns::{Control, Stop};
 use crate::error::{Error, Result};
 use crate::io::{self, Storage};
 
-/// Bytes of all parts that are on their way or wait for it, at most.
+/// Maximum total size of parts that are in transit or waiting, in bytes.
 const BUFFERS: usize = 64 << 20;
-/// Parts that a machine may have on their way to another one, and one that waits.
+/// Number of parts per target machine: two in transit, and one waiting.
 const PARTS: usize = 3;
 /// Smallest and largest size of a part.
 const SMALLEST: usize = 64 << 10;
 const LARGEST: usize = if MAX_PIECE < 4 << 20 { MAX_PIECE } else { 4 << 20 };
-/// Number of pieces that are taken from a machine before the next one has its turn.
+/// Number of pieces that are received from a machine before the next machine's turn.
 const PIECES_AT_ONCE: usize = 8;
-/// Time that machines have to report their end once the run has failed.
+/// Time that machines have to report their end after the run has failed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The parts of a machine that its carrier uses.
+/// The machine of a carrier, as far as the carrier uses it.
 pub struct Site<'a> {
-    /// The control block of the machine's ranks; it [has a carrier](Control::add_carrier).
+    /// The control block of the machine's ranks; it must [have a carrier](Control::add_carrier).
     pub control: &'a Arc<Control>,
     /// The folder of the machine's ranks.
     pub folder: &'a Path,
@@ -38,46 +38,47 @@ pub struct Site<'a> {
     pub storage: Arc<dyn Storage>,
 }
 
-/// The end of a carrier's work.
+/// The result of a carrier's work.
 pub struct Carried {
-    /// The result of the run; its error is the failure that ended it, on whichever machine it was.
+    /// The result of the run; the error is the failure that ended it, on any machine.
     pub result: Result<()>,
-    /// The connection, to be closed when nothing is left of the run on this machine; `None` if a machine is lost.
+    /// The connection, to be closed after everything of the run has been removed on this machine; `None` if a machine
+    /// is lost.
     pub transport: Option<Box<dyn Transport>>,
 }
 
-/// A machine's part in the exchange of messages.
+/// One machine's part in the exchange of messages.
 pub struct Carrier {
     control: Arc<Control>,
     transport: Box<dyn Transport>,
     files: LocalFiles,
     /// Ranks of this machine, ascending.
     ranks: Vec<usize>,
-    /// Number of collectives of each rank whose messages are on their way.
+    /// Number of collectives of each rank whose messages have been queued.
     posted: Vec<u64>,
-    /// The ways to and from each machine; those of this one are not used.
+    /// Queues to and state from each machine; the entries of this machine are unused.
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
     /// Number of complete pauses.
     pauses: u64,
-    /// Whether the end of the present pause is on its way.
+    /// Whether the end of the current pause has been queued.
     end_is_sent: bool,
-    /// Whether the others know that the ranks have to stop, or made them stop.
+    /// Whether the other machines know that ranks have to stop.
     others_know: bool,
-    /// Whether another machine made them stop.
+    /// Whether another machine has stopped this machine's ranks.
     stopped_by_others: bool,
     /// The carrier's own error.
     trouble: Option<Trouble>,
-    /// How machines have ended; that of this one, once its ranks have.
+    /// How each machine has ended; for this machine, once its ranks have.
     ends: Vec<Option<MachineEnd>>,
-    /// Number of bytes that were sent to other machines.
+    /// Bytes sent to other machines.
     sent: u64,
-    /// The time after which machines that have not reported their end are given up.
+    /// Time at which machines without a reported end are given up.
     lost_at: Option<Instant>,
 }
 
 impl Carrier {
-    /// The carrier of a machine; `machines` lists the ranks of each.
+    /// The carrier of one machine; `machines` lists the ranks of each.
     pub fn new(transport: Box<dyn Transport>, machines: Vec<Vec<usize>>, site: &Site<'_>) -> Self {
         let world_size = machines.iter().map(Vec::len).sum();
         let ranks = machines[transport.machine()].clone();
@@ -108,7 +109,8 @@ impl Carrier {
         }
     }
 
-    /// Carries messages until the ranks of all machines have ended; `ended` gets the result of this machine's.
+    /// Carries messages until the ranks of all machines have ended; `ended` receives the result of this machine's
+    /// ranks.
     pub fn run(mut self, ended: &Receiver<Result<()>>) -> Carried {
         let mut pace = Pace::new();
         loop {
@@ -128,7 +130,7 @@ impl Carrier {
         }
     }
 
-    /// Does all work that needs no waiting; returns whether there was any.
+    /// Does everything that needs no waiting; returns whether there was anything to do.
     fn step(&mut self) -> Result<bool> {
         self.pass_stop_on();
         let mut some = false;
@@ -182,13 +184,13 @@ impl Carrier {
         (0..self.transport.num_machines()).filter(move |machine| *machine != own)
     }
 
-    /// Takes a piece that has arrived.
+    /// Handles a piece that has arrived.
     fn take(&mut self, from: usize, piece: &Piece) -> Result<()> {
         let incoming = &mut self.incoming[from];
         let bytes = &piece.bytes;
         match piece.kind {
             PieceKind::Messages | PieceKind::Part | PieceKind::EndOfPause if self.others_know => {
-                // It is not read any more.
+                // After a stop, nothing is read.
             }
             PieceKind::Messages => incoming.begin(bytes, &self.ranks, &self.files)?,
             PieceKind::Part => incoming.add(bytes, &self.ranks, &self.files)?,
@@ -211,12 +213,12 @@ impl Carrier {
         Ok(())
     }
 
-    /// Sends the messages of ranks that have arrived, and the end of the pause when all have.
+    /// Queues the messages of ranks that have arrived, and the end of the pause when all have.
     fn collect(&mut self) {
         if self.others_know {
             return;
         }
-        // Before the look at what they have posted, which each does before it arrives.
+        // Must be read before the ranks' posts, because ranks post before they arrive.
         let all_have = self.control.ranks_have_arrived();
         for slot in 0..self.ranks.len() {
             let posted = self.control.rank(slot).posted();
@@ -233,7 +235,7 @@ impl Carrier {
         }
     }
 
-    /// Completes the pause if everything is where it is read; returns whether it did.
+    /// Completes the pause if all messages are where they are read; returns whether it did.
     fn complete(&mut self) -> bool {
         let arrived = |machine: usize| self.incoming[machine].pauses > self.pauses;
         let sent = |machine: usize| self.outgoing[machine].is_done();
@@ -255,7 +257,7 @@ impl Carrier {
         }
     }
 
-    /// Lets the others know that the ranks of this machine have to stop.
+    /// Tells the other machines that the ranks of this machine have to stop.
     fn pass_stop_on(&mut self) {
         let Some(stop) = self.control.stopped().filter(|_| !self.others_know) else { return };
         self.know();
@@ -271,13 +273,13 @@ impl Carrier {
         self.control.stop(stop);
     }
 
-    /// Drops all messages, which will not be read.
+    /// Drops all messages, because they will not be read.
     fn know(&mut self) {
         self.others_know = true;
         self.outgoing.iter_mut().for_each(Outgoing::give_up);
     }
 
-    /// Notes an error of the carrier's own; all ranks have to stop.
+    /// Records the carrier's own error, and stops all ranks.
     fn fail(&mut self, error: &Error) {
         if !self.others_know && self.trouble.is_none() {
             self.trouble = Some(Trouble::of(error));
@@ -285,7 +287,7 @@ impl Carrier {
         self.control.stop(Stop::Aborted);
     }
 
-    /// Gives a machine up that cannot be reached; all ranks have to stop.
+    /// Gives up a machine that cannot be reached, and stops all ranks.
     fn lose(&mut self, machine: usize, error: &Error) {
         debug!(machine, %error, "lost");
         self.outgoing[machine].close();
@@ -299,7 +301,7 @@ impl Carrier {
         self.control.stop(Stop::Aborted);
     }
 
-    /// Tells the others how the ranks of this machine have ended, once they have.
+    /// Tells the other machines how the ranks of this machine have ended, once they have.
     fn look_for_end(&mut self, ended: &Receiver<Result<()>>) {
         let own = self.transport.machine();
         if self.control.stopped().is_some() && self.ends[own].is_some() {
@@ -325,20 +327,20 @@ impl Carrier {
             self.know();
             self.control.stop(Stop::Aborted);
         }
-        // A record of a few words and a message.
+        // Encoding a few words and a text does not fail.
         let bytes = io::encode(&end).unwrap_or_default();
         self.send_all(PieceKind::End, &bytes);
         self.ends[own] = Some(end);
     }
 
-    /// Whether the carrier has nothing left to do.
+    /// Whether the carrier has finished.
     fn is_over(&mut self) -> bool {
         if self.ends[self.transport.machine()].is_none() {
             return false;
         }
         let sent = self.others().all(|machine| self.outgoing[machine].is_done());
         let all = sent && self.ends.iter().all(Option::is_some);
-        // A connection that is broken has sent all that it will send.
+        // A broken connection sends nothing more.
         let left = all && self.transport.has_sent_all().unwrap_or(true);
         left || self.lost_at.is_some_and(|at| Instant::now() >= at)
     }

@@ -1,4 +1,4 @@
-//! The way to the other machines: MPI, unless the program has brought another one.
+//! The connection to the other machines: MPI, unless the program provides another one.
 
 use super::brought;
 use super::launched::Launched;
@@ -9,10 +9,10 @@ use super::no_mpi as mpi;
 use super::transport::Transport;
 use crate::error::Result;
 
-/// Connects to the other machines; `None` if this process has done so before.
+/// Connects to the other machines; `None` if this process has connected before.
 ///
 /// # Errors
-/// If MPI numbers the processes in another way than the launcher.
+/// If MPI's numbers of processes differ from the launcher's.
 pub fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
     if brought::here().is_none() {
         return mpi::connect(here);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// An error on its way to other machines.
+/// An error in a form that can be sent to other machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     kind: ErrorKind,
@@ -14,13 +14,13 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// Takes over an error's text.
+    /// Copies the text of an error.
     pub fn of(error: &Error) -> Self {
         let hint = error.marked_hint().map(str::to_owned);
         Trouble { kind: error.kind(), problem: error.marked(), hint }
     }
 
-    /// The error, which names the machine.
+    /// The error, with the machine's name in it.
     pub fn on(&self, machine: usize) -> Error {
         if self.kind == ErrorKind::Interrupted {
             return Error::interrupted();
@@ -30,16 +30,16 @@ impl Trouble {
     }
 }
 
-/// How the ranks of a machine have ended.
+/// How a machine's ranks have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MachineEnd {
-    /// All work is complete.
+    /// All work was completed.
     Done,
     /// Another machine made the ranks stop.
     Stopped,
     /// A rank failed, or the user asked to stop.
     Failed(Trouble),
-    /// The machine did not say.
+    /// The machine did not report its end.
     Lost,
 }
 

@@ -1,4 +1,4 @@
-//! A transport between threads of one process, for tests. Pieces may be late, and a machine may vanish.
+//! A transport between threads of one process, for tests; pieces can be delayed, and machines can vanish.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crossbeam::channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use super::transport::{Piece, Transport};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Number of pieces on their way from one machine to another.
+/// Number of pieces in transit from one machine to another.
 const ON_THE_WAY: usize = 2;
 
 /// One machine's end of the channels between all.
@@ -19,21 +19,21 @@ pub struct InProcess {
     delay: Duration,
 }
 
-/// The way from one machine.
+/// The channel from one machine.
 struct Lane {
     pieces: Receiver<Piece>,
     late: VecDeque<Late>,
 }
 
-/// A piece that arrives at a later time.
+/// A delayed piece.
 struct Late {
     at: Instant,
     piece: Piece,
 }
 
 impl InProcess {
-    /// The ends of `machines` machines; every piece arrives `delay` after it was taken from its sender. A machine whose end is dropped
-    /// is gone for the others.
+    /// The ends of `machines` machines. Every piece arrives `delay` after it was accepted. Dropping an end makes its
+    /// machine vanish.
     pub fn all(machines: usize, delay: Duration) -> Vec<Self> {
         let end = |machine| InProcess { machine, to: Vec::new(), from: Vec::new(), delay };
         let mut ends: Vec<InProcess> = (0..machines).map(end).collect();

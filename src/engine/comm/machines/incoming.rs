@@ -8,23 +8,23 @@ use crate::engine::comm::tag::Tag;
 use crate::error::{Error, Result};
 use crate::io::{self, FileWriter};
 
-/// The way from another machine to this one.
+/// State of the messages from another machine.
 pub(super) struct Incoming {
     /// Ranks of the other machine, ascending.
     senders: Vec<usize>,
-    /// The file that is being written.
+    /// The file being written.
     file: Option<IncomingFile>,
-    /// Number of pauses of which everything has arrived.
+    /// Number of pauses whose messages have all arrived.
     pub(super) pauses: u64,
 }
 
-/// A remote sender's messages, as they arrive.
+/// A remote sender's messages that are arriving.
 struct IncomingFile {
     path: PathBuf,
     writer: Box<dyn FileWriter>,
     header: MessagesHeader,
     tag: Tag,
-    /// Number of bytes to come.
+    /// Number of missing bytes.
     left: u64,
 }
 
@@ -33,7 +33,7 @@ impl Incoming {
         Incoming { senders, file: None, pauses: 0 }
     }
 
-    /// Begins the file of a sender's messages for `ranks`, those of this machine.
+    /// Begins the file with a sender's messages for `ranks`, the ranks of this machine.
     pub(super) fn begin(
         &mut self,
         bytes: &[u8],
@@ -54,7 +54,7 @@ impl Incoming {
         self.end_file(ranks, files)
     }
 
-    /// Writes bytes of the messages that have begun.
+    /// Writes bytes of the current messages.
     pub(super) fn add(&mut self, bytes: &[u8], ranks: &[usize], files: &LocalFiles) -> Result<()> {
         let file = self.file.as_mut().ok_or_else(|| unexpected("part of messages"))?;
         let left = file.left.checked_sub(bytes.len() as u64);
@@ -63,7 +63,7 @@ impl Incoming {
         self.end_file(ranks, files)
     }
 
-    /// Writes the index after messages that are complete.
+    /// Writes the index after complete messages.
     fn end_file(&mut self, ranks: &[usize], files: &LocalFiles) -> Result<()> {
         let Some(file) = self.file.take_if(|file| file.left == 0) else { return Ok(()) };
         let IncomingFile { path, mut writer, header, tag, .. } = file;
@@ -78,7 +78,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Notes that everything of the next pause has arrived.
+    /// Notes that all messages of the next pause have arrived.
     pub(super) fn end_pause(&mut self) -> Result<()> {
         if self.file.is_some() {
             return Err(unexpected("the end of a pause"));

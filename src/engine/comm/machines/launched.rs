@@ -1,15 +1,17 @@
-//! Facts that an MPI launcher passes to this process for use before MPI starts, because workers are forked first.
+//! Facts that an MPI launcher passes to this process in its environment; they are needed before MPI starts, because
+//! workers are forked first.
 
 use super::brought;
 
-/// Variables with the number of a process and the number of processes: of Open MPI, of MPICH and its relatives, and of Slurm's steps.
+/// Environment variables with the number of this process and of all processes: Open MPI, MPICH and its relatives,
+/// Slurm's steps.
 const VARIABLES: [[&str; 2]; 3] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
     ["PMI_RANK", "PMI_SIZE"],
     ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
 ];
 
-/// The place of this process among the launched processes, one per machine.
+/// This process's place among the launched processes, one per machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
     /// Number of this machine, from 0.
@@ -19,8 +21,8 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// The place of this process; `None` for a process that was started alone, and in a program that is built without MPI and has not
-    /// [brought](super::bring) a connection of its own.
+    /// This process's place; `None` if it was started alone, or if the program is built without MPI and has not
+    /// [provided](super::bring) a connection.
     pub fn here() -> Option<Self> {
         let of_environment = || Self::of(|name| std::env::var(name).ok());
         brought::here().or_else(|| cfg!(feature = "mpi").then(of_environment).flatten())
@@ -52,7 +54,7 @@ mod tests {
         let open = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];
         assert_eq!(of(&open), second);
         assert_eq!(of(&[("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "4")]), second);
-        // A process that is alone, and one in a batch script, which is not a step.
+        // A process that was started alone, and one in a batch script, which is not a step.
         assert_eq!(of(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
         assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
         assert_eq!(of(&[("PMI_RANK", "4"), ("PMI_SIZE", "4")]), None);

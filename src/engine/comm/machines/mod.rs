@@ -1,12 +1,12 @@
 //! Runs on several machines: messages for ranks of other machines, carried between the launchers.
 //!
-//! Ranks see none of this. They write files and wait, as on one machine ([`FileGroup`](super::FileGroup)). The launcher's [`Carrier`]
-//! sends what is for other machines over a [`Transport`], writes what arrives into files of the remote senders, and is the last to
-//! arrive at every collective.
+//! Ranks do not notice. They write files and wait, as on one machine ([`FileGroup`](super::FileGroup)). The launcher's
+//! [`Carrier`] sends messages for other machines over a [`Transport`], writes arriving ones into files of the remote
+//! senders, and is the last to arrive at every collective.
 //!
-//! Each machine has a launcher, a control block with its own ranks only, a folder and a budget.
-//! Ranks are numbered through all machines; `Placement` maps a rank to its slot in the control
-//! block of its machine. Sums stay in the order of ranks, so the bits are those of one machine.
+//! Each machine has a launcher, a control block with its own ranks only, a folder and a budget. Ranks are numbered
+//! across machines; `Placement` maps a rank to its slot in its machine's control block. Sums stay in rank order, so the
+//! bits equal those of one machine.
 //!
 //! * A transport never waits, so carriers cannot block each other. A part of a message is read from
 //!   its file when the transport has room, and taken from the transport when the part before it is

@@ -1,4 +1,4 @@
-//! The transport over MPI: one process per machine. All calls are made by the thread that connects.
+//! The transport over MPI: one process per machine. Only the connecting thread makes calls.
 #![allow(unsafe_code)] // buffers that MPI reads while they are on their way
 
 use std::collections::VecDeque;
@@ -16,13 +16,13 @@ use super::transport::{Piece, PieceKind, Transport};
 use crate::error::{Error, Result};
 use crate::platform::run_exit_handlers;
 
-/// Number of pieces on their way to a machine.
+/// Number of pieces in transit to a machine.
 const ON_THE_WAY: usize = 2;
 
-/// Initialises MPI; `None` if this process has done so before.
+/// Initialises MPI; `None` if this process has initialised it before.
 ///
 /// # Errors
-/// If MPI numbers the processes in another way than the launcher.
+/// If MPI's numbers of processes differ from the launcher's.
 pub(super) fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
     let Some((universe, _)) = initialize_with_threading(Threading::Funneled) else {
         return Ok(None);
@@ -45,21 +45,21 @@ pub(super) fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
 }
 
 struct MpiTransport {
-    /// Finalised by `close` alone, which waits for all processes: one that is lost does not come.
+    /// Finalised only by `close`, which waits for all processes; a lost one would never arrive.
     universe: ManuallyDrop<Universe>,
     world: SimpleCommunicator,
-    /// Pieces on their way to each machine, the oldest first.
+    /// Pieces in transit to each machine, oldest first.
     sending: Vec<VecDeque<Sending>>,
 }
 
-/// A piece that MPI may still read.
+/// A piece whose bytes MPI may still read.
 struct Sending {
     request: ManuallyDrop<Request<'static, [u8], StaticScope>>,
     bytes: *mut [u8],
 }
 
 impl Sending {
-    /// Frees the bytes if MPI has sent them; otherwise gives the piece back.
+    /// Frees the bytes if MPI has sent them; otherwise returns the piece.
     fn test(self) -> Option<Self> {
         let Sending { request, bytes } = self;
         if let Err(request) = ManuallyDrop::into_inner(request).test() {
@@ -73,7 +73,7 @@ impl Sending {
 }
 
 impl MpiTransport {
-    /// Frees the pieces that have been sent to a machine; returns the number of pieces on their way.
+    /// Frees the pieces that have been sent to a machine; returns the number of pieces still in transit.
     fn settle(&mut self, to: usize) -> usize {
         let sending = std::mem::take(&mut self.sending[to]);
         self.sending[to] = sending.into_iter().filter_map(Sending::test).collect();

@@ -1,4 +1,4 @@
-//! The place of MPI in a program that is built without it.
+//! Replacement for MPI in a program that is built without it.
 
 use super::launched::Launched;
 use super::transport::Transport;

@@ -11,23 +11,23 @@ use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use crate::error::{Error, Result};
 use crate::io::{self, Storage, StorageFile, read_split};
 
-/// The beginning of a rank's messages of a collective, for the ranks of one machine.
+/// Header of a rank's messages of a collective for the ranks of one machine.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MessagesHeader {
     /// Number of the collective, and code of its operation.
     pub(super) tag: [u64; 2],
     pub(super) sender: usize,
-    /// Message of each of the machine's ranks, ascending; offsets are those in the parts that follow.
+    /// The message of each of the machine's ranks, ascending; offsets are relative to the parts that follow.
     pub(super) entries: Vec<MessageEntry>,
     /// Number of bytes that follow.
     pub(super) len: u64,
 }
 
-/// The way from this machine to another one.
+/// Queue of messages to another machine.
 pub(super) struct Outgoing {
     /// Ranks of the other machine, ascending.
     ranks: Vec<usize>,
-    /// Number of bytes of a part.
+    /// Size of a part, in bytes.
     part: usize,
     queue: VecDeque<Errand>,
     messages: Option<Messages>,
@@ -35,7 +35,7 @@ pub(super) struct Outgoing {
     unsent: Option<Piece>,
 }
 
-/// Something to be sent.
+/// An entry of the queue.
 enum Errand {
     Messages { sequence: u64, sender: usize },
     Piece(Piece),
@@ -49,7 +49,7 @@ struct Messages {
     ranges: VecDeque<Range>,
 }
 
-/// Bytes of a file that have not been sent yet.
+/// Unsent bytes of a file.
 struct Range {
     offset: u64,
     len: u64,
@@ -69,23 +69,24 @@ impl Outgoing {
         Outgoing { ranks, part, queue, messages, unsent }
     }
 
-    /// Sends a rank's messages of a collective after all else.
+    /// Queues a rank's messages of a collective.
     pub(super) fn add_messages(&mut self, sequence: u64, sender: usize) {
         self.queue.push_back(Errand::Messages { sequence, sender });
     }
 
-    /// Sends a piece after all else.
+    /// Queues a piece.
     pub(super) fn add(&mut self, piece: Piece) {
         self.queue.push_back(Errand::Piece(piece));
     }
 
-    /// Forgets all that the transport does not have yet, ends of pauses included: the other machine would find messages cut short.
+    /// Drops everything that the transport has not accepted, including ends of pauses: the other machine would find
+    /// messages cut short.
     pub(super) fn give_up(&mut self) {
         self.messages = None;
         self.queue.clear();
     }
 
-    /// Whether the transport has everything.
+    /// Whether the transport has accepted everything.
     pub(super) fn is_done(&self) -> bool {
         self.unsent.is_none() && self.messages.is_none() && self.queue.is_empty()
     }
@@ -95,7 +96,7 @@ impl Outgoing {
         self.unsent = Some(piece);
     }
 
-    /// Forgets everything, because the other machine is gone.
+    /// Drops everything, because the other machine is gone.
     pub(super) fn close(&mut self) {
         self.give_up();
         self.unsent = None;
@@ -127,7 +128,7 @@ impl Outgoing {
 }
 
 impl Messages {
-    /// Opens a sender's file, for the messages to these ranks.
+    /// Opens a sender's file for the messages to these ranks.
     fn open(
         path: PathBuf,
         sender: usize,
@@ -140,7 +141,7 @@ impl Messages {
         let mut total = 0;
         let mut place = |entry: MessageEntry| {
             let MessageEntry { offset, stored: len, .. } = entry;
-            // A message to everyone goes to each machine once.
+            // A message to everyone is sent to each machine once.
             let again = ranges.back().is_some_and(|r| r.offset == offset && r.len == len);
             if !again {
                 ranges.push_back(Range { offset, len });
@@ -153,7 +154,7 @@ impl Messages {
         Ok((Messages { path, file, cached: index.cached, ranges }, header))
     }
 
-    /// The next bytes, at most `most` of them; `None` after the last.
+    /// The next bytes, at most `most`; `None` at the end.
     fn next(&mut self, most: usize) -> Result<Option<Vec<u8>>> {
         while let Some(range) = self.ranges.front_mut() {
             let len = range.len.min(most as u64);

@@ -1,17 +1,17 @@
-//! Sleep of a thread that has nothing to do yet.
+//! Sleep of a thread that is waiting for work.
 
 use std::time::{Duration, Instant};
 
-/// Shortest and longest sleep. A thread that has waited long looks less often, so a machine that waits for another takes hardly any
-/// processor time.
+/// Shortest and longest sleep. A thread that has waited longer sleeps longer, so waiting for another machine takes
+/// almost no processor time.
 const SHORTEST: Duration = Duration::from_micros(50);
 const LONGEST: Duration = Duration::from_millis(20);
-/// Share of the time waited so far that a sleep lasts; it is the most that a sleep can add to a wait.
+/// Length of a sleep as a fraction of the time waited so far; a sleep prolongs a wait by at most this fraction.
 const SHARE: u32 = 8;
 
-/// The length of the next sleep.
+/// Chooses the length of the next sleep.
 pub(super) struct Pace {
-    /// Time since which nothing has happened.
+    /// Time of the last activity.
     idle_since: Instant,
 }
 
@@ -20,7 +20,7 @@ impl Pace {
         Pace { idle_since: Instant::now() }
     }
 
-    /// Sleeps, unless something has been done since the last call.
+    /// Sleeps, unless there was activity since the last call.
     pub(super) fn rest(&mut self, done_something: bool) {
         if done_something {
             self.idle_since = Instant::now();

@@ -1,4 +1,4 @@
-//! The way between machines.
+//! The transport between machines.
 
 use crate::error::Result;
 
@@ -8,13 +8,13 @@ pub const MAX_PIECE: usize = 16 << 20;
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// Facts about a machine, for the check at the start.
+    /// Facts about a machine for the check at the start.
     Facts,
-    /// The beginning of a rank's messages of a collective.
+    /// Header of a rank's messages of a collective.
     Messages,
     /// Bytes of these messages, in order.
     Part,
-    /// Everything of a pause has been sent.
+    /// All messages of a pause have been sent.
     EndOfPause,
     /// All ranks have to stop.
     Stop,
@@ -23,7 +23,7 @@ pub enum PieceKind {
 }
 
 impl PieceKind {
-    /// All kinds; the place in this list is the code on the way.
+    /// All kinds; the index in this list is a kind's code.
     pub const ALL: [PieceKind; 6] = [
         PieceKind::Facts,
         PieceKind::Messages,
@@ -43,8 +43,7 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
-/// A machine's connection to the others. No method waits. Pieces from one machine to another arrive in the order in which they
-/// were sent.
+/// A machine's connection to the others. Methods never wait. Pieces from one machine to another arrive in order.
 pub trait Transport {
     /// Number of this machine, from 0.
     fn machine(&self) -> usize;
@@ -52,24 +51,24 @@ pub trait Transport {
     /// Number of machines.
     fn num_machines(&self) -> usize;
 
-    /// Starts to send a piece to another machine; returns the piece while as many as allowed are on their way there.
+    /// Starts sending a piece to another machine; returns the piece if the maximum number is in transit already.
     ///
     /// # Errors
     /// If that machine cannot be reached.
     fn try_send(&mut self, to: usize, piece: Piece) -> Result<Option<Piece>>;
 
-    /// The next piece that has arrived from another machine. What is not taken stays with its sender.
+    /// The next piece that has arrived from another machine. Pieces that are not received stay with their sender.
     ///
     /// # Errors
     /// If the connection is broken.
     fn try_receive(&mut self, from: usize) -> Result<Option<Piece>>;
 
-    /// Whether all pieces that were sent have left.
+    /// Whether all pieces have been sent.
     ///
     /// # Errors
     /// If the connection is broken.
     fn has_sent_all(&mut self) -> Result<bool>;
 
-    /// Ends the connection, as all other machines do. One that is only dropped leaves them alone.
+    /// Closes the connection, together with all other machines. Dropping it does not affect them.
     fn close(self: Box<Self>) {}
 }

@@ -13,29 +13,29 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
 
-/// A block that is complete in memory: the same layers run on it as on the full graph.
+/// A sampled block that is complete in memory: the same layers run on it as on the full graph.
 ///
-/// In-degrees of destinations count the block's edges, degrees of sources those of the whole graph, so that with all neighbours
-/// sampled every layer returns what it returns on the full graph.
+/// In-degrees of destinations count the block's edges; degrees of sources are those in the whole graph. So if all
+/// neighbours are sampled, every layer returns the same as on the full graph.
 pub struct BlockGraph {
     shard: ShardPointer,
     ends: Ends,
     edge_inputs: Option<EdgeInputs>,
 }
 
-/// The nodes at the two ends of a block's edges.
+/// Nodes at the two ends of a block's edges.
 pub(in crate::engine::tape) struct BlockEnds<'b> {
     /// Ids of the sources.
     pub(in crate::engine::tape) sources: PointerTensor,
     /// Ids of the destinations.
     pub(in crate::engine::tape) destinations: PointerTensor,
-    /// Whether the destinations are the first sources.
+    /// Whether the first sources are the destinations.
     pub(in crate::engine::tape) among_sources: bool,
     /// Degrees of the sources.
     pub(in crate::engine::tape) degrees: SourceDegrees<'b>,
 }
 
-/// Degrees of a block's sources over the whole graph, for models that look at them.
+/// Degrees of a block's sources in the whole graph, for models that use them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SourceDegrees<'b> {
     /// In-degrees.
@@ -45,10 +45,10 @@ pub struct SourceDegrees<'b> {
 }
 
 impl BlockGraph {
-    /// Builds the graph of a block. With `types`, the book gives each edge its type.
+    /// Creates the graph of a block. With `types`, the book determines each edge's type.
     ///
     /// # Errors
-    /// If there are not as many degrees as sources.
+    /// If the number of degrees differs from the number of sources.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         block: &Block,
@@ -65,7 +65,7 @@ impl BlockGraph {
         BlockGraph::over(manager, block.to_shard(&types), ends)
     }
 
-    /// Builds the graph of some edges.
+    /// Creates the graph of these edges.
     pub(in crate::engine::tape) fn over(
         manager: &Rc<PartitionDataManager>,
         shard: GraphShard,
@@ -112,7 +112,7 @@ impl BlockGraph {
         self.with_rows_of_edges(manager, block.edges(), features)
     }
 
-    /// Adds features of edges with these ids, `[num_edges, width]`.
+    /// Adds features of the edges with these ids, `[num_edges, width]`.
     pub(in crate::engine::tape) fn with_rows_of_edges(
         self,
         manager: &PartitionDataManager,
@@ -125,7 +125,7 @@ impl BlockGraph {
     }
 }
 
-/// Ids of nodes, in the form that layers read.
+/// Ids of nodes, as layers read them.
 pub(in crate::engine::tape) fn ids(
     manager: &PartitionDataManager,
     ids: &[u64],

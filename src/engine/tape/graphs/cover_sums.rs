@@ -1,4 +1,4 @@
-//! The division of a graph's edges among rows and sums that ranks send each other.
+//! Reduces the rows that ranks send each other for sums along edges, by sending partial sums.
 
 use super::covered_graph::{CoveredGraph, PartialSums};
 use super::graph::Graph;
@@ -8,12 +8,13 @@ use crate::error::{Error, Result};
 use crate::graph::{CoveredEdges, SummedEdges};
 
 impl GraphShardManager {
-    /// Makes sums along edges take fewer rows between ranks from now on: for each edge, either the row of its source is sent, or the sum
-    /// that the source's owner makes for its destination (SuperGCN's minimum vertex cover of the edges between two partitions,
-    /// here a greedy one). It is worth its price for models that sum or average neighbours many times. Where this would save
-    /// less than a fifth of the rows between two ranks, all rows are sent as before. One collective; edge weights must have their final values.
+    /// Makes later sums along edges send fewer rows between ranks. For each edge, either the source's row is sent, or a
+    /// partial sum that the source's owner computes for the destination (SuperGCN's minimum vertex cover of the edges
+    /// between two partitions; here a greedy one). This pays off for models that repeatedly sum or average neighbours.
+    /// Between two ranks where it would save less than a fifth of the rows, all rows are sent as before. Edge weights
+    /// must have their final values. One collective.
     ///
-    /// Sums are then rounded in another order, which depends on the partitions only.
+    /// The changed order of additions changes rounding; it depends on the partitions only.
     ///
     /// # Errors
     /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -71,10 +72,9 @@ impl GraphShardManager {
     }
 }
 
-/// A request to the owner of sources for rows and for sums over rows; empty if all rows that are
-/// requested so far are sent as they are. As a message, in which rows are counted among those: the
-/// numbers of rows, sums and summed edges and whether edges have weights (u64 each), then rows,
-/// degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
+/// A request to the owner of sources for rows and for sums over rows; empty if all rows requested so far are sent
+/// unchanged. Rows are numbered within those. Message: numbers of rows, sums and summed edges, and whether edges have
+/// weights (u64 each); then rows, degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
 #[derive(Default)]
 struct SentEdges {
     rows: Vec<u32>,

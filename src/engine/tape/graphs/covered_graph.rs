@@ -12,18 +12,19 @@ use crate::engine::tape::ops::aggregate::{Factors, spmm};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// The edges of a [`GraphShardManager`] for sums along them. A rank gets from each other rank, in this order, rows of nodes and
-/// sums that this rank has made over its own rows: a vertex cover of the edges between the two (SuperGCN).
+/// The edges of a [`GraphShardManager`], prepared for sums. From each other rank, a rank receives rows of nodes, and
+/// then sums that the other rank has made over its rows: a vertex cover of the edges between the two (SuperGCN).
 pub(super) struct CoveredGraph {
-    /// The graph whose remote sources are the received rows. Its requested rows are the rows sent unchanged.
+    /// The graph whose remote sources are the received rows and sums. Its requested rows are the rows that are sent
+    /// unchanged.
     pub(super) received: GraphShardManager,
-    /// The sums that are sent to each rank.
+    /// Sums that are sent to each rank.
     pub(super) sums: Vec<Option<PartialSums>>,
     /// Whether the edges have weights.
     pub(super) weighted: bool,
 }
 
-/// Sums over own rows that a rank sends to another one.
+/// Sums over own rows for another rank.
 pub(super) struct PartialSums {
     /// By destination: edges from own rows into the sums. By source: edges from `sources`.
     pub(super) edges: ShardPointer,
@@ -41,7 +42,7 @@ impl PartialSums {
         Ok(sums)
     }
 
-    /// The gradient of the rows of `sources`, from that of the sums.
+    /// Gradient of the rows of `sources`, from the gradient of the sums.
     fn adjoint(&self, sums: &Tensor, weighted: bool) -> Result<Tensor> {
         let edges = self.edges.by_src()?;
         let kind = if sums.kind() == Kind::BFloat16 { Kind::Float } else { sums.kind() };
@@ -52,7 +53,7 @@ impl PartialSums {
 }
 
 impl CoveredGraph {
-    /// Number of sums that a rank gets.
+    /// Number of sums that a rank receives.
     fn num_sums(&self, rank: usize) -> usize {
         self.sums[rank].as_ref().map_or(0, |sums| sums.edges.num_destinations())
     }

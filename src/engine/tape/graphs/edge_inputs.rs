@@ -1,4 +1,4 @@
-//! Ids and features of a graph's edges.
+//! Ids and features of edges.
 
 use std::rc::Rc;
 
@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 /// A function that returns the features of edges with these ids, `[edges.len(), width]`.
 type ReadEdges = dyn Fn(&[u64]) -> Result<Tensor>;
 
-/// The source of edge features, for a graph and all that are made from it.
+/// Source of edge features, for a graph and all graphs derived from it.
 #[derive(Clone)]
 pub struct EdgeSource {
     /// Number of columns.
     pub width: i64,
     /// Element type: float or double.
     pub kind: Kind,
-    /// Reads the features of edges with these ids, `[edges.len(), width]`: global ids, or, for the graph of one relation, ids
+    /// Reads the features of edges by id, `[edges.len(), width]`. Ids are global or, in the graph of one relation,
     /// within the edge type.
     pub read: Rc<ReadEdges>,
 }
@@ -26,14 +26,14 @@ pub struct EdgeSource {
 /// Ids and features of a graph's edges, in the order of [`Graph::shards`](super::graph::Graph::shards).
 #[derive(Clone)]
 pub struct EdgeInputs {
-    /// Id of each edge as in [`Graph::edge_ids`](super::graph::Graph::edge_ids), `int64 [num_edges]`.
+    /// Id of each edge, as from [`Graph::edge_ids`](super::graph::Graph::edge_ids), `int64 [num_edges]`.
     pub ids: PointerTensor,
     /// Features of each edge, `[num_edges, width]`.
     pub features: PointerTensor,
 }
 
 impl EdgeInputs {
-    /// The rows of the edges of these shards; they are read whenever they are needed and never spilled.
+    /// Rows for the edges of these shards. They are never spilled, but read whenever they are used.
     pub(super) fn new(
         manager: &PartitionDataManager,
         shards: Vec<&ShardPointer>,
@@ -57,7 +57,7 @@ impl EdgeInputs {
     }
 }
 
-/// The ids of all edges of some shards.
+/// Ids of all edges of these shards.
 pub(super) fn edge_ids(shards: Vec<&ShardPointer>) -> Result<Vec<u64>> {
     let mut ids = Vec::with_capacity(shards.iter().map(|shard| shard.num_edges()).sum());
     for shard in shards {

@@ -1,4 +1,4 @@
-//! Edge weights divided by the roots of their sums at both ends.
+//! Normalisation of edge weights by the roots of their sums at both ends.
 
 use tch::{Kind, Tensor};
 
@@ -10,11 +10,11 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::{Csr, GraphShard, SortedEdges};
 
-/// Type in which sums are added up, whatever models compute in.
+/// Type of the sums, for models of any precision.
 const KIND: Kind = Kind::Double;
 
 impl GraphShardManager {
-    /// Replaces each edge weight w_uv by `w_uv / sqrt(sum of w_u. · sum of w_.v)`, where the sums go over all out-edges of the
+    /// Replaces each edge weight w_uv by `w_uv / sqrt(sum of w_u. · sum of w_.v)`, with sums over all out-edges of the
     /// source and all in-edges of the destination: `dgl.nn.EdgeWeightNorm("both")`. Two collectives.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl GraphShardManager {
                 destinations[row] += f64::from(weights[entry]);
             });
         }
-        // The own shard comes first, then those of the other ranks in order.
+        // The own shard comes first, then the other ranks' shards in order.
         let mut normalised = vec![divided(self.local_shard(), &*sources.pin()?, &destinations)?];
         self.pulled(collective.as_ref(), &[RowLayout::new(1, KIND)], &mut |shard, parts| {
             normalised.push(divided(shard, &parts[0], &destinations)?);
@@ -63,7 +63,7 @@ fn for_entries(matrix: &Csr, mut visit: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// The sum of the weights of each source's edges, `[sources, 1]`.
+/// Sum of the weights of each source's edges, `[sources, 1]`.
 fn source_sums(shard: &ShardPointer) -> Result<Tensor> {
     let mut sums = vec![0.0; shard.num_sources()];
     if shard.num_edges() > 0 {

@@ -1,4 +1,4 @@
-//! The edges into some of a graph's destinations, as a separate graph.
+//! Subgraphs with the edges into selected destinations.
 
 use tch::Tensor;
 
@@ -9,7 +9,7 @@ use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tensor;
 use crate::error::Result;
 
-/// The destinations whose edges are taken.
+/// Selected destinations.
 pub(super) struct TakenDestinations<'r> {
     /// Own rows, ascending.
     pub(super) rows: &'r [u32],
@@ -18,12 +18,12 @@ pub(super) struct TakenDestinations<'r> {
 }
 
 impl<'r> TakenDestinations<'r> {
-    /// Rows that all keep their edges.
+    /// Selects rows that all keep their edges.
     pub(super) fn all(rows: &'r [u32]) -> Self {
         TakenDestinations { rows, with_edges: rows }
     }
 
-    /// The new number of each of `num_rows` rows, `u32::MAX` for rows without edges.
+    /// New number of each of `num_rows` rows; `u32::MAX` for rows without edges.
     fn numbers(&self, num_rows: usize) -> Vec<u32> {
         let mut all = numbers(self.rows, num_rows);
         if self.with_edges.len() < self.rows.len() {
@@ -35,20 +35,20 @@ impl<'r> TakenDestinations<'r> {
     }
 }
 
-/// Edges whose sources still have the rows of the full graph.
+/// Edges into selected destinations, with sources numbered as in the full graph.
 pub(super) struct EdgesInto {
     /// Shards by source rank, with a column per source.
     shards: Vec<ShardPointer>,
-    /// Rows of each rank that the columns of its shard stand for.
+    /// For each rank, the rows that the columns of its shard stand for.
     sources: Vec<Vec<u32>>,
-    /// Own rows from which each rank has edges, this one included.
+    /// For each rank (including this one), the own rows from which it has edges.
     requested: Vec<Vec<u32>>,
     row_of: Vec<u32>,
     num_destinations: usize,
 }
 
 impl EdgesInto {
-    /// Takes the edges into `destinations`; one collective.
+    /// Selects the edges into `destinations`. One collective.
     pub(super) fn new(
         full: &GraphShardManager,
         destinations: &TakenDestinations<'_>,
@@ -62,7 +62,7 @@ impl EdgesInto {
             let rows = rows.pin()?;
             let edges = shard.by_dst()?.edges_into(&row_of, |column| column);
             let (shard, columns) = edges.build(num_destinations, shard.num_sources(), false)?;
-            // The own shard's columns are the rows themselves.
+            // In the own shard, columns are rows.
             let row = |column: u32| rows.get(column as usize).copied().unwrap_or(column);
             shards.push(manager.track_shard("shard", shard));
             sources.push(columns.into_iter().map(row).collect::<Vec<u32>>());
@@ -72,12 +72,12 @@ impl EdgesInto {
         Ok(EdgesInto { shards, sources, requested, row_of, num_destinations })
     }
 
-    /// Own rows from which edges begin, those of all ranks; a row may occur several times.
+    /// Own rows that are sources of edges on any rank; a row may occur several times.
     pub(super) fn needed(&self) -> impl Iterator<Item = u32> + '_ {
         self.requested.iter().flatten().copied()
     }
 
-    /// The graph of the edges, whose own sources are `own_sources` (ascending). `kind` describes its ends.
+    /// The graph of the edges, with own sources `own_sources` (ascending). `kind` describes its ends.
     pub(super) fn into_graph(
         mut self,
         full: &GraphShardManager,
@@ -130,18 +130,18 @@ impl EdgesInto {
     }
 }
 
-/// The kinds of the two ends of a graph's edges.
+/// Kind of a graph's sources and destinations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndKind {
-    /// The same nodes on the full graph, of one type.
+    /// Nodes of one type, with sources and destinations equal on the full graph.
     OneType,
-    /// The same nodes on the full graph, in one of several relations.
+    /// Nodes of one of several types, with sources and destinations equal on the full graph.
     RelationInType,
     /// Nodes of two types.
     RelationBetweenTypes,
 }
 
-/// Rows of a value with one number per row.
+/// Selects rows of a value that has one number per row.
 pub(super) fn pick(
     full: &GraphShardManager,
     values: &PointerTensor,
@@ -153,19 +153,19 @@ pub(super) fn pick(
     Ok(full.manager.track("node-ids", Tensor::f_from_slice(&picked)?))
 }
 
-/// The rows of several lists, ascending and each once.
+/// Distinct rows, ascending.
 pub(super) fn union(rows: impl Iterator<Item = u32>, num_rows: usize) -> Vec<u32> {
     let mut needed = vec![0; num_rows];
     rows.for_each(|row| needed[row as usize] = 1);
     rows_of(&needed)
 }
 
-/// The rows whose byte is not 0.
+/// Indices of nonzero bytes.
 pub(super) fn rows_of(mask: &[u8]) -> Vec<u32> {
     mask.iter().enumerate().filter(|(_, m)| **m != 0).map(|(row, _)| row as u32).collect()
 }
 
-/// The index of each row in a list, `u32::MAX` where the list does not have it.
+/// Index of each row in a list; `u32::MAX` if it is not in the list.
 fn numbers(rows: &[u32], num_rows: usize) -> Vec<u32> {
     let mut numbers = vec![u32::MAX; num_rows];
     for (number, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The graph of a partition as one block, for one-shot aggregation.
+//! A partition's graph as one block, for one-shot aggregation.
 
 use std::ops::Range;
 
@@ -14,18 +14,18 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;
 
-/// All edges into a partition, with the rows of all their sources in memory at once: SAR's one-shot aggregation.
+/// All edges into a partition, with the rows of all sources in memory at once: SAR's one-shot aggregation.
 ///
-/// Where a [`GraphShardManager`] reads the rows of one rank after the other, this graph gathers the rows of all other ranks
-/// (the halo) and passes them to an operation in one piece, after the partition's own. Layers run on it as on any [`Graph`]
-/// and give the same numbers.
+/// A [`GraphShardManager`] reads the rows of one rank after the other. This graph gathers the rows of all other ranks
+/// (the halo) and passes them to an operation together, after the partition's own rows. Layers run on it as on any
+/// [`Graph`], with the same results.
 ///
-/// This takes more memory: an aggregation holds halo nodes x width elements (in the backward pass again, as gradients), instead
-/// of the share of the largest rank; the structure is in memory a second time. In return it saves passes over the destinations,
-/// one per rank.
+/// It takes more memory: an aggregation holds halo nodes x width elements (as many gradients in the backward pass)
+/// instead of the largest rank's rows, and the structure is in memory twice. In return it avoids a pass over the
+/// destinations per rank.
 pub struct FullPartitionGraph<'g> {
     graph: &'g GraphShardManager,
-    /// The edges from all other ranks; its columns are the columns of their shards, rank after rank.
+    /// Edges from all other ranks; columns are the columns of their shards, rank by rank.
     halo: ShardPointer,
     /// The columns of each rank; empty for the own rank.
     columns: Vec<Range<usize>>,
@@ -33,7 +33,7 @@ pub struct FullPartitionGraph<'g> {
 }
 
 impl GraphShardManager {
-    /// Builds this partition's graph in one piece: SAR's method of the same name. No collective.
+    /// Creates this partition's graph as one block: SAR's `get_full_partition_graph`. No collective.
     ///
     /// # Errors
     /// If the partition has edges from more than 2^32 nodes of other ranks.
@@ -67,7 +67,7 @@ impl GraphShardManager {
 }
 
 impl FullPartitionGraph<'_> {
-    /// Receives the pulled rows of all other ranks.
+    /// Receives the rows of all other ranks.
     fn receive(&self, collective: &Collective, layout: &[RowLayout]) -> Result<Vec<Tensor>> {
         let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
         let empty = |part: &RowLayout| tensor::empty(&[rows, part.width as i64], part.kind);

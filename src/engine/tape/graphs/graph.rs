@@ -1,4 +1,4 @@
-//! The interface between operations and a graph, whether it is spread over ranks or complete in memory.
+//! The interface between operations and a graph, which may be spread over ranks or complete in memory.
 
 use std::rc::Rc;
 
@@ -14,9 +14,9 @@ use crate::io::Dtype;
 /// Messages in transit between the partitions of a graph.
 #[must_use]
 pub enum Transfer {
-    /// The graph is complete here: nothing to send and nothing to wait for.
+    /// The graph is complete here; nothing is sent.
     Nothing,
-    /// Messages that are posted and not yet complete.
+    /// Messages that have been posted.
     Posted(Posted),
 }
 
@@ -25,14 +25,15 @@ pub enum Transfer {
 pub struct RowLayout {
     /// Number of columns.
     pub width: usize,
-    /// Element type in which they are used.
+    /// Element type in which the rows are used.
     pub kind: Kind,
-    /// A narrower type that holds all values exactly, in which single-precision rows are sent, if one is known to all ranks.
+    /// A narrower type that represents all values exactly, in which single-precision rows are sent, if all ranks know
+    /// one.
     pub exact: Option<Dtype>,
 }
 
 impl RowLayout {
-    /// Rows of any values.
+    /// Layout of rows with arbitrary values.
     pub fn new(width: usize, kind: Kind) -> Self {
         RowLayout { width, kind, exact: None }
     }
@@ -41,7 +42,7 @@ impl RowLayout {
 /// A function that takes a shard and the rows of its sources.
 pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;
 
-/// A function that computes rows for the sources of a shard, from the rows that were pulled, if any.
+/// A function that computes rows for the sources of a shard, from pulled rows if there are any.
 pub type MakeRows<'m> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<Vec<Tensor>> + 'm;
 
 /// A function that takes own source rows and the rows computed for them.
@@ -56,7 +57,7 @@ pub struct Pulled<'a> {
     pub layout: &'a [RowLayout],
 }
 
-/// The nodes at the two ends of a graph's edges.
+/// Nodes at the two ends of a graph's edges.
 #[derive(Clone)]
 pub struct Ends {
     pub(in crate::engine::tape) source_ids: PointerTensor,
@@ -67,7 +68,7 @@ pub struct Ends {
     pub(in crate::engine::tape) out_degrees: PointerTensor,
 }
 
-/// Unknown degrees of a number of nodes: every access to them returns the error.
+/// Degrees that are unknown: every access returns the error.
 pub(in crate::engine::tape) fn unknown_degrees(
     manager: &PartitionDataManager,
     num_nodes: i64,
@@ -77,35 +78,35 @@ pub(in crate::engine::tape) fn unknown_degrees(
     manager.track_recipe("degrees", &[num_nodes], Kind::Int64, None, degrees)
 }
 
-/// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to exchange
-/// rows with the ranks that own the sources.
+/// A graph from one rank's view: the edges into its own destinations, in one shard per source rank, and the exchange of
+/// rows with the owners of sources.
 ///
-/// On a full graph, sources and destinations are the same nodes. On a message flow graph, the destinations are some of the
-/// sources; on the graph of one relation, the two may be nodes of different types.
+/// On a full graph, sources and destinations are the same nodes. On a message flow graph, the destinations are among
+/// the sources; on the graph of one relation, the two may be nodes of different types.
 ///
-/// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. A message
-/// consists of parts, each with its own rows [`RowLayout`]. Both are posted, completed (this is the pause: only
-/// `PointerTensor`s survive it) and then read in the order of ranks.
+/// A pull (forward) fetches rows of sources; a push (backward) sends rows computed for sources to their owners. A
+/// message consists of parts with their own [`RowLayout`]. Both are posted, completed (this is the pause, which only
+/// `PointerTensor`s survive) and then read in the order of ranks.
 pub trait Graph {
-    /// The nodes at the two ends of its edges.
+    /// Nodes at the two ends of the edges.
     fn ends(&self) -> &Ends;
 
-    /// Whether the graph is complete here, so that no operation on it waits for another rank.
+    /// Whether the graph is complete here, so that operations on it never wait for other ranks.
     fn is_whole(&self) -> bool {
         false
     }
 
-    /// Number of sources that this rank owns: rows of a layer's input.
+    /// Number of own sources: rows of a layer's input.
     fn num_sources(&self) -> usize {
         self.ends().source_ids.size()[0] as usize
     }
 
-    /// Number of destinations, all of which this rank owns: rows of a layer's output.
+    /// Number of destinations, all owned by this rank: rows of a layer's output.
     fn num_destinations(&self) -> usize {
         self.ends().destination_ids.size()[0] as usize
     }
 
-    /// The row of each destination among the own sources, in any order; `None` if destination i is source i.
+    /// Row of each destination among the own sources, in any order; `None` if destination i is source i.
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
         self.ends().destination_rows.as_ref()
     }
@@ -135,11 +136,11 @@ pub trait Graph {
         &self.ends().out_degrees
     }
 
-    /// The edges from own sources; its columns are their rows.
+    /// Edges from own sources; columns are the sources' rows.
     fn local_shard(&self) -> &ShardPointer;
 
-    /// All shards: the own one first, then the others in the order in which they are [pulled](Graph::pulled). Rows of edge
-    /// values, `[num_edges, width]`, follow this order, and within a shard the order of its `by_dst`.
+    /// All shards: the own shard first, then the others in the order in which they are [pulled](Graph::pulled). Rows of
+    /// edge values, `[num_edges, width]`, follow this order, and each shard's `by_dst` order.
     fn shards(&self) -> Vec<&ShardPointer>;
 
     /// Number of edges into the destinations: rows of edge values.
@@ -150,42 +151,42 @@ pub trait Graph {
         Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
     }
 
-    /// Id of each edge, in the order of [`shards`](Graph::shards): DGL's `edata[dgl.EID]`. Ids are global, or, on the graph of one
-    /// relation, those within the edge type.
+    /// Id of each edge, in the order of [`shards`](Graph::shards): DGL's `edata[dgl.EID]`. Ids are global or, in the
+    /// graph of one relation, within the edge type.
     ///
     /// # Errors
-    /// If the shards have been loaded without ids.
+    /// If the shards were loaded without ids.
     fn edge_ids(&self) -> Result<Vec<u64>> {
         edge_ids(self.shards())
     }
 
-    /// Ids and features of the edges, if the graph was given features.
+    /// Ids and features of the edges, if the graph has features.
     fn edge_inputs(&self) -> Option<&EdgeInputs> {
         None
     }
 
-    /// A graph whose sums over in-edges are those of this one, up to rounding, and take fewer rows between ranks, if there is one.
+    /// A graph with the same sums over in-edges, up to rounding, for which ranks exchange fewer rows, if there is one.
     /// `weighted` says whether the sums are weighted. Sources of its remote shards may be sums of rows.
     fn for_sums(&self, _weighted: bool) -> Option<&dyn Graph> {
         None
     }
 
-    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges, in the layout that
-    /// [`pulled`](Graph::pulled) gets. With `keep` they can be read again for as long as the collective lives.
+    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges, in
+    /// the layout for [`pulled`](Graph::pulled). With `keep`, they can be read again while the collective exists.
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
     fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer>;
 
-    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of `[shard.num_sources(),
-    /// width]`). Rows that were pulled and kept are passed to `make` again.
+    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
+    /// `[shard.num_sources(), width]`). `make` receives kept rows of a pull again.
     ///
     /// # Errors
     /// If `make` fails, or a message cannot be written (`Io`, `OutOfDisk`).
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
-    /// Sums of the values of all ranks, in the shapes and types of this rank's; a collective. A graph that is complete here
-    /// returns its values unchanged.
+    /// Sums of all ranks' values, in the shapes and types of this rank's values; a collective. A graph that is complete
+    /// here returns the values unchanged.
     ///
     /// # Errors
     /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -194,7 +195,7 @@ pub trait Graph {
         Ok(values)
     }
 
-    /// Posts values whose sums over all ranks [`sums`](Graph::sums) reads after a pause.
+    /// Posts values that [`sums`](Graph::sums) adds up over all ranks after a pause.
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
@@ -202,15 +203,16 @@ pub trait Graph {
         Ok(Transfer::Nothing)
     }
 
-    /// Sums of the values that all ranks have [posted](Graph::post_sums), in these layouts.
+    /// Sums of all ranks' [posted](Graph::post_sums) values, in these layouts.
     ///
     /// # Errors
-    /// If a message cannot be read (`Io`, `Corrupt`), or ranks have posted values of other shapes.
+    /// If a message cannot be read (`Io`, `Corrupt`), or shapes differ between ranks.
     fn sums(&self, _: &Collective, _: &[ArrayLayout]) -> Result<Vec<Tensor>> {
         Err(Error::internal("a graph that is complete here has posted nothing".to_owned()))
     }
 
-    /// Pauses once until all ranks have posted all of these, which may belong to several graphs of the same ranks.
+    /// Completes transfers, perhaps of several graphs of the same ranks, with one pause until all ranks have posted
+    /// theirs.
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or the run is being stopped (`Aborted`, `Interrupted`).
@@ -227,9 +229,8 @@ pub trait Graph {
         visit: &mut VisitShard<'_>,
     ) -> Result<()>;
 
-    /// After a push: passes own source rows (ascending) and what another rank computed for them (parts of `[rows.len(),
-    /// width]`) to `visit`. They have any values: `exact` does not count here.
-    ///
+    /// After a push: passes own source rows (ascending), and values that another rank computed for them (parts of
+    /// `[rows.len(), width]`), to `visit`. `exact` does not apply, because the values are arbitrary.
     /// # Errors
     /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pushed(

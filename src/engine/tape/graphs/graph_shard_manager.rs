@@ -1,4 +1,4 @@
-//! A graph that is spread over the ranks.
+//! A graph that is partitioned among the ranks.
 
 use std::rc::Rc;
 
@@ -25,35 +25,35 @@ use crate::event::{Span, SpanKind, span};
 use crate::io::Dtype;
 use crate::kernels::gather_rows;
 
-/// Number of bytes gathered before they are written to an outbox.
+/// Number of bytes that are collected before they are written to an outbox.
 const CHUNK: usize = 4 << 20;
 
-/// The partitioned graph as one rank sees it: SAR's class of the same name. Layers use it like any other [`Graph`].
+/// The partitioned graph from one rank's view: SAR's `GraphShardManager`. Layers use it like any other [`Graph`].
 pub struct GraphShardManager {
     pub(in crate::engine::tape) manager: Rc<PartitionDataManager>,
     pub(in crate::engine::tape) group: Rc<dyn ProcessGroup>,
     /// Shards by source rank.
     pub(in crate::engine::tape) shards: Vec<ShardPointer>,
-    /// By source rank: the rows of that rank that the columns of its shard stand for; empty for the own shard, whose columns
-    /// are the rows.
+    /// By source rank: the rows of that rank that the columns of its shard stand for; empty for the own shard, whose
+    /// columns are rows.
     pub(in crate::engine::tape) sources: Vec<Pointer<Vec<u32>>>,
     /// Own source rows from which each rank has edges, ascending.
     pub(in crate::engine::tape) requested: Vec<Pointer<Vec<u32>>>,
     pub(in crate::engine::tape) ends: Ends,
     pub(in crate::engine::tape) edge_source: Option<EdgeSource>,
     pub(in crate::engine::tape) edge_inputs: Option<EdgeInputs>,
-    /// The graph that [`cover_sums`](Self::cover_sums) makes.
+    /// The graph from [`cover_sums`](Self::cover_sums).
     pub(in crate::engine::tape) covered: Option<Box<dyn Graph>>,
 }
 
 impl GraphShardManager {
-    /// Builds the graph of `shards`, one for each source rank; one collective.
+    /// Creates the graph of `shards`, one per source rank. One collective.
     ///
     /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this rank's
     /// first node; the others follow it.
     ///
     /// # Errors
-    /// If the number of shards is not that of the ranks (`Internal`), or the collective fails.
+    /// If the number of shards differs from the number of ranks (`Internal`), or the collective fails.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -68,12 +68,13 @@ impl GraphShardManager {
         let num_nodes = shards[group.rank()].num_destinations();
         let ids = node_ids(manager, first_node as i64, num_nodes as i64);
         let mut graph = GraphShardManager::over(manager, group, shards, sources, ids.clone(), ids)?;
-        // Sources and destinations are the same nodes.
+        // On the full graph, sources and destinations are the same nodes.
         graph.ends.source_in_degrees = graph.ends.in_degrees.clone();
         Ok(graph)
     }
 
-    /// Builds the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
+    /// Creates the graph of these shards over nodes with these global ids (of sources and of destinations). One
+    /// collective.
     pub(in crate::engine::tape) fn over(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -119,13 +120,14 @@ impl GraphShardManager {
         })
     }
 
-    /// Gives the graph, and those made from it later, features of edges. The shards must have been loaded with ids.
+    /// Sets the features of edges, for this graph and graphs derived from it later. The shards must have been loaded
+    /// with ids.
     pub fn set_edge_source(&mut self, source: EdgeSource) {
         self.edge_inputs = Some(EdgeInputs::new(&self.manager, self.shards(), &source));
         self.edge_source = Some(source);
     }
 
-    /// Spills everything this rank keeps and gives its turn up: SAR's `precall_func` during training.
+    /// Spills values and gives up the turn: SAR's `precall_func` during training.
     ///
     /// # Errors
     /// As for [`PartitionDataManager::precall_func`].
@@ -133,7 +135,7 @@ impl GraphShardManager {
         self.manager.precall_func()
     }
 
-    /// Takes the next turn: SAR's `callback_func` during training. Tensors come back when they are used.
+    /// Takes the next turn: SAR's `callback_func` during training. Tensors are read again when they are used.
     ///
     /// # Errors
     /// As for [`PartitionDataManager::callback_func`].
@@ -166,7 +168,7 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// The narrower type in which rows are sent, if there is one: one that holds them exactly, or bfloat16.
+    /// The narrower type in which rows are sent, if there is one: a type that represents them exactly, or bfloat16.
     fn sent_as(&self, rows: &RowLayout) -> Option<Dtype> {
         let rounded = self.manager.held_kind(rows.width as i64, rows.kind) != rows.kind;
         rows.exact.or_else(|| rounded.then_some(Dtype::BF16))
@@ -187,7 +189,7 @@ impl GraphShardManager {
         }
     }
 
-    /// The messages of the other ranks, in parts of this layout; `rows(q)` rows come from rank q.
+    /// Messages of the other ranks, in parts of this layout; rank q sends `rows(q)` rows.
     pub(in crate::engine::tape) fn messages<'m>(
         &'m self,
         collective: &'m Collective,
@@ -200,7 +202,7 @@ impl GraphShardManager {
         Messages::new(&*self.group, collective, senders, layout.collect())
     }
 
-    /// The messages that hold a row for each source of a rank's shard.
+    /// Messages with a row for each source of a rank's shard.
     pub(in crate::engine::tape) fn messages_of_sources<'m>(
         &'m self,
         collective: &'m Collective,

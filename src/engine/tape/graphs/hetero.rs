@@ -1,4 +1,4 @@
-//! Graphs with several types of nodes and edges.
+//! Graphs with several node and edge types.
 
 use std::rc::Rc;
 
@@ -21,31 +21,31 @@ pub struct Relation<G = GraphShardManager> {
     pub src_type: usize,
     /// Id of the destination node type.
     pub dst_type: usize,
-    /// The edges, from nodes of the one type to nodes of the other; any layer runs on this graph.
+    /// The edges of this type, as a graph that any layer runs on.
     pub graph: G,
 }
 
-/// A graph with several types of nodes and edges: one [`Graph`] per relation. Nodes are counted within their type, from 0 in
-/// each partition or block.
+/// A graph with several node and edge types: one [`Graph`] per relation. Nodes are numbered within their type, from 0
+/// in each partition or block.
 pub struct HeteroGraph<G> {
     pub(in crate::engine::tape) ntypes: Vec<String>,
-    /// Ids of the own nodes, or of the destinations, by node type.
+    /// Ids of the own nodes (in a block, of the destinations), by node type.
     pub(in crate::engine::tape) node_ids: Vec<PointerTensor>,
-    /// Row of each destination among the sources, by node type; `None` if the two are the same nodes.
+    /// Row of each destination among the sources, by node type; `None` if both are the same nodes.
     pub(in crate::engine::tape) destination_rows: Vec<Option<Pointer<Vec<u32>>>>,
     pub(in crate::engine::tape) relations: Vec<Relation<G>>,
 }
 
-/// The partitioned heterogeneous graph as one rank sees it, with a [`GraphShardManager`] per relation: SAR's class of the same
-/// name.
+/// The partitioned heterogeneous graph from one rank's view, with a [`GraphShardManager`] per relation: SAR's
+/// `HeteroGraphShardManager`.
 pub type HeteroGraphShardManager = HeteroGraph<GraphShardManager>;
 
 impl HeteroGraph<GraphShardManager> {
-    /// Builds the graph of the shards of each edge type, in the order of the book: for each type the shards by source rank, and
-    /// the rows (within the source type) that their columns stand for. One collective per edge type.
+    /// Creates the graph from the shards of each edge type, in the order of the book. For each type, pass the shards by
+    /// source rank, and the rows (within the source type) that their columns stand for. One collective per edge type.
     ///
     /// # Errors
-    /// If the shards of some edge type are missing.
+    /// If the shards of an edge type are missing.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -86,8 +86,8 @@ impl HeteroGraph<GraphShardManager> {
 }
 
 impl HeteroGraphShardManager {
-    /// Gives one relation, and the graphs that are made from it later, features of its edges. The shards must have been loaded
-    /// with ids.
+    /// Sets the edge features of one relation, for this graph and graphs derived from it later. The shards must have
+    /// been loaded with ids.
     ///
     /// # Errors
     /// If the relation does not exist.
@@ -100,8 +100,8 @@ impl HeteroGraphShardManager {
         Ok(())
     }
 
-    /// Makes sums along edges take fewer rows between ranks, as [`GraphShardManager::cover_sums`] does. One collective per
-    /// relation.
+    /// Reduces the rows that ranks exchange for sums along edges, like [`GraphShardManager::cover_sums`]. One
+    /// collective per relation.
     ///
     /// # Errors
     /// As for the graph of a relation.
@@ -109,7 +109,7 @@ impl HeteroGraphShardManager {
         self.relations.iter_mut().try_for_each(|relation| relation.graph.cover_sums())
     }
 
-    /// Builds the graph of each relation in one piece; see
+    /// Creates the graph of each relation as one block; see
     /// [`get_full_partition_graph`](GraphShardManager::get_full_partition_graph). No collective.
     ///
     /// # Errors
@@ -136,9 +136,9 @@ impl<G: Graph> HeteroGraph<G> {
         &self.ntypes
     }
 
-    /// Ids of this rank's nodes of a type (in a block, of its destinations), `int64`: type-wise ids, with the types one after
-    /// the other as in `dgl.to_homogeneous`. Unlike the partitions' homogeneous ids they do not depend on how many nodes of
-    /// other types a partition has.
+    /// Ids of this rank's nodes of a type (in a block, of its destinations), `int64`: type-wise ids plus the number of
+    /// nodes of earlier types, as in `dgl.to_homogeneous`. Unlike the partitions' homogeneous ids, they do not depend
+    /// on the partitions.
     pub fn node_ids(&self, ntype: usize) -> &PointerTensor {
         &self.node_ids[ntype]
     }
@@ -148,8 +148,7 @@ impl<G: Graph> HeteroGraph<G> {
         &self.relations
     }
 
-    /// The rows of `x` (one per source of the type) that belong to the type's destinations: `x` itself where the two are the
-    /// same nodes.
+    /// The rows of `x` (one per source of the type) for the type's destinations: `x` itself if both are the same nodes.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.

@@ -1,4 +1,4 @@
-//! A sampled block with several types of nodes and edges as graphs that layers run on.
+//! Sampled blocks with several node and edge types, as graphs that layers run on.
 
 use std::rc::Rc;
 
@@ -14,13 +14,13 @@ use crate::graph::{HeteroBlock, PartitionBook};
 /// graph.
 pub type HeteroBlockGraph = HeteroGraph<BlockGraph>;
 
-/// Parts of a block that layers per relation use besides its edges.
+/// Inputs of a block's layers other than its edges.
 #[derive(Debug, Default)]
 pub struct RelationData {
-    /// By edge type: out-degrees of its sources over the whole graph, for models that use them.
+    /// By edge type: out-degrees of its sources in the whole graph, for models that use them.
     pub out_degrees: Option<Vec<Vec<u64>>>,
     /// By edge type: features of its edges, `[num_edges, width]`, in the order of
-    /// [`BlockRelation::edges`](crate::graph::BlockRelation::edges); empty if no type has some.
+    /// [`BlockRelation::edges`](crate::graph::BlockRelation::edges); empty if no type has features.
     pub edge_features: Vec<Option<Tensor>>,
 }
 
@@ -35,7 +35,7 @@ impl HeteroGraph<BlockGraph> {
         book: &PartitionBook,
         data: &RelationData,
     ) -> Result<Self> {
-        // Types follow one another, as in the ids of the full graph: dropout depends on them.
+        // Types are numbered consecutively, like the ids of the full graph, because dropout depends on ids.
         let mut before = 0;
         let (mut source_ids, mut node_ids) = (Vec::new(), Vec::new());
         for (ntype, nodes) in block.ends().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Message flow graphs of a graph with several types of nodes and edges.
+//! Message flow graphs of a graph with several node and edge types.
 
 use super::edges_into::{EdgesInto, EndKind, TakenDestinations, pick, union};
 use super::graph::Graph;
@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 
 /// Message flow graphs, one per layer.
 pub struct HeteroMfgs {
-    /// The graphs, beginning with the first layer's.
+    /// The graphs, the first layer's first.
     pub graphs: Vec<HeteroGraphShardManager>,
-    /// By node type: the own rows, ascending, that are the sources of the first graph.
+    /// Own rows, ascending, that are the sources of the first graph, by node type.
     pub sources: Vec<Vec<u32>>,
 }
 
-/// Builds one graph per layer, such that the last one's destinations are `seeds`: own rows, ascending, by node type. See
+/// Creates one graph per layer; the destinations of the last one are `seeds`, own rows, ascending, by node type. See
 /// [`construct_mfgs`](super::mfg::construct_mfgs). One collective per layer and relation.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn construct_hetero_mfgs(
     Ok(HeteroMfgs { graphs, sources: destinations })
 }
 
-/// The graph of all edges into `destinations`, and the own rows that are its sources.
+/// The graph of all edges into `destinations`, and its sources' own rows.
 fn layer_graph(
     full: &HeteroGraphShardManager,
     destinations: &[Vec<u32>],

@@ -1,4 +1,4 @@
-//! Message flow graphs: for each layer, only the nodes on which the wanted outputs depend.
+//! Message flow graphs: for each layer, only the nodes that the required outputs depend on.
 
 use super::edges_into::{EdgesInto, EndKind, TakenDestinations, rows_of, union};
 use super::graph::Graph;
@@ -9,17 +9,17 @@ use crate::error::Result;
 
 /// Message flow graphs, one per layer.
 pub struct Mfgs {
-    /// The graphs, beginning with the first layer's.
+    /// The graphs, the first layer's first.
     pub graphs: Vec<GraphShardManager>,
-    /// The own rows, ascending, that are the sources of the first graph.
+    /// Own rows, ascending, that are the sources of the first graph.
     pub sources: Pointer<Vec<u32>>,
 }
 
-/// Builds one graph per layer, beginning with the first layer's, such that the last one's destinations are the `seeds` (`bool
-/// [num_nodes]`): SAR's function of the same name. One collective per layer.
+/// Creates one graph per layer, the first layer's first; the destinations of the last one are the `seeds` (`bool
+/// [num_nodes]`): SAR's `construct_mfgs`. One collective per layer.
 ///
-/// The graph of a layer holds all in-edges of its destinations, and degrees are those of the full graph, so a model computes
-/// the same outputs of the seeds as on the full graph. A layer's sources are the previous layer's destinations.
+/// A layer's graph has all in-edges of its destinations and the degrees of the full graph, so outputs of the seeds
+/// equal those on the full graph. A layer's sources are the previous layer's destinations.
 ///
 /// # Errors
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -41,16 +41,17 @@ pub fn construct_mfgs(
     Ok(Mfgs { graphs, sources })
 }
 
-/// A part of the graph that is large enough for several steps of propagation to one set of nodes.
+/// A part of the graph that several steps of propagation to selected nodes depend on.
 pub struct Region {
-    /// The graph. Its destinations are its sources. Nodes of the outermost ring have no in-edges, so only the inner rows are
-    /// right after a step, and after all steps those that the region was made for.
+    /// The graph. Its destinations are its sources. Nodes of the outermost ring have no in-edges here, so each step
+    /// makes one more ring wrong; after all steps, the selected rows are right.
     pub graph: GraphShardManager,
-    /// The own rows, ascending, that are its nodes.
+    /// Own rows, ascending, that are its nodes.
     pub rows: Vec<u32>,
 }
 
-/// Builds the graph on which `rows` (own rows, ascending) depend after a number of steps; a collective per step, and one more.
+/// Creates the graph that `rows` (own rows, ascending) depend on in this number of steps. One collective per step, and
+/// one more.
 ///
 /// # Errors
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
@@ -67,7 +68,7 @@ pub fn construct_region(full: &GraphShardManager, rows: &[u32], steps: usize) ->
     Ok(Region { graph, rows: outer })
 }
 
-/// The graph of all edges into `destinations` (own rows, ascending), and the own rows that are its sources.
+/// The graph of all edges into `destinations` (own rows, ascending), and its sources' own rows.
 fn layer_graph(
     full: &GraphShardManager,
     destinations: &[u32],

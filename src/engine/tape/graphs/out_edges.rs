@@ -5,10 +5,10 @@ use crate::engine::spill::Pinned;
 use crate::error::Result;
 use crate::graph::SortedEdges;
 
-/// Edges from the nodes of a rank, in memory while this lives.
+/// Edges from the nodes of a rank, kept in memory while this exists.
 pub struct OutEdges {
     edges: Pinned<SortedEdges>,
-    /// Rows of the rank that columns stand for; empty if they are the rows.
+    /// Rows of the rank that columns stand for; empty if columns are rows.
     sources: Pinned<Vec<u32>>,
     own: bool,
 }
@@ -25,7 +25,7 @@ impl GraphShardManager {
 }
 
 impl OutEdges {
-    /// Own rows to which there are edges from a row of the rank.
+    /// Own rows that have an edge from this row of the rank.
     pub fn destinations(&self, row: u32) -> &[u32] {
         let column = if self.own {
             Some(row)

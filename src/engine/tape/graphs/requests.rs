@@ -1,4 +1,4 @@
-//! The rows of a rank from which other ranks have edges.
+//! Requests for rows of other ranks.
 
 use std::rc::Rc;
 
@@ -9,17 +9,18 @@ use crate::engine::spill::{PartitionDataManager, ShardPointer};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// The rows that all ranks request from one rank.
+/// All ranks' requests for rows of one rank.
 pub(in crate::engine::tape) struct Requests {
     /// Own rows from which each rank has edges, ascending.
     pub(in crate::engine::tape) rows: Vec<Vec<u32>>,
-    /// Number of edges of all ranks that begin at each own row.
+    /// Number of edges of all ranks that start at each own row.
     pub(in crate::engine::tape) out_degrees: Vec<i64>,
 }
 
-/// Sends every rank the rows from which this rank's shards have edges, and receives their requests; one collective.
+/// Sends every rank a request for the rows from which this rank's shards have edges, and receives theirs. One
+/// collective.
 ///
-/// `sources[q]` are the rows of rank q that the columns of shard q stand for; empty if they are the rows themselves.
+/// `sources[q]` are the rows of rank q that the columns of shard q stand for; empty if columns are rows.
 pub(in crate::engine::tape) fn exchange_requests(
     manager: &Rc<PartitionDataManager>,
     group: &Rc<dyn ProcessGroup>,
@@ -54,7 +55,7 @@ fn request(shard: &ShardPointer, sources: &[u32]) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(&values)?.f_view([2, columns as i64])?)
 }
 
-/// The rows that `rank` requests; counts its edges.
+/// Rows that `rank` requests; adds its edges to `degrees`.
 fn asked_rows(rank: usize, request: &Tensor, degrees: &mut [i64]) -> Result<Vec<u32>> {
     let num_sources = degrees.len();
     let values = &tensor::slice::<i64>(request);

@@ -1,4 +1,4 @@
-//! Aggregation over in-edges: the one operation in which partitions meet.
+//! Aggregation over in-edges: the operation that exchanges rows between partitions.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Csr, SortedEdges};
 use crate::kernels::{Element, Spmm, scatter_add_rows};
 
-/// How the messages along the in-edges of a node become one row.
+/// Reduction of the messages along a node's in-edges to one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
     /// Sum of the messages.
@@ -52,13 +52,13 @@ impl Aggregation {
         Aggregation { weighted, ..self }
     }
 
-    /// Multiplies each row of a sum by a factor, `[num_destinations]`.
+    /// Multiplies each row of a sum by a factor, `scale`, `[num_destinations]`.
     #[must_use]
     pub fn scaled(self, scale: Option<PointerTensor>) -> Self {
         Aggregation { scale, ..self }
     }
 
-    /// Adds the result to a value, `[num_destinations, width]`, in place if the caller moves in the only handle on it.
+    /// Adds the result to a value, `[num_destinations, width]`, in place if it is moved in as the only handle.
     #[must_use]
     pub fn onto(self, onto: Var) -> Self {
         Aggregation { onto: Some(onto), ..self }
@@ -72,16 +72,16 @@ impl Aggregation {
 }
 
 impl<'a> Tape<'a> {
-    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations, width]`.
-    /// One collective; move `x` in if it is not used again, so that it need not outlive the pause.
+    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations,
+    /// width]`. Move `x` in if it is not used again, so that it need not outlive the pause. One collective.
     ///
-    /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's edges
-    /// has a fixed order, so the result does not depend on which ranks are resident when. Aggregates of constants are computed
-    /// once, if the tape [remembers](Tape::remembering) them.
+    /// Other ranks' source rows are added rank by rank while they are read (sequential aggregation). A row's edges are
+    /// summed in a fixed order, so the result does not depend on which ranks are resident. If the tape
+    /// [remembers](Tape::remembering) aggregates of constants, these are computed once.
     ///
     /// # Errors
-    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are used on a graph that has
-    /// none.
+    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are used on a graph
+    /// without weights.
     pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
         self.begin_aggregate(graph, x, how)?.finish(self)
     }
@@ -123,8 +123,8 @@ impl<'a> Tape<'a> {
         Ok(computation?.within(spans))
     }
 
-    /// A factor per node computed from its degree, `[num_nodes]` of `kind`, for [`Aggregation::scaled`] and the like. `formula`
-    /// takes degrees of that kind.
+    /// A factor per node, `[num_nodes]` of `kind`, for example for [`Aggregation::scaled`]. `formula` computes it from
+    /// the nodes' degrees in that kind.
     pub fn degree_scale(
         &self,
         degrees: &PointerTensor,
@@ -146,7 +146,7 @@ impl<'a> Tape<'a> {
         let Aggregation { weighted, scale, onto, bias, .. } = how;
         let (width, kind) = (x.width(), x.kind());
         let layout = [x.held_rows()];
-        // Sums would not have the narrow type in which constants are sent.
+        // Sums of constants are not exact in the narrow type in which the constants are sent.
         let exact = layout[0].exact.is_some();
         let graph = graph.for_sums(weighted).filter(|_| !exact).unwrap_or(graph);
         let adjoint = SumAdjoint {
@@ -205,7 +205,8 @@ struct SumAdjoint<'a> {
     bias: Option<Parameter>,
 }
 
-/// gx = Aᵀ (scale ∘ gy): each rank computes its edges' contributions to the sources of every rank and pushes them to the owners.
+/// gx = Aᵀ (scale ∘ gy): each rank computes its edges' contributions to every rank's sources and pushes them to the
+/// owners.
 impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
     fn begin(
         self: Box<Self>,
@@ -237,8 +238,8 @@ impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
         let transfer =
             graph.push(None, &mut |shard, _| Ok(vec![product(shard, &gradient, held)?]))?;
         Computation::after(tape, graph, transfer, move |tape, collective| {
-            // The own part comes after the pause, so that it need not outlive it. If the result is added to `onto`, the gradient
-            // outlives the pause anyway and takes no more room.
+            // The own part is computed after the pause, so that it need not outlive it. If the result is added to
+            // `onto`, the gradient outlives the pause anyway.
             let mut gx = product(graph.local_shard(), &gradient, kind)?;
             tape.add_grad(onto.as_ref(), gradient)?;
             add_pushed(graph, collective.as_ref(), held, &mut gx)?;
@@ -248,7 +249,7 @@ impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
     }
 }
 
-/// Adds rows that other ranks computed for own rows and that are held in the type `held`.
+/// Adds rows of type `held` that other ranks computed for own rows.
 pub(in crate::engine::tape) fn add_pushed(
     graph: &dyn Graph,
     collective: Option<&Collective>,
@@ -259,7 +260,7 @@ pub(in crate::engine::tape) fn add_pushed(
     graph.pushed(collective, &layout, &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
-/// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
+/// `x[rows[i]] += values[i]`; `rows` is ascending without duplicates.
 pub(in crate::engine::tape) fn add_rows(
     values: &Tensor,
     rows: &[u32],
@@ -273,7 +274,7 @@ pub(in crate::engine::tape) fn add_rows(
 }
 
 fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
-    // A shard without edges has no weights.
+    // A shard without edges has no array of weights.
     if !weighted || edges.ends.num_entries() == 0 {
         return Ok(None);
     }
@@ -293,7 +294,7 @@ pub(in crate::engine::tape) struct Factors<'a> {
 }
 
 impl<'a> Factors<'a> {
-    /// The weights of edges, if they are used.
+    /// Weights of edges, if `weighted`.
     pub(in crate::engine::tape) fn of_edges(
         edges: &'a SortedEdges,
         weighted: bool,
@@ -302,7 +303,7 @@ impl<'a> Factors<'a> {
     }
 }
 
-/// Adds the product of a matrix and `x` to `y`, which has the type of `x` or the one in which that is summed.
+/// Adds the product of a matrix and `x` to `y`, which has the type of `x` or the type of its sums.
 pub(in crate::engine::tape) fn spmm(
     graph: &Csr,
     factors: &Factors<'_>,

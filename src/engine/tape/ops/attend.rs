@@ -16,7 +16,7 @@ use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// How attention scores an edge u -> v, per head.
+/// Score of an edge u -> v per head.
 pub enum Scoring {
     /// `leaky_relu(src[u] + dst[v])`, both `[.., heads]`: GAT.
     Additive {
@@ -25,7 +25,7 @@ pub enum Scoring {
         /// Scores of the destinations, `[num_destinations, heads]`.
         dst: Var,
     },
-    /// `<vector, leaky_relu(messages[u] + dst[v])>` over the columns of the head: GATv2.
+    /// `<vector, leaky_relu(messages[u] + dst[v])>` over the head's columns: GATv2.
     Dynamic {
         /// Rows of the destinations, `[num_destinations, heads * width]`.
         dst: Var,
@@ -47,12 +47,13 @@ pub struct Attend {
 }
 
 impl<'a> Tape<'a> {
-    /// `y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]`; 0 without in-edges. One
-    /// collective.
+    /// `y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]`; 0 for nodes without
+    /// in-edges. One collective.
     ///
-    /// `messages` is `[num_sources, heads * width]`, head after head; the result is `[num_destinations, heads * width]`.
-    /// Scores, softmax and sum take one pass over the edges, and no matrix has a row per edge. The backward pass walks the
-    /// edges by source; it reads the sources' rows again where they were received and does not send them a second time.
+    /// `messages` is `[num_sources, heads * width]`, head by head; the result is `[num_destinations, heads * width]`.
+    /// Scores, softmax and sum are computed in one pass over the edges, without any matrix that has a row per edge. The
+    /// backward pass walks the edges by source; it reads received sources' rows again instead of having them sent a
+    /// second time.
     ///
     /// # Errors
     /// If the width of the messages is not a multiple of the number of heads, or the dropout is not in [0, 1).
@@ -167,8 +168,9 @@ struct AttendAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message is
-/// the sum of `a gy[v]` over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
+/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`; the gradient
+/// of a message is the sum of `a gy[v]` over its out-edges (the backward pass of FlashAttention: Dao et al., NeurIPS
+/// 2022).
 impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
     fn begin(
         self: Box<Self>,
@@ -242,7 +244,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
 }
 
 impl Edges {
-    /// Passes the destinations' gradient on; the gradient of the attention vector is stored in the same tensor.
+    /// Adds the destinations' gradient, and the attention vector's, which is stored in the same tensor.
     fn hand_over(&self, tape: &mut Tape<'_>, gradient: Tensor) -> Result<()> {
         let own = match self.vector {
             None => gradient,

@@ -1,4 +1,4 @@
-//! The edges of one shard, as attention walks them forwards and backwards.
+//! Forward and backward walk of attention over the edges of one shard.
 
 use tch::{Kind, Tensor};
 
@@ -13,16 +13,16 @@ use crate::kernels::{
     AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
 };
 
-/// Rows of the sources that attention needs, pulled from the ranks that own them.
+/// Rows of sources for attention, pulled from their owners.
 pub(in crate::engine::tape) struct Sources {
-    /// Rows that are summed, `[num_sources, heads * width]`.
+    /// Rows to be summed, `[num_sources, heads * width]`.
     pub(in crate::engine::tape) messages: Var,
-    /// Scores of the sources, `[num_sources, heads]`, if scores are sums of one term per end.
+    /// Scores of the sources, `[num_sources, heads]`, if scores are sums of a term per end.
     pub(in crate::engine::tape) scores: Option<Var>,
 }
 
 impl Sources {
-    /// The parts of a pull: messages, scores, and for dropout the global ids.
+    /// Parts of a pull: messages, scores, and with dropout the global ids.
     pub(in crate::engine::tape) fn pin(
         &self,
         graph: &dyn Graph,
@@ -38,7 +38,7 @@ impl Sources {
         Ok(parts)
     }
 
-    /// The layout of those parts.
+    /// Layout of those parts.
     pub(in crate::engine::tape) fn layout(&self, with_ids: bool) -> Vec<RowLayout> {
         let ids = with_ids.then_some(RowLayout::new(1, Kind::Int64));
         let scores = self.scores.as_ref().map(Var::rows);
@@ -46,11 +46,11 @@ impl Sources {
     }
 }
 
-/// How edges are scored and dropped.
+/// Scoring and dropout of edges.
 #[derive(Clone)]
 pub(in crate::engine::tape) struct Edges {
     pub(in crate::engine::tape) heads: usize,
-    /// The destinations' part of a score.
+    /// The destinations' term of a score.
     pub(in crate::engine::tape) dst: Var,
     /// The attention vector, `[heads * width]`, if the score is an inner product with it.
     pub(in crate::engine::tape) vector: Option<Parameter>,
@@ -80,7 +80,7 @@ impl Edges {
         })
     }
 
-    /// Numbers of columns of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, of destinations.
+    /// Widths of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, and of destinations.
     pub(in crate::engine::tape) fn gradient_widths(&self) -> (i64, i64) {
         match self.vector {
             Some(_) => (0, 2 * self.dst.width()),
@@ -89,7 +89,7 @@ impl Edges {
     }
 }
 
-/// The running state of the forward pass.
+/// Intermediate state of the forward pass.
 pub(in crate::engine::tape) struct Running {
     /// Largest score so far, `[num_destinations, heads]`.
     pub(in crate::engine::tape) largest: Tensor,
@@ -99,7 +99,7 @@ pub(in crate::engine::tape) struct Running {
     pub(in crate::engine::tape) weighted: Tensor,
 }
 
-/// The gradients that the backward pass fills in for one shard.
+/// Gradients that the backward pass fills in for one shard.
 pub(in crate::engine::tape) struct ShardGradients<'g> {
     /// Gradient of the destinations, `[num_destinations, _]`, summed over shards.
     pub(in crate::engine::tape) destinations: &'g mut Tensor,
@@ -116,14 +116,14 @@ pub(in crate::engine::tape) struct Outputs<'o> {
     pub(in crate::engine::tape) gy: &'o Tensor,
 }
 
-/// The direction in which the edges are walked.
+/// Direction of the walk.
 enum Walk<'w, 'g> {
     Forward(&'w mut Running),
     Backward(&'w Outputs<'w>, ShardGradients<'g>),
 }
 
 impl PinnedEdges<'_> {
-    /// Adds a shard's edges to the running state. `parts` are its sources' rows.
+    /// Adds a shard's edges to the state. `parts` are its sources' rows.
     pub(in crate::engine::tape) fn forward(
         &self,
         shard: &ShardPointer,
@@ -133,7 +133,7 @@ impl PinnedEdges<'_> {
         self.walk(shard, parts, Walk::Forward(state))
     }
 
-    /// Adds the contributions of a shard's edges to gradients.
+    /// Adds the contributions of a shard's edges to the gradients.
     pub(in crate::engine::tape) fn backward(
         &self,
         shard: &ShardPointer,

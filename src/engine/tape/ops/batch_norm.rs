@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 pub struct BatchStatistics {
     /// Factor of the normalised columns.
     pub weight: Parameter,
-    /// Bias that is added to them.
+    /// Bias that is added to the columns.
     pub bias: Parameter,
     /// Running mean of columns.
     pub running_mean: Buffer,
@@ -36,10 +36,10 @@ pub struct BatchStatistics {
 }
 
 impl<'a> Tape<'a> {
-    /// y = (x - mean) / √(variance + eps) · weight + bias, column by column, as `torch.nn.BatchNorm1d`.
+    /// y = (x - mean) / √(variance + eps) · weight + bias, column by column, like `torch.nn.BatchNorm1d`.
     ///
-    /// In training, mean and variance are those of all rows of all ranks, and the running statistics move towards them: one
-    /// collective, and one in the backward pass. An evaluation uses the running ones.
+    /// In training, mean and variance are computed over all rows of all ranks, and the running statistics move towards
+    /// them; one collective, and one in the backward pass. An evaluation uses the running statistics.
     ///
     /// # Errors
     /// If there are fewer than two rows in training.
@@ -52,7 +52,7 @@ impl<'a> Tape<'a> {
         self.begin_batch_norm(graph, x, how)?.finish(self)
     }
 
-    /// [`batch_norm`](Tape::batch_norm) up to its pause, for normalisations that [share it](Tape::join).
+    /// [`batch_norm`](Tape::batch_norm) up to its pause, so that several normalisations can [share it](Tape::join).
     ///
     /// # Errors
     /// As for [`batch_norm`](Tape::batch_norm).

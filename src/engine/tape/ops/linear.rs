@@ -17,9 +17,9 @@ use crate::error::Result;
 /// A weight matrix, and how it is stored.
 #[derive(Clone)]
 pub enum Weight {
-    /// `[out, in]`, as `torch.nn.Linear` keeps it: y = x Wᵀ.
+    /// `[out, in]`, as in `torch.nn.Linear`: y = x Wᵀ.
     OutIn(Parameter),
-    /// `[in, out]`, as DGL's `GraphConv` keeps it: y = x W.
+    /// `[in, out]`, as in DGL's `GraphConv`: y = x W.
     InOut(Parameter),
     /// `[in, out]`, computed from parameters.
     Derived(Rc<DerivedWeight>),
@@ -55,7 +55,7 @@ impl Weight {
         }
     }
 
-    /// Passes the gradient of the matrix on, from x and gy.
+    /// Adds the gradients of the parameters, from x and gy.
     fn add_grad(&self, tape: &mut Tape<'_>, x: &Tensor, gy: &Tensor) -> Result<()> {
         match self {
             Weight::OutIn(parameter) => {
@@ -84,7 +84,7 @@ impl Weight {
 impl Tape<'_> {
     /// y = x W (+ bias) (+ `onto`). `x` is `[rows, in]`, the result and `onto` are `[rows, out]`, `bias` is `[out]`.
     ///
-    /// `onto` is written in place if the caller moves in the only handle on it.
+    /// `onto` is written in place if it is moved in as the only handle to its value.
     ///
     /// # Errors
     /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
@@ -122,7 +122,7 @@ impl Tape<'_> {
         self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
     }
 
-    /// A factor of a product, in the type that layers compute with.
+    /// A factor of a product, in the type of layers' computations.
     fn factor(&self, value: &PointerTensor) -> Result<Pinned<Tensor>> {
         match self.manager().compute_dtype.get() {
             ComputeDtype::F32 => value.pin(),
@@ -158,7 +158,7 @@ struct LinearAdjoint {
     onto: Option<Target>,
 }
 
-/// dW = xᵀ gy, db = Σ gy, dx = gy Wᵀ: no product is computed again.
+/// dW = xᵀ gy, db = Σ gy, dx = gy Wᵀ; no product is recomputed.
 impl Adjoint for LinearAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let LinearAdjoint { x: Saved { value: x, target }, weight, bias, onto } = *self;

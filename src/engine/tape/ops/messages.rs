@@ -1,4 +1,4 @@
-//! Messages of the other ranks, one rank after the other.
+//! Messages of other ranks, read one after the other.
 
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
@@ -12,13 +12,13 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
 
-/// The messages of some ranks, in order. If they come from a disk, the next one is read while the caller works on the one
-/// before.
+/// Messages of selected ranks, in order. If they are on a disk, the next one is read while the caller processes the
+/// current one.
 pub(in crate::engine::tape) struct Messages<'a> {
     group: &'a dyn ProcessGroup,
     collective: &'a Collective,
     layout: Vec<SentRows>,
-    /// Ranks that are left, and their numbers of rows.
+    /// Remaining ranks, and their numbers of rows.
     left: VecDeque<(usize, usize)>,
     ahead: Option<(usize, Reading)>,
 }
@@ -26,17 +26,17 @@ pub(in crate::engine::tape) struct Messages<'a> {
 /// A part of a message.
 #[derive(Clone, Copy)]
 pub(in crate::engine::tape) struct SentRows {
-    /// The layout in which it is wanted.
+    /// Layout in which the rows are needed.
     pub(in crate::engine::tape) rows: RowLayout,
-    /// The narrower type in which it is sent, if it is.
+    /// The narrower type of the message, if it has one.
     pub(in crate::engine::tape) sent_as: Option<Dtype>,
 }
 
-/// A message: the rank that sent it, and its parts, `[rows, width]` each.
+/// A message: the sender's rank, and its parts, `[rows, width]` each.
 type Message = (usize, Vec<Tensor>);
 
 impl<'a> Messages<'a> {
-    /// The messages of these ranks, with this many rows each, in parts of this layout.
+    /// Messages of these ranks, with these numbers of rows and this layout of parts.
     pub(in crate::engine::tape) fn new(
         group: &'a dyn ProcessGroup,
         collective: &'a Collective,
@@ -80,7 +80,7 @@ impl Iterator for Messages<'_> {
     }
 }
 
-/// A message that is being read, or will be when it is needed.
+/// A message that is being read, or will be read on demand.
 enum Reading {
     Later(Box<dyn FnOnce() -> Result<Vec<Tensor>> + Send>),
     Ahead(JoinHandle<Result<Vec<Tensor>>>),

@@ -1,4 +1,4 @@
-//! Rows picked by a list, with repetitions.
+//! Selection of rows by a list with repetitions.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ struct PickAdjoint {
     rows: PointerTensor,
 }
 
-/// A row gets the sum of the gradients of all its copies.
+/// A row's gradient is the sum of the gradients of its copies.
 impl Adjoint for PickAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx: Tensor = tensor::zeros(&self.x.size, gradient.kind())?;

@@ -21,13 +21,13 @@ use crate::engine::tensor::Shared;
 use crate::error::{Error, Result};
 use crate::graph::SortedEdges;
 
-/// A batch of edges for which a message function computes messages.
+/// A batch of edges for a message function.
 pub struct EdgeBatch<'e> {
     /// The source's row of each edge, `[edges, width of src]`.
     pub src: &'e Tensor,
     /// The destination's row of each edge, `[edges, width of dst]`.
     pub dst: &'e Tensor,
-    /// The edge's own values, `[edges, width of edge]`; without rows if there are no values.
+    /// Values of each edge, `[edges, width of edge]`; without rows if there are none.
     pub edge: &'e Tensor,
     /// Weight of each edge, `[edges, 1]`; without rows if the graph has no weights.
     pub weight: &'e Tensor,
@@ -51,15 +51,15 @@ pub struct Propagation<'p> {
 }
 
 impl<'a> Tape<'a> {
-    /// `y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge)`: `[num_destinations, width of a message]`; 0
-    /// without in-edges. One collective.
+    /// `y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge)`, `[num_destinations, width of a message]`;
+    /// 0 for nodes without in-edges. One collective.
     ///
-    /// `message` is any torch code; it takes some edges at a time and returns one row each, `[edges, width]`, with the same
-    /// width for any number of edges. Several threads run it, and the backward pass runs it again with gradients on, so it must
-    /// be a pure function. Messages are never kept: the memory they take does not depend on the number of edges. The gradient
-    /// of a maximum or minimum goes to the first of equal messages.
+    /// `message` is any torch code that takes a batch of edges and returns one row per edge, `[edges, width]`, with a
+    /// fixed width. Several threads run it, and the backward pass runs it again with gradients on, so it must be a pure
+    /// function. Messages are never kept: their memory does not depend on the number of edges. The gradient of a
+    /// maximum or minimum goes to the first of equal messages.
     ///
-    /// Edge features may come from the partition, if the shards were loaded with `EdgeData::ids`:
+    /// Edge features can come from the partition, if the shards were loaded with `EdgeData::ids`:
     ///
     /// ```ignore
     /// let features = EdgeFeatures::find(&partition, "feat", counters)?;
@@ -72,8 +72,8 @@ impl<'a> Tape<'a> {
     /// })
     /// ```
     ///
-    /// A learned row per edge type is a parameter `[types, width]` of which the message takes `parameters[0].f_index_select(0,
-    /// etype)`.
+    /// For a learned row per edge type, pass a parameter `[types, width]` and select from it in the message:
+    /// `parameters[0].f_index_select(0, etype)`.
     ///
     /// # Errors
     /// If the message function fails or does not return one row per edge, or edge values do not have one row per edge.
@@ -87,8 +87,8 @@ impl<'a> Tape<'a> {
         self.collect(graph, inputs, Collect::Reduce(reduce), message)?.finish(self)
     }
 
-    /// The messages themselves, as edge values: `[num_edges, width of a message]`, in the order of [`Graph::shards`]. One
-    /// collective. DGL's `apply_edges`.
+    /// The messages as edge values, `[num_edges, width of a message]`, in the order of [`Graph::shards`]: DGL's
+    /// `apply_edges`. One collective.
     ///
     /// # Errors
     /// As for [`propagate`](Tape::propagate).
@@ -197,7 +197,7 @@ impl Messages {
         self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
     }
 
-    /// The width of a message, computed from an edge between zeros.
+    /// Width of a message, determined by passing an edge with zeros.
     fn width(&self, [src, dst, edge]: [i64; 3], kind: Kind, values: &[Tensor]) -> Result<i64> {
         let zeros = |shape: &[i64], kind| tensor::zeros(shape, kind);
         let inputs = [
@@ -235,7 +235,7 @@ impl Messages {
         for_chunks(edges, compute, |(dst, messages)| rows.take(&messages, &dst))
     }
 
-    /// Plays the messages of a shard's edges backwards into `gradients`.
+    /// Adds to `gradients` the adjoints of the messages of a shard's edges.
     fn collect_adjoint(
         &self,
         edges: &SortedEdges,
@@ -283,7 +283,7 @@ impl Messages {
     }
 }
 
-/// Computes a result from every chunk of a shard's edges, several at a time, and passes the results on in order.
+/// Computes a result for each chunk of a shard's edges, several in parallel, and passes the results on in order.
 fn for_chunks<'s, R: Send>(
     edges: &'s SortedEdges,
     compute: impl Fn(EdgeChunk<'s>) -> Result<R> + Sync,
@@ -307,14 +307,14 @@ fn check(messages: &Tensor, edges: usize) -> Result<()> {
     Err(Error::config("message function", problem))
 }
 
-/// Rows of sources and destinations, and the edges' values.
+/// Rows of sources and destinations, and values of edges.
 struct Inputs<'i> {
     src: &'i Tensor,
     dst: &'i Tensor,
     edge: Option<&'i Tensor>,
 }
 
-/// The output as the adjoint knows it, and which inputs need a gradient.
+/// The output, as far as the adjoint needs it, and the inputs that need a gradient.
 struct Output<'o> {
     how: Collect,
     gy: &'o Tensor,
@@ -322,7 +322,7 @@ struct Output<'o> {
     needs: [bool; 5],
 }
 
-/// The gradients to which the shards' edges contribute, one shard after the other.
+/// Gradients that the shards' edges contribute to.
 struct Gradients {
     dst: Tensor,
     /// Gradient of the edges' values, if they need one.
@@ -341,7 +341,8 @@ struct PropagateAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// Messages are computed again, with gradients on, on the rank that computed them first; sources' gradients go to their owners.
+/// Messages are recomputed, with gradients on, on the rank that computed them first; sources' gradients are sent to
+/// their owners.
 impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
     fn begin(
         self: Box<Self>,

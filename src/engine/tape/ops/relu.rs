@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::kernels::{relu, relu_adjoint};
 
 impl Tape<'_> {
-    /// The rectified linear unit, max(x, 0). Move `x` in if it is not used again: then it is overwritten.
+    /// The rectified linear unit, max(x, 0). Move `x` in if it is not used again: its memory is then reused.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -22,7 +22,7 @@ impl Tape<'_> {
         self.rectify(x, None)
     }
 
-    /// The rectified linear unit followed by [dropout](Tape::dropout), in the memory of one.
+    /// The rectified linear unit followed by [dropout](Tape::dropout), with a single stored result.
     ///
     /// # Errors
     /// If the probability is not in [0, 1).
@@ -36,7 +36,7 @@ impl Tape<'_> {
         self.rectify(x, mask)
     }
 
-    /// The result, which is stored in place of `x` if nothing else needs `x`, and otherwise computed again from it.
+    /// The result; stored in place of `x` if nothing else needs `x`, otherwise recomputed from it.
     fn rectify(&mut self, x: Var, mask: Option<Mask>) -> Result<Var> {
         let _span = self.span("relu");
         let (target, needs_grad) = (x.target(), x.needs_grad());
@@ -54,7 +54,7 @@ impl Tape<'_> {
                 })
             };
             let value = self.manager().track_recipe("relu", &layout.0, layout.1, None, recipe);
-            // Now, while the input is in memory.
+            // Compute it now, while the input is in memory.
             drop(value.pin_held()?);
             value
         };
@@ -74,8 +74,8 @@ fn rectified(x: Tensor, mask: Option<&Mask>) -> Result<Tensor> {
     Ok(y)
 }
 
-/// A kept element is above 0 in the output where it was in the input, and no gradient passes a dropped one. So the output
-/// suffices, and the input need not come back.
+/// The adjoint needs the output only: kept elements are positive in the output if and only if they are in the input,
+/// and dropped elements pass no gradient. So the input need not be restored.
 struct ReluAdjoint {
     x: Option<Target>,
     y: PointerTensor,
@@ -85,7 +85,7 @@ struct ReluAdjoint {
 impl Adjoint for ReluAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let ReluAdjoint { x, y, scale } = *self;
-        // A value that can be computed again may be held in another type than its gradient.
+        // A recomputable value may be held in another type than its gradient.
         let as_held = y.held_kind() == gradient.held_kind();
         let mut g = in_place(gradient, as_held)?;
         {

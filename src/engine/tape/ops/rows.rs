@@ -1,4 +1,4 @@
-//! Some rows of a value.
+//! Selection of rows.
 
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::kernels::gather_rows;
 
 impl Tape<'_> {
-    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself where
-    /// the two are the same nodes.
+    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x`
+    /// itself if sources and destinations are the same nodes.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -27,7 +27,7 @@ impl Tape<'_> {
         }
     }
 
-    /// Some rows of `x`, ascending. They are picked again rather than stored.
+    /// Selected rows of `x`, ascending. They are selected again when needed, rather than stored.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -40,7 +40,7 @@ impl Tape<'_> {
         };
         let value = self.manager().track_recipe("rows", &layout.0, layout.1, None, recipe);
         if x.is_constant() {
-            // As `destinations` returns for a rank whose sources are its destinations, so that all ranks remember the same
+            // Like `destinations` on a rank whose sources are its destinations, so that all ranks remember the same
             // aggregates.
             return Ok(self.constant(&value));
         }
@@ -67,7 +67,7 @@ struct RowsAdjoint {
     rows: Pointer<Vec<u32>>,
 }
 
-/// The gradient of the rows goes back to their places.
+/// The gradient of the rows, at their places in the input.
 impl Adjoint for RowsAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;

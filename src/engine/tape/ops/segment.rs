@@ -1,4 +1,4 @@
-//! Local segments: any row-wise torch code.
+//! Local segments: row-wise torch code.
 
 use std::rc::Rc;
 
@@ -13,26 +13,27 @@ use crate::engine::tensor;
 use crate::engine::tensor::{BLOCK_ROWS, Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// libtorch computes the elements at the end of a block, which do not fill its widest instructions, in another way than those
-/// before them. With a multiple of this number of rows there are none.
+/// libtorch computes the last elements of a block, which do not fill its widest instructions, differently from the
+/// others. With a multiple of this number of rows there are none.
 const FULL_ROWS: i64 = 32;
 
-/// The code of a segment, which computes a block of rows of the output from the same rows of each input, and the parameters.
+/// The code of a segment: computes a block of output rows from the same rows of each input, and the parameters.
 pub(in crate::engine::tape) type Code =
     dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
 
-/// A segment with everything it needs to run again.
+/// A segment with everything that is needed to run it again.
 pub(in crate::engine::tape) struct Segment {
     pub(in crate::engine::tape) inputs: Vec<Saved>,
     pub(in crate::engine::tape) parameters: Vec<Parameter>,
     pub(in crate::engine::tape) code: Box<Code>,
-    /// Whether blocks are filled up to a multiple of [`FULL_ROWS`]: in evaluations, where some nodes must have the bits of all.
+    /// Whether blocks are padded to a multiple of [`FULL_ROWS`]: in evaluations, where a subset of the nodes must get
+    /// the same bits as all nodes.
     fills_blocks: bool,
     parameter_set: Rc<ParameterSet>,
     manager: Rc<PartitionDataManager>,
 }
 
-/// The input values of a segment, as they are held.
+/// Values of a segment's inputs, in the types in which they are held.
 pub(in crate::engine::tape) struct Values {
     pub(in crate::engine::tape) inputs: Vec<Lent<Tensor>>,
     pub(in crate::engine::tape) parameters: Vec<Tensor>,
@@ -41,10 +42,10 @@ pub(in crate::engine::tape) struct Values {
 impl Tape<'_> {
     /// Runs torch code on the rows of this partition.
     ///
-    /// `code` takes blocks of rows of the inputs (`[block, width]` each) and the values of `parameters`, and returns the same
-    /// rows of the output. It has to be row-wise: a row of the output depends on that row of the inputs only. Several threads
-    /// run it; it runs again when its output is needed after a pause, and once more in the backward pass, with gradients on. So
-    /// it must be a pure function.
+    /// `code` takes blocks of rows of the inputs (`[block, width]` each) and the values of `parameters`, and returns
+    /// the same rows of the output. It must be row-wise: a row of the output depends on that row of the inputs only. It
+    /// must be a pure function, because several threads run it, and it runs again when its output is needed after a
+    /// pause and, with gradients on, in the backward pass.
     ///
     /// # Errors
     /// If the inputs differ in their number of rows, or the output has another number of rows than the block.
@@ -80,7 +81,7 @@ impl Tape<'_> {
         Ok(y)
     }
 
-    /// The same value, stored from now on instead of computed again from its inputs. No gradient passes.
+    /// The same value, stored instead of recomputed from its inputs. No gradient passes.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -90,7 +91,7 @@ impl Tape<'_> {
         Ok(self.input(&value))
     }
 
-    /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone, such as [degrees](Tape::degree_scale).
+    /// Multiplies each row by `scale[row]`, a function of the graph alone, such as [degrees](Tape::degree_scale).
     ///
     /// # Errors
     /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
@@ -101,7 +102,7 @@ impl Tape<'_> {
         Ok(if x.is_constant() { self.constant(&y.value()) } else { y })
     }
 
-    /// The segment as one block, for whose backward pass libtorch keeps values.
+    /// The segment as one block, with libtorch's values kept for the backward pass.
     fn retained(&mut self, name: &str, segment: Rc<Segment>) -> Result<Var> {
         let rows = segment.rows()?;
         let values = segment.values()?;
@@ -172,7 +173,7 @@ impl Segment {
         })
     }
 
-    /// Flags of the inputs that need a gradient.
+    /// Whether each input needs a gradient.
     fn needs(&self) -> Vec<bool> {
         self.inputs.iter().map(|v| v.target.is_some()).collect()
     }
@@ -221,14 +222,14 @@ fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
 
 struct Rematerialised(Rc<Segment>);
 
-/// Each block is run again with gradients on, and played backwards at once.
+/// Each block is run again with gradients on, and differentiated at once.
 impl Adjoint for Rematerialised {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
         let gy = in_place(gradient, true)?;
-        // A block of the output's gradient is used before the same block of the inputs' is written: one of those may take its
-        // place.
+        // A block of the output's gradient is used before the same block of an input's is written, so one of the
+        // inputs' gradients may reuse its memory.
         let mut place = Some(gy.shallow_clone());
         let whole = |Saved { value, target }: &Saved| {
             let (size, kind) = (value.size(), value.kind());
@@ -250,7 +251,7 @@ impl Adjoint for Rematerialised {
                     inputs.iter().map(|x| x.wide_rows(start, len)).collect::<Result<_>>()?;
                 let parameters = parameters.iter().map(|p| p.whole()).collect();
                 let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
-                // A copy, as libtorch refuses values of which another view has been written to since.
+                // A copy, because libtorch rejects values of which another view has been written to.
                 let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?.f_detach_copy()?)?;
                 for (whole, part) in gradients.iter().zip(inputs) {
                     let Some(whole) = whole else { continue };
@@ -268,7 +269,7 @@ impl Adjoint for Rematerialised {
     }
 }
 
-/// The sums of the blocks' parameter gradients, in the order of blocks.
+/// Sums of the blocks' parameter gradients, in the order of blocks.
 fn sums(parts: Vec<Vec<Option<Tensor>>>, parameters: usize) -> Result<Vec<Option<Tensor>>> {
     let mut sums: Vec<Option<Tensor>> = (0..parameters).map(|_| None).collect();
     for part in parts {

@@ -12,7 +12,7 @@ pub(in crate::engine::tape) struct SegmentGrad {
     pub(in crate::engine::tape) output: Tensor,
 }
 
-/// Gradients of inputs or parameters; `None` where no gradient arrives.
+/// Gradients of inputs or parameters; `None` if no gradient arrives.
 type Grads = Vec<Option<Tensor>>;
 
 impl SegmentGrad {
@@ -33,10 +33,10 @@ impl SegmentGrad {
         Ok(SegmentGrad { inputs, parameters, output })
     }
 
-    /// The gradients of inputs and parameters for the gradient `gy` of the output.
+    /// Gradients of inputs and parameters, given the gradient `gy` of the output.
     pub(in crate::engine::tape) fn vjp(&self, gy: &Tensor) -> Result<(Grads, Grads)> {
-        // tch's backward takes no output gradient; the gradient of the inner product with gy is the same. An output that no
-        // gradient reaches (a constant) has none.
+        // tch's backward takes no output gradient; the inner product with gy has the same gradient. A constant output
+        // has none.
         if self.output.requires_grad() {
             self.output.f_mul(gy)?.f_sum(gy.kind())?.f_backward()?;
         }

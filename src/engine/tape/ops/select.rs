@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
 
 impl<'a> Tape<'a> {
-    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v, 0 without any. The gradient goes to one edge, the
-    /// first with the winning value.
+    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v; 0 without in-edges. The gradient goes to one
+    /// edge, the first with the selected value.
     pub(in crate::engine::tape) fn aggregate_select(
         &mut self,
         graph: &'a dyn Graph,
@@ -60,8 +60,8 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// The winning value of each element so far, and the number of the source it came from. Sources are counted through the own
-/// shard and then the shards of the other ranks in order.
+/// The selected value of each element so far, and the number of its source, counted through the own shard and then the
+/// other ranks' shards in order.
 struct Selected {
     selection: Selection,
     value: Tensor,

@@ -1,4 +1,4 @@
-//! Values below one another, each in its own columns.
+//! Stacking of values in separate rows and columns.
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 
 impl Tape<'_> {
-    /// The rows of all `parts`, one part after the other, each part in the columns after those of the part before it. All other
-    /// elements are -∞: in a softmax, a row gives nothing to the columns of other parts.
+    /// Stacks the rows of all `parts`; each part's columns follow the columns of the part before it. All other elements
+    /// are -∞, so that in a softmax, a row contributes nothing to other parts' columns.
     ///
     /// # Errors
     /// If `parts` is empty, memory runs out (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
@@ -54,7 +54,7 @@ struct Part {
     x: Option<Target>,
 }
 
-/// Each part gets the gradients of its rows and columns.
+/// Each part gets the gradients of its own rows and columns.
 impl Adjoint for DiagonalAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         for Part { place, x } in self.parts {
@@ -68,7 +68,7 @@ impl Adjoint for DiagonalAdjoint {
     }
 }
 
-/// The place of a part: first and number, of rows and of columns.
+/// Location of a part: first row and column, numbers of rows and columns.
 #[derive(Clone, Copy)]
 struct Place {
     rows: [i64; 2],
@@ -76,14 +76,14 @@ struct Place {
 }
 
 impl Place {
-    /// The part of `all` at the place.
+    /// The part of `all` at this location.
     fn of(self, all: &Tensor) -> Result<Tensor> {
         let rows = all.f_narrow(0, self.rows[0], self.rows[1])?;
         Ok(rows.f_narrow(1, self.columns[0], self.columns[1])?)
     }
 }
 
-/// The places of values, each after the one before it.
+/// Locations of values, one after the other.
 fn places(values: &[PointerTensor]) -> Vec<Place> {
     let (mut row, mut column) = (0, 0);
     let places = values.iter().map(|value| {

@@ -1,4 +1,4 @@
-//! Values below one another.
+//! Stacking of values.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 
 impl Tape<'_> {
-    /// The rows of all `parts`, which have one width, one part after the other.
+    /// Stacks the rows of all `parts`, which must have the same width.
     ///
     /// # Errors
     /// If `parts` is empty, the widths differ (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
@@ -49,7 +49,7 @@ struct Part {
     x: Option<Target>,
 }
 
-/// Each part gets the gradients of its rows.
+/// Each part gets the gradients of its own rows.
 impl Adjoint for StackAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut first = 0;

@@ -1,4 +1,4 @@
-//! Aggregation separately for each edge type.
+//! Aggregation by edge type.
 
 use tch::Tensor;
 
@@ -15,11 +15,11 @@ use crate::graph::SortedEdges;
 use crate::kernels::{typed_sum, typed_sum_adjoint};
 
 impl<'a> Tape<'a> {
-    /// For each destination and each of `num_types` edge types, the sum of `x` (`[num_sources, width]`) over in-edges of that
-    /// type, side by side: `[num_destinations, num_types * width]`. One collective.
+    /// For each destination, the sums of `x` (`[num_sources, width]`) over its in-edges of each of `num_types` types,
+    /// side by side: `[num_destinations, num_types * width]`. One collective.
     ///
     /// # Errors
-    /// If the graph has been loaded without edge types.
+    /// If the graph was loaded without edge types.
     pub fn aggregate_typed(
         &mut self,
         graph: &'a dyn Graph,

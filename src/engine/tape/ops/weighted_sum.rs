@@ -19,8 +19,8 @@ impl<'a> Tape<'a> {
     /// `y[v, h] = sum over in-edges e = u -> v of factors[e, h] · x[u, h]`: DGL's `update_all(fn.u_mul_e, fn.sum)`. One
     /// collective.
     ///
-    /// `x` is `[num_sources, heads * width]`, head after head; `factors` are edge values, `[num_edges, heads]`, in the order of
-    /// [`Graph::shards`]; the result is `[num_destinations, heads * width]`. Messages are never kept.
+    /// `x` is `[num_sources, heads * width]`, head by head; `factors` are edge values, `[num_edges, heads]`, in the
+    /// order of [`Graph::shards`]; the result is `[num_destinations, heads * width]`. Messages are never kept.
     ///
     /// # Errors
     /// If factors do not have one row per edge, or the width of `x` is not a multiple of the number of heads.
@@ -76,15 +76,15 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// The values of the edges, one shard after the other.
+/// Values of edges, read shard by shard.
 struct EdgeValues {
     heads: usize,
-    /// Number of edges of the shards before.
+    /// Number of edges of the previous shards.
     first: i64,
 }
 
 impl EdgeValues {
-    /// The values of a shard's edges; the next shard's follow them.
+    /// Values of the next shard's edges.
     fn next(&mut self, shard: &ShardPointer, values: &Tensor) -> Result<Tensor> {
         let count = shard.num_edges() as i64;
         let values = values.f_narrow(0, self.first, count)?;
@@ -110,7 +110,7 @@ impl EdgeValues {
         })
     }
 
-    /// Writes the gradients of a shard's factors; returns that of its sources' rows.
+    /// Writes the gradients of a shard's factors; returns the gradient of its sources' rows.
     fn adjoint(
         &mut self,
         shard: &ShardPointer,
@@ -153,8 +153,8 @@ struct WeightedSumAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// The gradient of a row is the sum of `factors[e] gy[v]` over its out-edges, that of a factor `<x[u], gy[v]>`. The sources'
-/// rows are read again where they were received.
+/// The gradient of a row is the sum of `factors[e] gy[v]` over its out-edges; the gradient of a factor is `<x[u],
+/// gy[v]>`. Sources' rows are read again on the ranks that received them.
 impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
     fn begin(
         self: Box<Self>,
