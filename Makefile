@@ -12,7 +12,7 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build build-mpi wheel install dist notes test campaign soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build build-mpi wheel install dist release notes test campaign soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -22,17 +22,11 @@ build-mpi: libtorch
 	@python3 .cargo/mpi.py
 	CARGO_TARGET_DIR=$(CURDIR)/target/mpi cargo build --release --locked --features mpi
 
-# The Python package as a wheel in target/wheels, with the program twice: as it is, and without what needs libtorch. The package
-# itself does not link libtorch.
-WITHOUT_TORCH = env -u LIBTORCH -u LIBTORCH_USE_PYTORCH CARGO_TARGET_DIR=$(CURDIR)/target/without-torch
-
-# Both packages are named so that dependencies have the features that maturin builds them with.
-wheel: build $(TOOLS)/maturin/bin/maturin
-	$(WITHOUT_TORCH) cargo build --release --locked --no-default-features -p sar-single -p sar-single-python --bin sar-single
-	install -s -D $(BIN) python/sar_single/bin/sar-single
-	install -s -D target/without-torch/release/sar-single python/sar_single/bin/sar-single-prepare
+# The Python package as a wheel in target/wheels, with the program inside. The package itself does not link libtorch.
+wheel: $(TOOLS)/maturin/bin/maturin
 	rm -rf target/wheels
-	$(WITHOUT_TORCH) $(TOOLS)/maturin/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
+	PATH="$(abspath $(TOOLS))/maturin/bin:$$PATH" MATURIN_PEP517_ARGS="--compatibility pypi" \
+		pip wheel --quiet --no-deps --no-build-isolation --wheel-dir target/wheels ./python
 
 $(TOOLS)/maturin/bin/maturin:
 	python3 -m venv $(TOOLS)/maturin
@@ -45,6 +39,12 @@ install: build
 # The same as a tarball that runs wherever it is unpacked.
 dist: build
 	python3 .cargo/install.py $(BIN) --tarball target/dist
+
+# The files of a release in target/release-files: tarball and wheel, each installed and run where there is no Rust, their checksums, and notes.
+release: dist wheel
+	rm -rf target/release-files && mkdir -p target/release-files
+	cp target/dist/sar-single-$(VERSION)-*.tar.gz target/wheels/*.whl target/release-files
+	python3 .cargo/release.py target/release-files "$$($(MAKE) -s notes)"
 
 # What this version brings, out of CHANGELOG.md: git tag -a v0.2.0 -m "$$(make -s notes)"
 VERSION = $(shell sed -n '0,/^version/s/^version = "\(.*\)"/\1/p' Cargo.toml)

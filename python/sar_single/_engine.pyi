@@ -1,6 +1,6 @@
 """The compiled part of the package. Tensors are (address, bytes) of contiguous memory."""
 
-from typing import Callable, List, Optional, Tuple, TypedDict
+from typing import Callable, List, NoReturn, Optional, Tuple, TypedDict
 
 Place = Tuple[int, int]
 
@@ -97,6 +97,7 @@ class Rank:
     def log(self, values: str) -> None: ...
     def step(self) -> None: ...
 
+def command(arguments: List[str]) -> NoReturn: ...
 def sample(
     nodes: Place, partitions: List[IndexPart], fanout: Optional[int], replace: bool, seed: int
 ) -> Tuple[bytearray, bytearray, bytearray]: ...

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Type
 
-from . import _libtorch
+from . import _engine, _libtorch
 from ._errors import WorkerError
 from ._screen import Screen
 
@@ -25,8 +25,10 @@ _EPOCH = re.compile(r"epoch (\d+)/(\d+): ")
 _LINES = 20
 
 
-# Commands that run without libtorch.
+# Commands that run without libtorch: the engine of this package carries them out where there is none.
 _PREPARE = ("clean", "completions", "generate", "inspect", "partition")
+
+_ENGINE = [sys.executable, "-m", "sar_single"]
 
 
 def program(command: str = "train") -> List[str]:
@@ -34,7 +36,7 @@ def program(command: str = "train") -> List[str]:
     folder = Path(__file__).parent / "bin"
     if (folder / "sar-single").exists():
         if libraries() is None and command in _PREPARE:
-            return [str(folder / "sar-single-prepare")]
+            return _ENGINE
         return [str(folder / "sar-single")]
     found = _on_path()
     if found is None:
@@ -91,7 +93,7 @@ def environment(program: List[str]) -> Dict[str, str]:
     Raises FileNotFoundError if it needs libtorch and there is none.
     """
     values = dict(os.environ)
-    if Path(program[0]).parent != Path(__file__).parent / "bin" or program[0].endswith("prepare"):
+    if Path(program[0]).parent != Path(__file__).parent / "bin":
         return values
     folders = libraries()
     if folders is None:
@@ -110,6 +112,8 @@ def main() -> None:
     arguments = sys.argv[1:]
     try:
         command = program(arguments[0] if arguments else "train")
+        if command is _ENGINE:
+            _engine.command(["sar-single", *arguments])
         os.execve(command[0], [*command, *arguments], environment(command))
     except OSError as error:
         sys.exit(f"error: {error}")

@@ -17,6 +17,7 @@
 //! allocated between a write and its mapping.
 #![deny(unsafe_code)]
 
+mod command;
 mod edge_values;
 mod edges;
 mod elements;
@@ -33,6 +34,8 @@ mod sleep;
 /// The module `sar_single._engine`.
 #[pyo3::pymodule]
 mod _engine {
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::edges::Edges;
     #[pymodule_export]

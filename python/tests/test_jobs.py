@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -55,6 +58,21 @@ def test_a_run_shows_itself_and_its_page(tmp_path):
     assert shown.count("<svg") == 3 and "budget 1024" in shown and "train_acc" in shown
     assert "</html>" in run.report().html and "<iframe" in run.report()._repr_html_()
     assert sar.Run(tmp_path / "missing")._repr_html_() is None
+
+
+def test_graphs_are_prepared_where_there_is_no_libtorch(tmp_path):
+    lines = ["import sys", "from sar_single import _program", "_program.libraries = lambda: None", "_program.main()"]
+    generate = ["generate", "--nodes", "60", "--edges", "240", "--num-parts", "2", "--out", "graph"]
+
+    def run(*words):
+        command = [sys.executable, "-c", "\n".join(lines), *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    assert run(*generate).stdout == "graph/g.json\n"
+    again = run(*generate)
+    assert again.returncode == 1 and "already holds graph g" in again.stderr
+    refused = run("--part-json", "graph/g.json")
+    assert refused.returncode == 1 and "python -m sar_single libtorch" in refused.stderr
 
 
 def test_a_scipy_matrix_is_a_graph(tmp_path):

@@ -1,4 +1,4 @@
-//! `cargo build` and `cargo test` compile the library once: no test dependency changes the features of what the library depends on.
+//! No dependency is compiled twice: those of the program, of its tests and of the Python package have the same features.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -30,4 +30,20 @@ fn a_build_and_the_tests_have_the_same_dependencies() {
             "tests add features to these; Cargo.toml says what to do: {lost:#?}"
         );
     }
+}
+
+#[test]
+fn the_python_package_is_linked_with_dependencies_of_the_program() {
+    let program = dependencies("normal,build", &[]);
+    let package = dependencies("normal,build", &["--package", "sar-single-python"]);
+    let is_shared = |name: &str| {
+        let versions = |(other, _): &&(String, String)| other == name;
+        !name.starts_with("sar-single ") && program.iter().find(versions).is_some()
+    };
+    let again: Vec<_> = package.difference(&program).filter(|(name, _)| is_shared(name)).collect();
+    assert!(package.len() > 100, "{package:?}");
+    assert!(
+        again.is_empty(),
+        "the package adds features to these; both Cargo.toml say what to do: {again:#?}"
+    );
 }
