@@ -5,11 +5,11 @@ use super::partition_book::PartitionBook;
 use super::shard::{GraphShard, SortedEdges};
 use crate::error::{Error, Result};
 
-/// The in-edges of some nodes: DGL's block, or message flow graph (MFG), as `dgl.to_block` makes it.
+/// The in-edges of selected nodes: DGL's block, or message flow graph (MFG), as from `dgl.to_block`.
 ///
-/// Sources are numbered: the destinations come first, in their own order, then the other sources in the order in which edges
-/// name them. So the rows of a layer's output are the first rows of its input. Edges are grouped by destination, in the order
-/// of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
+/// Sources are numbered: the destinations come first, in their own order, then the other sources in the order of their
+/// first edge. So the rows of a layer's output are the first rows of its input. Edges are grouped by destination, in
+/// the order of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     sources: Vec<u64>,
@@ -33,7 +33,7 @@ pub struct InEdges {
 }
 
 impl InEdges {
-    /// Keeps the edges for which `keep` is true, given source, destination and edge (global ids). `nodes` are the destinations.
+    /// Keeps the edges for which `keep(source, destination, edge)` is true (global ids). `nodes` are the destinations.
     pub fn retain(&mut self, nodes: &[u64], keep: impl Fn(u64, u64, u64) -> bool) {
         let ends = nodes.iter().zip(&self.counts);
         let destinations =
@@ -56,7 +56,7 @@ impl InEdges {
     }
 }
 
-/// The edges of one type of a block, in type-wise ids.
+/// The edges of one type in a block, as type-wise ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedEdges {
     /// Source of each edge.
@@ -68,7 +68,7 @@ pub struct TypedEdges {
 }
 
 impl Block {
-    /// Builds the block of `destinations` and their in-edges.
+    /// Creates the block of `destinations` and their in-edges.
     ///
     /// # Errors
     /// If a destination occurs twice, or there are more than 2^32 sources or edges.
@@ -149,13 +149,13 @@ impl Block {
         types.collect()
     }
 
-    /// The structure as layers walk it, with the weights and, unless `types` is empty, one type per edge.
+    /// The block as a shard for layers, with weights and, unless `types` is empty, one type per edge.
     pub fn to_shard(&self, types: &[u16]) -> GraphShard {
         shard(self.by_dst.clone(), &self.weights, types)
     }
 
-    /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Empty for an
-    /// unknown type.
+    /// Type-wise ids of the sources of one node type, in their order, like `block.srcdata[dgl.NID]` of that type. Empty
+    /// for an unknown type.
     pub fn sources_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
         of_type(book, &self.sources, ntype)
     }
@@ -190,7 +190,7 @@ impl Block {
     }
 }
 
-/// The shard of a block's edges, with the weights and types that exist, in the order of `by_dst`.
+/// A shard of the edges, with weights and types if they exist, in the order of `by_dst`.
 pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
     let by_dst = SortedEdges {
         ends: by_dst,
@@ -206,8 +206,8 @@ fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {
     typed.filter(|(ty, _)| *ty == ntype).map(|(_, id)| id).collect()
 }
 
-/// Numbers for nodes in the order in which they are first seen: a hash table with open addressing whose slots hold nodes and
-/// their numbers.
+/// Numbers nodes in the order of their first occurrence, with a hash table with open addressing whose slots hold nodes
+/// and their numbers.
 struct Numbers {
     nodes: Vec<u64>,
     slots: Vec<(u64, u32)>,
@@ -251,7 +251,7 @@ impl Numbers {
         Ok(number)
     }
 
-    /// The slot that holds a node or is free for it. There are always free slots.
+    /// The slot of a node, or a free slot for it; there is always one.
     fn slot(&self, node: u64) -> usize {
         let mask = self.slots.len() - 1;
         // The upper half of a product with a large odd number depends on all bits.

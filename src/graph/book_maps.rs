@@ -1,4 +1,4 @@
-//! The partition book's maps under DGL's names, over lists of ids. Every id is checked.
+//! The partition book's maps under DGL's names, for lists of ids, which are checked.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ pub struct PartitionMetadata {
     pub num_edges: u64,
 }
 
-/// Ids are homogeneous where the type is `None` and type-wise where a type is named (DGL's `ntype` and `etype` arguments). DGL
-/// does not check ids; here an id, type or partition that does not exist is an error that names it.
+/// Ids are homogeneous if the type is `None`, and type-wise if a type is named (DGL's `ntype` and `etype` arguments).
+/// An id, type or partition that does not exist is an error that names it (DGL does not check).
 impl PartitionBook {
     /// The number of nodes and edges of each partition.
     pub fn metadata(&self) -> Vec<PartitionMetadata> {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// An edge type: a relation together with the node types at its ends. Relation names may repeat in a graph; this triple does
-/// not.
+/// An edge type: a relation with the node types at its ends. Relation names may repeat in a graph; this triple is
+/// unique.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CanonicalEtype {
     /// Type of the source nodes.

@@ -1,21 +1,21 @@
-//! The edges between two partitions, divided among rows of sources and partial sums of destinations.
+//! The edges between two partitions, covered by rows of sources and partial sums of destinations.
 
 use super::shard::{GraphShard, ShardBuilder, SortedEdges};
 use super::vertex_cover::VertexCover;
 use crate::error::Result;
 
-/// The edges from one partition to another, of which the smaller number of rows travels (SuperGCN's minimum vertex cover): for
-/// each edge the row of its source, or the sum that the source's owner computes for its destination.
+/// The edges from one partition to another, covered by few transferred rows (SuperGCN's minimum vertex cover): for each
+/// edge, the row of its source is sent, or a sum that the source's owner computes for its destination.
 pub struct CoveredEdges {
     /// Columns of the shard whose rows are sent, ascending.
     pub sent: Vec<u32>,
-    /// Edges into the receiver's rows: from the rows that are sent, then, with weight 1, from the sums that are sent.
+    /// Edges into the receiver's rows: from the sent rows, then, with weight 1, from the sent sums.
     pub received: GraphShard,
-    /// The edges that the sums go over.
+    /// Edges that the sums add up.
     pub summed: SummedEdges,
 }
 
-/// Edges that are summed by the owner of their sources, sum after sum.
+/// Edges that the owner of their sources sums, grouped by sum.
 #[derive(Debug, Default, PartialEq)]
 pub struct SummedEdges {
     /// Number of edges of each sum.
@@ -27,7 +27,7 @@ pub struct SummedEdges {
 }
 
 impl CoveredEdges {
-    /// Divides the edges of another rank's shard, or returns `None` where that saves less than a fifth of the rows.
+    /// Covers the edges of another rank's shard; `None` if that saves less than a fifth of the rows.
     ///
     /// # Errors
     /// If there are 2^32 edges or more.
@@ -80,8 +80,8 @@ impl SummedEdges {
         self.weights.iter_mut().zip(weight).for_each(|(weights, weight)| weights.push(weight));
     }
 
-    /// The edges as a matrix with a row per sum. Its two orders number columns differently: by destination, they are all
-    /// `num_sources` rows of the sender; by source, only the rows with an edge, which the second result lists.
+    /// The edges as a matrix with a row per sum. Its two orders number columns differently: by destination, columns are
+    /// all `num_sources` rows of the sender; by source, only rows with an edge, which the second result lists.
     ///
     /// # Errors
     /// If there are 2^32 edges or more.

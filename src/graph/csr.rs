@@ -1,9 +1,9 @@
 //! Compressed sparse rows without empty rows.
 
-/// The structure of a sparse matrix: the columns in which each row has entries. Parallel edges are several entries.
+/// Structure of a sparse matrix: the columns in which each row has entries. Parallel edges are separate entries.
 ///
-/// Only rows with entries are stored (`rows`, ascending), because most shards touch few of a partition's nodes. Ids are local
-/// to a partition, hence 32 bits; so are positions of entries, which limits a shard to 2^32 edges.
+/// Only rows with entries are stored (`rows`, ascending), because most shards involve few of a partition's nodes. Ids
+/// are local to a partition and have 32 bits; so do positions of entries, which limits a shard to 2^32 edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Csr {
     num_rows: usize,
@@ -14,8 +14,8 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// Sorts entries by row; entries of one row keep their order. The second result is the index in `row`/`col` that each entry
-    /// came from.
+    /// Sorts entries by row, keeping the order within a row. The second result is the index of each entry in `row` and
+    /// `col`.
     ///
     /// `row[i] < num_rows` and `col[i] < num_cols` hold for all i.
     pub fn from_entries(
@@ -48,7 +48,7 @@ impl Csr {
         (Csr { num_rows, num_cols, rows, indptr, indices }, origin)
     }
 
-    /// Puts a structure together from its parts, as they were read from disk.
+    /// Assembles a structure from parts that were read from disk.
     pub(crate) fn from_parts(
         num_rows: usize,
         num_cols: usize,
@@ -59,8 +59,8 @@ impl Csr {
         Csr { num_rows, num_cols, rows, indptr, indices }
     }
 
-    /// The transpose; entries of one of its rows come in ascending order of their column. The second result is the index in
-    /// `self` that each entry came from.
+    /// The transpose; entries of a row are in ascending order of their columns. The second result is the index of each
+    /// entry in `self`.
     pub fn transpose(&self) -> (Self, Vec<u32>) {
         let mut row = Vec::with_capacity(self.indices.len());
         for (i, &r) in self.rows.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Csr {
         Csr::from_entries(self.num_cols, self.num_rows, &self.indices, &row)
     }
 
-    /// The matrix with column c moved to `columns[c]`, which ascend, of `num_cols`.
+    /// The matrix with column c moved to `columns[c]` (ascending) of `num_cols` columns.
     #[must_use]
     pub fn with_columns(mut self, columns: &[u32], num_cols: usize) -> Self {
         self.indices.iter_mut().for_each(|column| *column = columns[*column as usize]);
@@ -101,7 +101,7 @@ impl Csr {
         &self.rows
     }
 
-    /// First and last index of the entries of `rows()[i]` in `indices()`: `indptr()[i]..indptr()[i + 1]`.
+    /// Range of each row's entries: `indptr()[i]..indptr()[i + 1]` in `indices()` for `rows()[i]`.
     #[inline]
     pub fn indptr(&self) -> &[u32] {
         &self.indptr

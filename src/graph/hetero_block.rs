@@ -42,13 +42,13 @@ pub struct BlockRelation {
 }
 
 impl BlockRelation {
-    /// The structure as layers walk it, with the weights.
+    /// The relation as a shard for layers, with weights.
     pub fn to_shard(&self) -> GraphShard {
         shard(self.by_dst.clone(), &self.weights, &[])
     }
 }
 
-/// The edges of one type, in the order in which they are found.
+/// Edges of one type, in the order in which they are found.
 #[derive(Default)]
 struct Found {
     rows: Vec<u32>,
@@ -96,7 +96,7 @@ impl HeteroBlock {
             let Found { rows, columns, edges, weights } = found;
             let (sources, destinations) = (end(&etype.src)?, end(&etype.dst)?);
             let shape = (destinations.num_destinations, sources.sources.len());
-            // Destinations of a type keep their order, so edges are sorted already.
+            // Destinations of a type keep their order, so edges are already sorted.
             let (by_dst, _) = Csr::from_entries(shape.0, shape.1, &rows, &columns);
             Ok(BlockRelation { by_dst, edges, weights })
         });

@@ -1,14 +1,14 @@
-//! The division of one id space, of nodes or of edges, into consecutive ranges.
+//! Division of an id space, of nodes or edges, into consecutive ranges.
 //!
-//! DGL lays ids out partition by partition, and inside a partition type by type:
+//! DGL assigns ids partition by partition, and within a partition type by type:
 //!
 //! ```text
 //! partition 0              partition 1
 //! [type 0][type 1]...      [type 0][type 1]...
 //! ```
 //!
-//! An id in this layout is a *homogeneous* id. The index of a node among all nodes of its type, in the same order, is its
-//! *type-wise* id. Ranges may be empty.
+//! An id in this layout is a *homogeneous* id. The index of a node (or edge) among all of its type, in the same order,
+//! is its *type-wise* id. Ranges may be empty.
 
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ impl IdRanges {
 
     /// The homogeneous id of a type-wise id.
     pub fn to_homogeneous(&self, ty: usize, id: u64) -> Option<u64> {
-        // The first partition in which the type's running total exceeds the id holds it.
+        // The id is in the first partition in which the type's running total exceeds it.
         let part = self.ends_of_type(ty).partition_point(|&end| end <= id);
         let start =
             *self.starts.get(part * self.types + ty).filter(|_| id < self.type_total(ty))?;

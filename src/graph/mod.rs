@@ -1,5 +1,5 @@
-//! Graphs as index arrays: adjacency in compressed rows, the shard that connects two partitions, and the owners of nodes and
-//! edges. No module here uses libtorch.
+//! Graphs as index arrays: compressed rows, shards that connect two partitions, and owners of nodes and edges. No
+//! module here uses libtorch.
 
 mod bitmap;
 mod block;

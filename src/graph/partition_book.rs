@@ -1,11 +1,11 @@
-//! The owners of nodes and edges: the ranges of ids that each partition holds, by type.
+//! The owners of nodes and edges: ranges of ids per partition and type.
 
 use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, IdRanges};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The map of a partitioned graph. It is small, as it holds ranges only, never single nodes or edges.
+/// The map of a partitioned graph. It holds ranges only, so it is small.
 ///
 /// Ids are homogeneous (see [`IdRanges`]) unless a method says type-wise. Unknown ids, types and partitions give `None`
 /// or an empty range.
@@ -17,7 +17,7 @@ pub struct PartitionBook {
     edges: IdRanges,
 }
 
-/// The nodes of one type that a partition owns, as a range among all nodes of the type.
+/// Nodes of one type that a partition owns, as a range among all nodes of the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeNodes {
     /// Index of the first one.
@@ -29,8 +29,8 @@ pub struct TypeNodes {
 }
 
 impl PartitionBook {
-    /// Creates a book of `node_counts[partition][node type]` nodes and `edge_counts[partition][edge type]` edges. Types are
-    /// named in the order of their ids.
+    /// Creates a book of `node_counts[partition][node type]` nodes and `edge_counts[partition][edge type]` edges. Names
+    /// are in the order of type ids.
     ///
     /// # Errors
     /// If there is no partition or node type, a name occurs twice, an edge type joins unknown node types, a table has another
@@ -136,7 +136,7 @@ impl PartitionBook {
         TypeNodes { first, own, total: self.num_nodes_of_type(ntype) }
     }
 
-    /// Ids of the edges that a partition owns: those whose destination it owns.
+    /// Ids of the edges that a partition owns: the edges into its nodes.
     pub fn edge_range(&self, part: usize) -> Range<u64> {
         self.edges.part_range(part)
     }

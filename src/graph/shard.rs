@@ -12,14 +12,14 @@ pub struct SortedEdges {
     pub weights: Option<Vec<f32>>,
     /// Type of each edge, if the run uses types.
     pub types: Option<Vec<u16>>,
-    /// Global id of each edge, if the run uses features of edges. Only edges sorted by destination have them.
+    /// Global id of each edge, if the run uses edge features. Only edges sorted by destination have ids.
     pub edge_ids: Option<Vec<u64>>,
 }
 
 /// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
 ///
-/// Columns of `by_dst` number the sources densely. In the rank's own shard they are its nodes themselves; in another rank's
-/// shard they are the nodes of that rank that have an edge into this partition, in ascending order.
+/// Columns of `by_dst` number the sources without gaps. In the rank's own shard, they are its nodes; in another rank's
+/// shard, the nodes of that rank with an edge into this partition, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphShard {
     /// Edges by destination, for the forward pass. Rows are own nodes; columns are sources.
@@ -38,8 +38,8 @@ impl SortedEdges {
         SortedEdges { ends, weights, types, edge_ids: None }
     }
 
-    /// The edges into some of the rows, in their order, with renumbered ends: `row_of` holds a row's new number, or `u32::MAX`
-    /// for rows that are left out; `column_of` returns a column's new number.
+    /// The edges into selected rows, in order, with renumbered ends: `row_of` holds each row's new number, or
+    /// `u32::MAX` for rows to leave out; `column_of` returns a column's new number.
     pub fn edges_into(&self, row_of: &[u32], column_of: impl Fn(u32) -> u32) -> ShardBuilder {
         let mut builder = ShardBuilder::default();
         for (i, &row) in self.ends.rows().iter().enumerate() {
@@ -65,12 +65,12 @@ impl SortedEdges {
     }
 }
 
-/// Values in another order; `origin` holds where each edge comes from.
+/// Values in another order; `origin` holds the original index of each edge.
 fn in_order<T: Copy>(values: Option<&[T]>, origin: &[u32]) -> Option<Vec<T>> {
     values.map(|values| origin.iter().map(|&i| values[i as usize]).collect())
 }
 
-/// A collector of the edges from one rank, which makes a shard of them.
+/// Collects edges from one rank and builds a shard.
 #[derive(Debug, Default)]
 pub struct ShardBuilder {
     src: Vec<u32>,
@@ -111,8 +111,8 @@ impl ShardBuilder {
         self.edge_ids.append(&mut other.edge_ids);
     }
 
-    /// Builds the shard. With `dense` the columns are all `num_src` rows of the source rank; otherwise only rows with an edge
-    /// get a column, and the second result lists them.
+    /// Builds the shard. With `dense`, the columns are all `num_src` rows of the source rank; otherwise they are the
+    /// rows with an edge, which the second result lists.
     ///
     /// # Errors
     /// If there are 2^32 edges or more, as a shard numbers its edges in 32 bits.
@@ -151,7 +151,7 @@ impl ShardBuilder {
     }
 }
 
-/// Refuses more edges between two partitions than 32 bits can number.
+/// Checks that 32 bits can number the edges between two partitions.
 fn check_number(edges: usize) -> Result<()> {
     if u32::try_from(edges).is_ok() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A small set of nodes that touches every edge between two partitions.
+//! A small set of nodes that covers every edge between two partitions.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,9 +7,9 @@ use super::csr::Csr;
 
 /// A vertex cover of a bipartite graph: every entry of a matrix has its column in `columns` or its row in `rows`.
 ///
-/// Found greedily: a vertex with one uncovered edge is covered by its neighbour, which is always right; if there is none, the
-/// vertex with most uncovered edges is taken. Vertices that turn out to be superfluous leave the cover at the end. Time is
-/// O(E + V log V), memory 18 bytes per vertex.
+/// Found greedily: if a vertex has one uncovered edge, its neighbour is taken, which is always optimal; if there is
+/// none, the vertex with the most uncovered edges is taken. Superfluous vertices are removed at the end. Time is O(E +
+/// V log V), memory 18 bytes per vertex.
 #[derive(Debug, PartialEq, Eq)]
 pub struct VertexCover {
     /// Covered columns, ascending.
@@ -19,7 +19,7 @@ pub struct VertexCover {
 }
 
 impl VertexCover {
-    /// A cover of the entries of `by_row`, of which `by_column` is the transpose. The same matrix always has the same cover.
+    /// The cover of the entries of `by_row`, whose transpose is `by_column`; it is a function of the matrix.
     pub fn of(by_row: &Csr, by_column: &Csr) -> Self {
         let search = Search::new(by_row, by_column);
         let covered = search.run();
@@ -31,7 +31,7 @@ impl VertexCover {
     }
 }
 
-/// The graph, with its vertices numbered: first the columns that have entries, then the rows that have some.
+/// The graph with numbered vertices: first columns with entries, then rows with entries.
 struct Search<'a> {
     by_row: &'a Csr,
     by_column: &'a Csr,
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
         self.covered
     }
 
-    /// Takes a vertex that is not covered yet into the cover.
+    /// Adds an uncovered vertex to the cover.
     fn cover(&mut self, vertex: u32) {
         self.covered[vertex as usize] = true;
         self.left[vertex as usize] = 0;
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
             (std::mem::take(&mut self.left), std::mem::take(&mut self.leaves));
         for neighbour in self.neighbours(vertex) {
             let edges = &mut left[neighbour as usize];
-            // A covered neighbour has none left.
+            // A covered neighbour has no uncovered edges.
             *edges = edges.saturating_sub(1);
             if *edges == 1 {
                 leaves.push(neighbour);
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The number of each row that has entries, counted from `first`; anything for others.
+/// Number of each row with entries, counted from `first`; arbitrary for other rows.
 fn numbers(csr: &Csr, first: u32) -> Vec<u32> {
     let mut numbers = vec![0; csr.num_rows()];
     for (number, row) in (first..).zip(csr.rows()) {
@@ -143,7 +143,7 @@ mod tests {
         cover.columns.len() + cover.rows.len()
     }
 
-    /// Size of a largest matching, which is that of the smallest cover (König), by augmenting paths.
+    /// Size of a maximum matching, which equals that of the minimum cover (König), by augmenting paths.
     fn matching(edges: &[(u32, u32)]) -> usize {
         fn augment(
             row: u32,

@@ -1,4 +1,4 @@
-//! Columns of node data that a program assigns, type by type.
+//! Columns of node data that a program assigns, by type.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl NodeColumn {
     /// A column of the nodes of one type: row i of `rows` belongs to the node whose id in its type is i.
     ///
     /// # Errors
-    /// If the type does not have as many nodes.
+    /// If the number of rows differs from the number of the type's nodes.
     pub(crate) fn of_type(
         book: &Arc<PartitionBook>,
         ntype: usize,
@@ -54,7 +54,7 @@ impl NodeColumn {
         })
     }
 
-    /// This column with the rows of another one for the type of nodes to which that one belongs.
+    /// This column, with the other one's rows for the other one's node type.
     ///
     /// # Errors
     /// If the two differ in width, or in whether they hold integers.

@@ -1,4 +1,4 @@
-//! Features of edges that a program assigns, type by type.
+//! Edge features that a program assigns, by type.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ impl EdgeFeatures {
     /// Features of the edges of one type: row i of `rows` belongs to the edge whose id in its type is i.
     ///
     /// # Errors
-    /// If the type does not have as many edges.
+    /// If the number of rows differs from the number of the type's edges.
     pub(crate) fn of_rows(
         book: &Arc<PartitionBook>,
         etype: usize,
@@ -42,7 +42,7 @@ impl EdgeFeatures {
         Ok(EdgeFeatures { book: book.clone(), tables, width: rows.row_len(), only, counters })
     }
 
-    /// These features with those of the edge types to which another feature belongs.
+    /// These features, with the other ones' rows for the other ones' edge types.
     ///
     /// # Errors
     /// If the two differ in width.

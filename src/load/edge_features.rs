@@ -1,4 +1,4 @@
-//! Features of edges, from the files of partitions.
+//! Features of edges, from files of partitions.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,20 +21,20 @@ const AT_ONCE: usize = 1 << 19;
 
 const FEATURES: Role<'_> = Role { what: "edge features", field: "keys.edge_features", usual: &[] };
 
-/// A feature of all edges, or of those of one type, read row by row from the partitions' own files, or from a tensor of the program:
-/// one table per partition and edge type, all with the same width.
+/// A feature of all edges, or of one edge type, read row by row from the partitions' own files or from a program's
+/// tensor: one table per partition and edge type, all of one width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
     pub(super) book: Arc<PartitionBook>,
     /// Tables by partition and edge type; empty for partitions whose files are not reachable.
     pub(super) tables: Vec<Vec<Option<ArrayRef>>>,
     pub(super) width: u64,
-    /// The only edge type of the feature, if it does not belong to all types.
+    /// The edge type of the feature, if it belongs to one type only.
     pub(super) only: Option<usize>,
     pub(super) counters: IoCounters,
 }
 
-/// The arrays that a key selects.
+/// Arrays that a key selects.
 struct Found<'c> {
     config: &'c PartitionConfig,
     key: &'c str,
@@ -57,7 +57,7 @@ impl<'c> Found<'c> {
         self.config.book().etypes().len()
     }
 
-    /// The arrays of some edge types, all of which must have one.
+    /// The arrays of these edge types, all of which must have one.
     fn of_types(&self, etypes: Range<usize>, counters: IoCounters) -> Result<EdgeFeatures> {
         let book = self.config.book();
         let mut tables = vec![Vec::new(); self.features.len()];
@@ -140,7 +140,7 @@ impl EdgeFeatures {
         (0..found.num_types()).map(of_type).collect()
     }
 
-    /// The features of an edge type without edges here: no rows, but a width.
+    /// Features of an edge type that has no edges here: a width without rows.
     pub fn none_of_type(
         book: &Arc<PartitionBook>,
         etype: usize,
@@ -152,7 +152,7 @@ impl EdgeFeatures {
         EdgeFeatures { book: book.clone(), tables, width: width as u64, only, counters }
     }
 
-    /// The members of `edges` (global ids) to which the feature belongs.
+    /// The edges among `edges` (global ids) to which the feature belongs.
     pub fn covered<'e>(&self, edges: &'e [u64]) -> Cow<'e, [u64]> {
         match self.only {
             None => Cow::Borrowed(edges),
@@ -191,7 +191,7 @@ impl EdgeFeatures {
         Ok(values)
     }
 
-    /// Like [`read`](Self::read), for edges of one type by their ids within it.
+    /// Like [`read`](Self::read), for edges of one type, by their ids within the type.
     ///
     /// # Errors
     /// As for [`read`](Self::read).

@@ -14,37 +14,37 @@ const BLOCK: usize = 1 << 16;
 /// Usual names of the masks of training, validation and test.
 pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// Fractions kept for validation and for the test, unless they are given.
+/// Default fractions for validation and test.
 const USUAL: EdgeSplit = EdgeSplit::Fractions { val: 0.05, test: 0.1 };
 
 /// How edges are split.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeSplit {
-    /// Masks of the usual names, `train_mask`, `val_mask` and `test_mask`, if the graph has them; otherwise 5 % of the edges are
-    /// kept for validation and 10 % for the test.
+    /// The masks `train_mask`, `val_mask` and `test_mask` if the graph has them; otherwise 5 % of the edges for
+    /// validation and 10 % for the test.
     #[default]
     Usual,
-    /// Random fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side, whatever
-    /// the partitioning.
+    /// Random fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side,
+    /// for any partitioning.
     Fractions {
-        /// Fraction kept for validation.
+        /// Fraction for validation.
         val: f64,
-        /// Fraction kept for the test.
+        /// Fraction for the test.
         test: f64,
     },
-    /// Edge features as masks, where any value but 0 means membership.
+    /// Edge features as masks; nonzero values mean membership.
     Masks {
-        /// Mask of the edges to train on.
+        /// Mask of the training edges.
         train: String,
-        /// Mask of the edges kept for validation.
+        /// Mask of the validation edges.
         val: Option<String>,
-        /// Mask of the edges kept for the test.
+        /// Mask of the test edges.
         test: Option<String>,
     },
 }
 
-/// The use of an edge.
+/// Use of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeUse {
     /// Trained on; messages pass along it.
@@ -55,12 +55,12 @@ pub enum EdgeUse {
     Val,
     /// Predicted at the end.
     Test,
-    /// Not used, because it is in no mask.
+    /// Unused, because it is in no mask.
     Nothing,
 }
 
 impl EdgeSplit {
-    /// Checks that the fractions make sense.
+    /// Checks the fractions.
     ///
     /// # Errors
     /// If a fraction is negative, or no edges are left to train on.
@@ -77,7 +77,7 @@ impl EdgeSplit {
         }
     }
 
-    /// The split that a graph is given: masks or fractions.
+    /// The split of a graph: its masks, or fractions.
     #[must_use]
     pub fn of_graph(&self, partition: &Partition, target: Option<TargetEdges>) -> Self {
         if *self != EdgeSplit::Usual {
@@ -92,9 +92,9 @@ impl EdgeSplit {
         train.map_or(USUAL, |train| EdgeSplit::Masks { train, val, test })
     }
 
-    /// The use of each edge of a partition, by its index there; a pure function of the graph, the split and the seed. With a
-    /// `target`, edges of that type are trained on and predicted; along those of its reverse messages pass where they pass along
-    /// the edge itself, and along all others always.
+    /// Use of each edge of a partition, by index; a pure function of the graph, the split and the seed. With a
+    /// `target`, edges of that type are trained on and predicted, an edge of its reverse type carries messages if and
+    /// only if the edge itself does, and all other edges carry messages.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
@@ -165,7 +165,7 @@ fn in_several(partition: &Partition, edge: u64) -> Error {
         .with_hint("an edge is trained on or kept to be predicted, not both")
 }
 
-/// The use of the edges between two nodes, by random draw.
+/// Random use of the edges between two nodes.
 fn by_lot([a, b]: [u64; 2], val: f64, test: f64, seed: u64) -> EdgeUse {
     let (low, high) = (a.min(b), a.max(b));
     let counter = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];

@@ -5,18 +5,18 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::graph::{PartitionBook, ShardBuilder};
 
-/// The edge types whose both ends are of a node type.
+/// The edge types that have this node type at both ends.
 pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {
     let name = &book.ntypes()[ntype];
     let etypes = book.etypes().iter().enumerate();
     etypes.filter(|(_, etype)| etype.src == *name && etype.dst == *name).map(|(i, _)| i).collect()
 }
 
-/// Reads the edges into a partition's nodes of a type that come from nodes of the same type, whatever their edge type: the edges of
-/// DGL's `to_homogeneous` of the sub-graph of that node type. Nodes are counted within the type, in each partition from 0.
+/// Reads the edges between nodes of one type into a partition's nodes, of any edge type: the edges of DGL's
+/// `to_homogeneous` of that node type's sub-graph. Nodes are numbered within the type, from 0 in each partition.
 ///
 /// # Errors
-/// If the edges cannot be read, end at nodes of another type, or a partition has more than 2^32 of the nodes.
+/// If the edges cannot be read, end at nodes of another type, or a partition has more than 2^32 nodes of the type.
 pub fn load_edges_within(partition: &Partition, ntype: usize) -> Result<Shards> {
     let (book, own) = (partition.book(), partition.part());
     let etypes = etypes_within(book, ntype);

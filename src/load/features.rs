@@ -1,4 +1,4 @@
-//! Node features, read from the partition's own files whenever they are needed.
+//! Node features, read from the partition's own files whenever they are used.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ const CHUNK: u64 = 1 << 20;
 const LARGEST_GAP: u64 = 16 << 10;
 const LARGEST_RUN: u64 = 4 << 20;
 
-/// Size in bytes from which on arrays are worth dropping from the system's page cache.
+/// Minimum size in bytes of arrays that are dropped from the page cache.
 const LARGE: u64 = 16 << 20;
 
 pub(super) const FEATURES: Role<'_> =
@@ -32,10 +32,10 @@ pub(super) const FEATURES: Role<'_> =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// Features stay as they are.
+    /// Unchanged features.
     #[default]
     None,
-    /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
+    /// Each row divided by its sum (unless the sum is 0), as is usual for bags of words.
     Row,
 }
 
@@ -50,23 +50,23 @@ impl Choice for Normalize {
     ];
 }
 
-/// The features of a partition's inner nodes. They are never copied to spill files: rows that leave memory are read from the
-/// partition again.
+/// Features of a partition's inner nodes. They are never spilled: rows that leave memory are read again from the
+/// partition's files.
 #[derive(Debug, Clone)]
 pub struct NodeFeatures {
-    /// Rows of each node type with features among the inner nodes, and its array.
+    /// For each node type with features, its range among the inner nodes, and its array.
     tables: Vec<(Range<u64>, Feature)>,
     rows: u64,
     width: u64,
     normalize: Normalize,
-    /// Whether large arrays are dropped from the system's page cache once they have been read.
+    /// Whether large arrays are dropped from the page cache after they have been read.
     leave_cache: bool,
-    /// The type in which rows are sent to other ranks, if it is narrower than single precision.
+    /// Type in which rows are sent to other ranks, if it is narrower than single precision.
     sent_as: Option<Dtype>,
 }
 
 impl NodeFeatures {
-    /// Finds the features that `key` selects. The types of a heterogeneous graph follow one another, as in
+    /// Finds the features that `key` selects. The types of a heterogeneous graph are in sequence, as in
     /// `dgl.to_homogeneous`.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl NodeFeatures {
         })
     }
 
-    /// Like [`find`](Self::find), with rows of zeros for the nodes of types without such features: `expand_to_all` of SAR's
+    /// Like [`find`](Self::find), with rows of zeros for nodes of types without the feature: `expand_to_all` of SAR's
     /// `suffix_key_lookup`.
     ///
     /// # Errors
@@ -145,26 +145,26 @@ impl NodeFeatures {
         Ok(found.into_iter().enumerate().map(of_type).collect())
     }
 
-    /// Sets whether large arrays leave the system's page cache after they are read, because they are not read again soon.
+    /// Sets whether large arrays leave the page cache after they have been read, because they are not read again soon.
     #[must_use]
     pub fn leaving_cache(self, leave_cache: bool) -> Self {
         NodeFeatures { leave_cache, ..self }
     }
 
-    /// Sets the type in which rows are sent to other ranks, which all ranks must have agreed on. It holds the values exactly if it is
-    /// that of [`exact_dtype`](Self::exact_dtype).
+    /// Sets the type in which rows are sent to other ranks. All ranks must agree on it. The values are exact if it
+    /// equals [`exact_dtype`](Self::exact_dtype).
     #[must_use]
     pub fn sent_as(self, sent_as: Option<Dtype>) -> Self {
         NodeFeatures { sent_as, ..self }
     }
 
-    /// The type in which rows are sent to other ranks, if it is narrower than single precision.
+    /// Type in which rows are sent to other ranks, if it is narrower than single precision.
     pub fn message_dtype(&self) -> Option<Dtype> {
         self.sent_as
     }
 
-    /// A type narrower than single precision that holds all values exactly: that of the files, unless the values are changed when they
-    /// are read.
+    /// A type narrower than single precision that represents all values exactly: the type in the files, unless reading
+    /// changes the values.
     pub fn exact_dtype(&self) -> Option<Dtype> {
         let dtype = self.dtype();
         let same = self.tables.iter().all(|(_, feature)| feature.array().dtype() == dtype);
@@ -219,7 +219,8 @@ impl NodeFeatures {
         }
     }
 
-    /// Reads some rows, ascending, as `float32`. Rows that are close to one another are read together with the rows between them.
+    /// Reads selected rows, ascending, as `float32`. Rows that are close to each other are read together, with the rows
+    /// between them.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -254,7 +255,7 @@ impl NodeFeatures {
         }
     }
 
-    /// Memory for rows, which are zeros if some belong to no array.
+    /// Memory for rows; zeros if some rows belong to no array.
     fn rows_to_fill(&self, size: [i64; 2], kind: Kind) -> Result<Tensor> {
         let stored: u64 = self.tables.iter().map(|(rows, _)| rows.end - rows.start).sum();
         if stored == self.rows {
@@ -278,7 +279,7 @@ impl NodeFeatures {
     }
 }
 
-/// How many of these rows, all below `end`, are read at once: gaps and the whole stay small.
+/// Number of these rows, all below `end`, to read at once, so that gaps and the whole stay small.
 fn run_of(rows: &[u32], end: u64, row_bytes: u64) -> usize {
     let width = row_bytes.max(1);
     let (gap, most) = (LARGEST_GAP / width + 1, (LARGEST_RUN / width).max(1));
@@ -290,7 +291,7 @@ fn run_of(rows: &[u32], end: u64, row_bytes: u64) -> usize {
     last.count() + 1
 }
 
-/// The error for a row that overflows when it is divided by its sum.
+/// The error for a row that overflows when divided by its sum.
 pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
     let problem = format!("row {row} sums to {sum:e}; divided by that, it is not finite");
     array.fail(problem).with_hint("leave out ‹normalize_features›, or scale the features")

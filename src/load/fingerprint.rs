@@ -1,4 +1,4 @@
-//! The fingerprint of a partitioned graph and its data, with which a resumed run recognises its graph.
+//! Fingerprint of a partitioned graph and its data, by which a resumed run recognises its graph.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,16 +14,16 @@ use crate::graph::PartitionBook;
 use crate::io::{drop_pages, open_input};
 use crate::platform::signals;
 
-/// Number of bytes of a graph that are read, about; of more, evenly spaced blocks are read.
+/// Approximate number of bytes of a graph that are read; from larger graphs, evenly spaced blocks are read.
 const READ: u64 = 1 << 30;
 /// Number of arrays and files of a partition among which its part of these bytes is divided.
 const SHARES: u64 = 8;
 /// Size of a block in bytes.
 const BLOCK: u64 = 64 << 10;
 
-/// Checksums of a partitioned graph: of types and counts, and of each partition's structure, node data, edge data and original ids.
-/// Names of files and places of folders do not count. Of arrays and files of more than 1 GiB / 8 / partitions, evenly spaced
-/// blocks are read, so that a change of a few rows in a large file may stay unnoticed.
+/// Checksums of a partitioned graph: of types and counts, and of each partition's structure, node data, edge data and
+/// original ids, but not of names and locations of files. Arrays and files larger than 1 GiB / 8 / partitions are
+/// sampled in evenly spaced blocks, so changes of a few rows may go unnoticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphFingerprint {
     /// Checksum of the types, and of the number of nodes and edges of each type in each partition.
@@ -35,7 +35,7 @@ pub struct GraphFingerprint {
 type DataSums = BTreeMap<String, u32>;
 
 impl GraphFingerprint {
-    /// The fingerprint of the partitions whose files are on this machine.
+    /// Fingerprint of the partitions whose files are on this machine.
     ///
     /// # Errors
     /// If a file cannot be read, or the command is interrupted.
@@ -55,7 +55,7 @@ impl GraphFingerprint {
         serde_json::to_string(&self.parts[part]).map_err(|e| not_encoded(&e))
     }
 
-    /// The same fingerprint with the checksums of all partitions, as [`part`](Self::part) has encoded them.
+    /// This fingerprint with the checksums of all partitions, encoded by [`part`](Self::part).
     ///
     /// # Errors
     /// If they cannot be decoded.
@@ -65,8 +65,8 @@ impl GraphFingerprint {
         Ok(GraphFingerprint { cut: self.cut, parts })
     }
 
-    /// The first difference from another graph, in partitions that both fingerprints know; `None` if they are equal. Data of the
-    /// other graph alone makes no difference.
+    /// First difference from another graph, in partitions that both fingerprints include; `None` if they are equal.
+    /// Data that only the other graph has are ignored.
     pub fn difference(&self, other: &Self) -> Option<String> {
         if self.cut != other.cut || self.parts.len() != other.parts.len() {
             return Some("its partitions have other numbers of nodes and edges".to_owned());
@@ -141,7 +141,7 @@ struct Extent {
     len: u64,
 }
 
-/// The checksum of a range of bytes: of all of it, or of evenly spaced blocks, about `share` bytes together.
+/// Checksum of a range of bytes: of the whole range, or of evenly spaced blocks with about `share` bytes.
 fn sum(path: &Path, file: &File, Extent { offset, len }: Extent, share: u64) -> Result<u32> {
     let unreadable = |e| Error::unreadable(path, &e);
     let mut hasher = crc32fast::Hasher::new();
@@ -151,7 +151,7 @@ fn sum(path: &Path, file: &File, Extent { offset, len }: Extent, share: u64) -> 
     let mut bytes = vec![0; BLOCK.min(len) as usize];
     for block in 0..taken {
         signals::check()?;
-        // The first and the last block are among those that are read.
+        // The first and the last block are always read.
         let at = if taken == blocks {
             block * BLOCK
         } else {
@@ -162,7 +162,7 @@ fn sum(path: &Path, file: &File, Extent { offset, len }: Extent, share: u64) -> 
         hasher.update(bytes);
     }
     if taken < blocks {
-        // Nothing of a large file stays in the page cache because of this.
+        // Checksums must not fill the page cache with large files.
         drop_pages(file, offset, len).map_err(unreadable)?;
     }
     Ok(hasher.finalize())
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(found, "node data feat of partition 1 have changed");
         let found = ours.difference(&of(&[("edges", 1)])).unwrap();
         assert_eq!(found, "partition 1 lacks node data feat");
-        // Files that are on another machine are compared there.
+        // Files on another machine are compared there.
         assert_eq!(ours.difference(&of(&[])), None);
         let other = GraphFingerprint { cut: 2, ..ours.clone() };
         assert!(ours.difference(&other).unwrap().contains("other numbers of nodes"));

@@ -1,4 +1,4 @@
-//! The whole graph, as one rank sees it.
+//! The whole graph, from one rank's view.
 
 use std::rc::Rc;
 
@@ -9,8 +9,8 @@ use crate::engine::tape::GraphShardManager;
 use crate::error::Result;
 use crate::formats::dgl::Partition;
 
-/// Builds the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of each edge.
-/// One collective.
+/// Creates the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of
+/// each edge. One collective.
 ///
 /// ```
 /// use sar::engine::tape::Graph;
@@ -30,7 +30,7 @@ use crate::formats::dgl::Partition;
 /// ```
 ///
 /// # Errors
-/// If the partition's files are damaged or lack data that `edges` requests, or a rank fails meanwhile.
+/// If the partition's files are damaged or lack data that `edges` requests, or another rank fails.
 pub fn construct_full_graph(
     manager: &Rc<PartitionDataManager>,
     group: &Rc<dyn ProcessGroup>,

@@ -1,11 +1,11 @@
-//! The keys of a partition's arrays.
+//! Keys of a partition's arrays.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, FeatureSet};
 
-/// Keys of a partition's arrays; without a key, the usual names are tried. A key is matched by its end, as in SAR: see
+/// Keys of a partition's arrays; `None` tries the usual names. As in SAR, a key matches by its end: see
 /// [`FeatureSet::lookup`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DataKeys {
@@ -25,7 +25,7 @@ pub struct DataKeys {
     pub edge_features: Option<String>,
 }
 
-/// The purpose of an array: its name in messages, the field that names its key, and the usual keys.
+/// Purpose of an array: its name in messages, the field with its key, and the usual keys.
 pub(super) struct Role<'r> {
     pub(super) what: &'r str,
     pub(super) field: &'r str,
@@ -33,8 +33,7 @@ pub(super) struct Role<'r> {
 }
 
 impl Role<'_> {
-    /// The features of the partition's types that `key`, or else a usual name, selects. `None` if no key is given and no array
-    /// has a usual name.
+    /// Arrays, by type, that `key` selects; without a key, those with a usual name, or `None` if there are none.
     pub(super) fn find<'a>(
         &self,
         features: &'a FeatureSet,
@@ -57,7 +56,7 @@ impl Role<'_> {
         }
     }
 
-    /// Like [`find`](Role::find), for an array that a run needs.
+    /// Like [`find`](Role::find), for a required array.
     pub(super) fn require<'a>(
         &self,
         features: &'a FeatureSet,

@@ -10,11 +10,11 @@ use crate::io::Dtype;
 pub(super) const LABELS: Role<'_> =
     Role { what: "node labels", field: "keys.labels", usual: &["label", "labels"] };
 
-/// The label of a node without one.
+/// Label of a node that has none.
 pub(super) const UNLABELLED: i64 = -1;
 
-/// Loads the class of each inner node, `int64 [num_inner_nodes]`; negative for nodes without one. Labels may be of any integer
-/// type, or floating point with NaN for "none" (as OGB stores papers100M), one per node.
+/// Loads the class of each inner node, `int64 [num_inner_nodes]`; negative for nodes without a class. Labels are one
+/// per node, of any integer type, or floating point with NaN for "none" (as OGB stores papers100M).
 ///
 /// # Errors
 /// If no array or several hold labels, or they are not one class per node.
@@ -56,7 +56,7 @@ pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
     Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
 }
 
-/// Like [`load_mask`], as a list.
+/// Like [`load_mask`], as a `Vec`.
 ///
 /// # Errors
 /// As for [`load_mask`].
@@ -84,7 +84,7 @@ pub fn read_mask(
     Ok(Some(mask))
 }
 
-/// Whether labels exist: an array of the given key, or else of a usual name.
+/// Whether labels exist: an array with the given key, or with a usual name.
 pub fn has_labels(partition: &Partition, key: Option<&str>) -> bool {
     let features = partition.node_features().features();
     match key {
@@ -93,8 +93,9 @@ pub fn has_labels(partition: &Partition, key: Option<&str>) -> bool {
     }
 }
 
-/// Loads a mask of the inner nodes, `bool [num_inner_nodes]`; any value but 0 is true. `name` is the usual key, which is tried
-/// if `key` is not given; for types without the mask it is false. `None` if neither a key is given nor a usual mask exists.
+/// Loads a mask of the inner nodes, `bool [num_inner_nodes]`; nonzero values are true. Without `key`, the usual key
+/// `name` is tried. For types without the mask it is false. `None` if no key is given and the usual mask does not
+/// exist.
 ///
 /// # Errors
 /// If `key` matches no or several arrays, or the mask is not one value per node.
@@ -103,7 +104,7 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     mask.map(|mask| Ok(Tensor::f_from_slice(&mask)?)).transpose()
 }
 
-/// The node types with labels; if several have labels, those of them that have a mask of training nodes, if any has.
+/// Node types with labels; if several types have labels and some of these have training nodes, only the latter.
 ///
 /// # Errors
 /// If a key matches several arrays of one type.
@@ -126,7 +127,7 @@ pub fn labelled_types(
     Ok(if labelled.len() > 1 && !trained.is_empty() { trained } else { labelled })
 }
 
-/// The node type that a model is to predict: the type with labels; if several have labels, the one with training nodes.
+/// The node type that a model predicts: the type with labels; if several have labels, the one with training nodes.
 ///
 /// # Errors
 /// If no type has labels, or several have them.
@@ -154,7 +155,7 @@ pub fn labelled_type(
     )))
 }
 
-/// Calls `read` to fill the part of `all`, `width` values per node, that belongs to each type's nodes.
+/// Calls `read` to fill in each type's part of `all`, which has `width` values per node.
 pub(super) fn fill_types<T>(
     partition: &Partition,
     found: Vec<Option<&Feature>>,

@@ -22,9 +22,9 @@ use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::first_not_finite;
 
-/// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
-/// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). Several threads may
-/// use it; clones keep the same rows.
+/// A feature of all nodes, read row by row from the partitions' own files. Requested rows are sorted, neighbouring ones
+/// are read with one call, and no other rows are read. Rows may be [kept](Self::keep) in memory. It can be shared by
+/// threads; clones share kept rows.
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
     pub(super) book: Arc<PartitionBook>,
@@ -33,11 +33,11 @@ pub struct NodeColumn {
     pub(super) width: u64,
     pub(super) integers: bool,
     pub(super) normalize: Normalize,
-    /// Whether values must be finite: those of features must, rows of labels may be NaN.
+    /// Whether values must be finite, as in features; labels may be NaN.
     pub(super) finite: bool,
-    /// Numbers that are added to the labels of each node type; empty for all other features.
+    /// Numbers that are added to each node type's labels; empty for other features.
     pub(super) first_classes: Vec<i64>,
-    /// The only node type of the feature, if it does not belong to all types.
+    /// The node type of the feature, if it belongs to one type only.
     pub(super) only: Option<usize>,
     pub(super) counters: IoCounters,
     pub(super) bytes: RowCounters,
@@ -45,7 +45,7 @@ pub struct NodeColumn {
 }
 
 impl NodeColumn {
-    /// The input features that `key` (or else the usual name) selects, in every reachable partition.
+    /// Input features that `key` (or the usual name) selects, in every reachable partition.
     ///
     /// # Errors
     /// If a partition or a node type has none or several, or they differ in width.
@@ -61,7 +61,7 @@ impl NodeColumn {
         Ok(NodeColumn { normalize, finite: true, ..column })
     }
 
-    /// The input features that `key` (or else the usual name) selects, for the nodes of one type.
+    /// Input features of one node type that `key` (or the usual name) selects.
     ///
     /// # Errors
     /// If a partition has none or several for the type, or they differ in width.
@@ -83,7 +83,7 @@ impl NodeColumn {
         Ok(NodeColumn { normalize, finite: true, only: Some(ntype), ..column })
     }
 
-    /// Checks that these node types have the features in all reachable partitions that have such nodes.
+    /// Checks that these node types have the features in every reachable partition with nodes of the type.
     fn check_types(
         &self,
         Reachable { config, parts }: Reachable<'_>,
@@ -104,7 +104,7 @@ impl NodeColumn {
         Err(Error::input(path, key.unwrap_or("feat"), problem))
     }
 
-    /// The labels that `key` (or else the usual name) selects, in every reachable partition.
+    /// Labels that `key` (or the usual name) selects, in every reachable partition.
     ///
     /// # Errors
     /// If a partition has none or several, or they are not one per node.
@@ -123,7 +123,7 @@ impl NodeColumn {
         }
     }
 
-    /// The same labels, with the classes of a node type's nodes counted from `first` on.
+    /// The same labels, with the classes of this node type offset by `first`.
     #[must_use]
     pub fn counted_from(mut self, ntype: usize, first: i64) -> Self {
         self.first_classes.resize(self.book.ntypes().len(), 0);
@@ -131,7 +131,7 @@ impl NodeColumn {
         self
     }
 
-    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) selects, in every partition, as
+    /// Rows of labels (multiple classes, or numbers) that `key` (or the usual name) selects, in every partition, as
     /// `float32`.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ impl NodeColumn {
         self.width as usize
     }
 
-    /// Bytes of rows that were needed so far, and bytes that were read.
+    /// Bytes of rows that were requested so far, and bytes that were read.
     pub fn row_bytes(&self) -> RowBytes {
         self.bytes.totals()
     }
@@ -220,7 +220,7 @@ impl NodeColumn {
         RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
-    /// The members of `nodes` (global ids) to which the feature belongs.
+    /// The nodes among `nodes` (global ids) to which the feature belongs.
     pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
         match self.only {
             None => Cow::Borrowed(nodes),
@@ -230,8 +230,8 @@ impl NodeColumn {
         }
     }
 
-    /// Reads the rows of those of `nodes` (global ids, ascending) to which the feature belongs and keeps them in memory,
-    /// instead of the rows kept until now.
+    /// Reads the rows of `nodes` (global ids, ascending; nodes without the feature are skipped) and keeps them in
+    /// memory, in place of the rows kept so far.
     ///
     /// # Errors
     /// As for [`read_f32`](Self::read_f32).
@@ -253,8 +253,8 @@ impl NodeColumn {
         *self.cache.write() = None;
     }
 
-    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and all that is stored as
-    /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and arrays stored as
+    /// integers, otherwise `float32`; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
     ///
     /// # Errors
     /// As for [`read_f32`](Self::read_f32).
@@ -300,7 +300,7 @@ impl NodeColumn {
         self.read_from_files(others, out)
     }
 
-    /// Reads the rows of nodes, each given with its row in `out`.
+    /// Reads the rows of nodes, each paired with its row in `out`.
     fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
         self.gather(nodes, out, None, |array, rows, out| {
             if !self.finite {
@@ -311,7 +311,7 @@ impl NodeColumn {
         })
     }
 
-    /// Normalises rows of an array from number `first` on.
+    /// Normalises rows of an array, starting with row `first`.
     fn normalize(&self, array: &ArrayRef, first: u64, rows: &mut [f32]) -> Result<()> {
         if self.normalize == Normalize::None {
             return Ok(());
@@ -330,8 +330,8 @@ impl NodeColumn {
         Ok(())
     }
 
-    /// Like [`read_f32`](Self::read_f32), for integers. Nodes of types that lack the feature get -1, and so do NaN values (OGB
-    /// marks papers without a class with NaN).
+    /// Like [`read_f32`](Self::read_f32), for integers. Nodes of types without the feature, and NaN, give -1 (OGB marks
+    /// papers without a class with NaN).
     ///
     /// # Errors
     /// As for [`read_f32`](Self::read_f32).
@@ -374,7 +374,7 @@ impl NodeColumn {
         Err(Error::internal(problem))
     }
 
-    /// Reads the rows of nodes, each given with its row in `out`.
+    /// Reads the rows of nodes, each paired with its row in `out`.
     fn gather<T: Copy + Default>(
         &self,
         mut order: Vec<(u64, u32)>,
@@ -404,7 +404,7 @@ impl NodeColumn {
         Ok(())
     }
 
-    /// The ids of the node's partition and type, and the array with their rows.
+    /// Ids of the node's partition and type, and the array with their rows.
     fn table(&self, node: u64, may_lack: bool) -> Result<(Range<u64>, Option<&ArrayRef>)> {
         let place = self.book.part_of_node(node).zip(self.book.node_type(node));
         let (part, ntype) = place.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The order of nodes before the graph was partitioned.
+//! Order of the nodes before the graph was partitioned.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -26,7 +26,7 @@ pub fn check_original_order(config: &PartitionConfig, ntypes: &[usize]) -> Resul
     Ok(())
 }
 
-/// The original id of each inner node of a type, within its type. Takes 8 bytes a node.
+/// Original id, within its type, of each inner node of a type. Takes 8 bytes per node.
 ///
 /// # Errors
 /// If the partition does not hold original ids, or holds one that is out of range.
@@ -63,8 +63,8 @@ fn not_usable(error: Error) -> Error {
     )
 }
 
-/// The original homogeneous id of each inner node of a partition. In a heterogeneous graph these are type-wise ids, with the
-/// types one after the other as in `dgl.to_homogeneous`. Takes 8 bytes a node.
+/// Original homogeneous id of each inner node: type-wise id plus the number of nodes of earlier types, as in
+/// `dgl.to_homogeneous`. Takes 8 bytes per node.
 ///
 /// # Errors
 /// As for [`original_ids`].

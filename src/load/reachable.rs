@@ -1,11 +1,11 @@
-//! The partitions whose files a rank can read.
+//! Partitions whose files a rank can read.
 
 use std::ops::Range;
 
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 
-/// A partition directory, and the partitions whose files are here: all of them, or one if each rank has its own disk.
+/// A partition directory, and its partitions whose files are here: all, or one if each rank has its own disk.
 #[derive(Debug, Clone)]
 pub struct Reachable<'c> {
     pub(super) config: &'c PartitionConfig,
@@ -13,7 +13,7 @@ pub struct Reachable<'c> {
 }
 
 impl<'c> Reachable<'c> {
-    /// A directory with the files of only one partition.
+    /// A directory of which only one partition's files are here.
     pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
         Reachable { config, parts: part..part + 1 }
     }

@@ -1,13 +1,13 @@
-//! A partition's edges as shards, one relation after the other.
+//! A partition's edges as shards per relation.
 
 use super::shards::{BLOCK, EdgeData, Shards, edge_columns, length};
 use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::graph::ShardBuilder;
 
-/// Reads the inner edges of a partition, by edge type. Sources and destinations are counted within their node type, in each
-/// partition from 0; ids, if they are kept, are those within the edge type. The type of an edge is never kept, as all edges of a
-/// relation have the same.
+/// Reads the inner edges of a partition, by edge type. Sources and destinations are numbered within their node types,
+/// from 0 in each partition; ids, if requested, are those within the edge type. Types of edges are not stored, because
+/// all edges of a relation have the same.
 ///
 /// # Errors
 /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.

@@ -1,21 +1,21 @@
-//! Counts of the bytes of rows that were needed and read.
+//! Counters of bytes of rows that were requested and read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of one column, shared by its clones.
+/// Counters of one column, shared by its clones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowCounters {
     needed: Arc<AtomicU64>,
     read: Arc<AtomicU64>,
 }
 
-/// A reading of a column's counts, in bytes since the start.
+/// Values of a column's counters, in bytes since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowBytes {
     /// Bytes of requested rows, including repetitions.
     pub needed: u64,
-    /// Bytes read from files: fewer than needed if rows are kept in memory, more if other rows lie between them.
+    /// Bytes read from files: less than requested if rows are kept in memory, more if other rows lie between them.
     pub read: u64,
 }
 

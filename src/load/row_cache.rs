@@ -1,8 +1,8 @@
-//! Rows of a node feature that are kept in memory.
+//! Rows of a node feature kept in memory.
 
 use crate::graph::{Bitmap, RankedBitmap};
 
-/// The rows of some nodes, and the set of these nodes: 4 bytes per value, and 9 bits per node of the graph.
+/// Rows of selected nodes, and the set of these nodes. Takes 4 bytes per value, and 9 bits per node of the graph.
 #[derive(Debug)]
 pub(super) struct RowCache {
     members: RankedBitmap,
@@ -11,7 +11,7 @@ pub(super) struct RowCache {
 }
 
 impl RowCache {
-    /// Number of rows of `width` values that fit into `bytes` bytes, in a graph of `num_nodes`.
+    /// Number of rows of `width` values that fit into `bytes` bytes in a graph of `num_nodes` nodes.
     pub(super) fn capacity(bytes: u64, num_nodes: u64, width: usize) -> usize {
         let left = bytes.saturating_sub(num_nodes / 8 + num_nodes / 64);
         (left / (width * size_of::<f32>()).max(1) as u64) as usize

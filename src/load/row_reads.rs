@@ -1,17 +1,18 @@
-//! Reading of single rows of an array, neighbouring ones together.
+//! Reads single rows of an array, with neighbouring ones together.
 
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 
-/// Largest gap in bytes across which rows are read together; a call costs more than reading the gap.
+/// Maximum gap in bytes between rows that are read together; a call costs more than reading the gap.
 const GAP: u64 = 512;
-/// Number of bytes read at a time, unless one row is longer; they are still in the processor's cache when they are copied.
+/// Maximum number of bytes read at a time (if a row is not longer), so that they are still in the processor's cache
+/// when they are copied.
 const LARGEST: u64 = 256 << 10;
 
-/// Reads rows of an array with `read` into `out`, whose rows are as wide, and returns the number of bytes read. `wanted` pairs the
-/// id of each row, ascending, with its row in `out`; the array's first row has the id `first`.
+/// Reads rows of an array with `read` into `out`, which has rows of the same width, and returns the number of bytes
+/// read. `wanted` pairs each row's id, ascending, with its row in `out`; the array's first row has the id `first`.
 pub(super) fn read_rows<T: Copy + Default>(
     array: &ArrayRef,
     first: u64,

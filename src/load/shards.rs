@@ -1,4 +1,4 @@
-//! A partition's edges as shards, one per rank that owns sources.
+//! A partition's edges as shards, one per rank of sources.
 
 use super::keys::Role;
 use crate::error::{Error, Result};
@@ -10,24 +10,24 @@ pub(super) const BLOCK: usize = 1 << 16;
 
 const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", field: "keys.edge_weight", usual: &[] };
 
-/// The edges into a partition, by the rank that owns their sources.
+/// Edges into a partition, by the rank of their sources.
 pub struct Shards {
     /// Shards by source rank.
     pub shards: Vec<GraphShard>,
-    /// By source rank: the rows there that the columns of its shard stand for; empty for the partition's own shard, whose
-    /// columns are its rows.
+    /// By source rank: that rank's rows that the columns of its shard stand for; empty for the partition's own shard,
+    /// whose columns are rows.
     pub sources: Vec<Vec<u32>>,
 }
 
-/// The data that are kept for each edge besides its ends.
+/// Data that are loaded for each edge in addition to its ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EdgeData<'k> {
     /// Key of the edge weights.
     pub weight: Option<&'k str>,
-    /// Whether the type of each edge is kept.
+    /// Whether types of edges are loaded.
     pub types: bool,
-    /// Whether the id of each edge is kept, by which [`EdgeFeatures`](super::EdgeFeatures) are read: its global id, or, in the
-    /// graph of one relation, its id within the edge type.
+    /// Whether ids of edges are loaded, with which [`EdgeFeatures`](super::EdgeFeatures) are read: global ids or, in
+    /// the graph of one relation, ids within the edge type.
     pub ids: bool,
 }
 
@@ -35,7 +35,8 @@ impl Shards {
     /// Reads the inner edges of a partition.
     ///
     /// # Errors
-    /// If the edges or weights cannot be read, a weight is not finite, or a partition has more than 2^32 nodes or edges of one source rank.
+    /// If the edges or weights cannot be read, a weight is not finite, or a partition has more than 2^32 nodes, or
+    /// edges of one source rank.
     pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
         let book = partition.book();
         let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
@@ -87,7 +88,7 @@ pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f
     edge_columns_of(partition, key, &|_| true)
 }
 
-/// [`edge_columns`] of the edge types for which `wanted` is true; those of the others are empty.
+/// [`edge_columns`] for edge types that are `wanted`; the columns of others are empty.
 pub(super) fn edge_columns_of(
     partition: &Partition,
     key: &str,

@@ -6,18 +6,18 @@ use crate::graph::{CanonicalEtype, PartitionBook};
 /// Prefix of the names of reverse relations, as DGL's `AddReverse` names them.
 const REVERSE: &str = "rev_";
 
-/// The edge type whose edges are predicted, and the one that holds their reverses.
+/// The edge type whose edges are predicted, and the type of their reverses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetEdges {
-    /// Id of the edge type that is predicted.
+    /// Id of the predicted edge type.
     pub etype: usize,
-    /// Id of the edge type with the reverses of its edges, if there is one.
+    /// Id of the edge type with the reverse edges, if there is one.
     pub reverse: Option<usize>,
 }
 
 impl TargetEdges {
-    /// The edge type with a name, `rel` or `src:rel:dst`. Its reverse is the named one, or else the one that is called `rev_rel`
-    /// (that of `rev_rel` is `rel`).
+    /// The edge type with this name, `rel` or `src:rel:dst`. Its reverse is the named type or, by default, `rev_<rel>`
+    /// (for `rev_<rel>`: `rel`).
     ///
     /// # Errors
     /// If a name is unknown or ambiguous, or the reverse does not join the same node types.
@@ -42,7 +42,7 @@ impl TargetEdges {
         Ok(TargetEdges { etype, reverse: Some(reverse) })
     }
 
-    /// The edge types that are kept back: the predicted one and its reverse.
+    /// Edge types that are held back: the predicted type and its reverse.
     pub fn etypes(self) -> impl Iterator<Item = usize> {
         std::iter::once(self.etype).chain(self.reverse)
     }

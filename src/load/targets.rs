@@ -1,4 +1,4 @@
-//! Labels that are rows of numbers: several classes per node, or values to be predicted.
+//! Labels that are rows of numbers: multiple labels per node, or values to predict.
 
 use tch::{Kind, Tensor};
 
@@ -7,7 +7,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 
-/// The values that rows of labels may hold.
+/// Values that rows of labels may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
     /// 1 or 0: whether the node belongs to the column's class.
@@ -17,7 +17,7 @@ pub enum Targets {
 }
 
 impl Targets {
-    /// Whether a label may have this value; NaN means that there is no label.
+    /// Whether a label may have this value; NaN means no label.
     fn allows(self, value: f32) -> bool {
         match self {
             Targets::Classes => value.is_nan() || [0.0, 1.0].contains(&value),

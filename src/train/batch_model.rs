@@ -1,4 +1,4 @@
-//! The interface of models that run on sampled batches.
+//! The interface of models on sampled batches.
 
 use std::rc::Rc;
 
@@ -26,8 +26,8 @@ pub trait BatchModel {
         batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>>;
 
-    /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls
-    /// this at each step; no rank gives up a turn in it.
+    /// Updates learned rows with the gradients that all ranks have [kept](BatchForward::keep_gradients). Every rank
+    /// calls this in each step; no rank gives up a turn in it.
     ///
     /// # Errors
     /// If rows cannot be read or written, or the collective fails.
@@ -43,7 +43,7 @@ pub trait BatchModel {
 
 /// The forward pass over a batch.
 pub trait BatchForward {
-    /// Computes the model's output, `[seeds, outputs]`, and returns the learned rows that it used.
+    /// Computes the model's output, `[seeds, outputs]`; also returns the learned rows that it used.
     ///
     /// # Errors
     /// If an operation fails.
@@ -58,11 +58,11 @@ pub trait BatchForward {
     }
 }
 
-/// A model on nodes of one type, or on a heterogeneous graph that is treated as one.
+/// A model on nodes of one type, or on a heterogeneous graph treated as homogeneous.
 pub struct GraphBatches<'a> {
     /// The model.
     pub model: &'a dyn Model,
-    /// Whether it uses edge types.
+    /// Whether the model uses edge types.
     pub edge_types: bool,
 }
 

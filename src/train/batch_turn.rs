@@ -1,4 +1,4 @@
-//! Turns of ranks that train on batches.
+//! Turns of ranks during training on batches.
 
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Steps;
@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::event::{SpanKind, span};
 use crate::sampling::loaders::Batches;
 
-/// Calls `work` with the next batch; returns `None` when none is left. If batches are sampled on demand, the rank takes a turn
-/// for the sampling and the work, and returns its memory at the end; otherwise ranks work side by side.
+/// Calls `work` with the next batch; returns `None` if there is none. If batches are sampled on demand, the rank takes
+/// a turn for sampling and work, and returns its memory afterwards; otherwise ranks work in parallel.
 ///
-/// The rank has no turn when this is called, nor afterwards. All ranks have the same number of batches, so turns go round.
+/// The rank must not have the turn before this call, and does not have it afterwards. All ranks must have the same
+/// number of batches.
 pub(super) fn with_next_batch<T: Send + 'static, R>(
     manager: &PartitionDataManager,
     batches: &mut Batches<T>,

@@ -1,4 +1,4 @@
-//! Checkpoints: everything that training needs to continue as if it had not stopped.
+//! Checkpoints: everything that training needs in order to continue as if uninterrupted.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,17 +32,17 @@ pub struct Progress {
     pub best: Option<BestEpoch>,
 }
 
-/// The state of training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and if they exist
+/// State of training after an epoch, as a safetensors file. Tensors are `float32`: `parameters` and, if they exist,
 /// `optimizer.first`, `optimizer.second` and `best.parameters`, laid out as
-/// [`ParameterSet::flat`](crate::engine::tape::ParameterSet::flat). The same tensors of learned rows, `embeds.<node
-/// type>.parameters` and so on, are matrices of the rows of all ranks; rows trained on sampled neighbourhoods also have the
-/// steps of each row, `embeds.<node type>.optimizer.step`.
+/// [`ParameterSet::flat`](crate::engine::tape::ParameterSet::flat). For learned rows, the same tensors exist as
+/// `embeds.<node type>.parameters` and so on, as matrices with the rows of all ranks; rows trained on samples also have
+/// a number of steps per row, `embeds.<node type>.optimizer.step`.
 pub struct Checkpoint {
-    /// The configuration of the run, as text.
+    /// Configuration of the run, as text.
     pub config: String,
     /// The progress of the run.
     pub progress: Progress,
-    /// The graph of the run; files of earlier versions have none.
+    /// Graph of the run; missing in files of earlier versions.
     pub graph: Option<GraphFingerprint>,
     path: PathBuf,
     file: SafetensorsFile,
@@ -50,7 +50,7 @@ pub struct Checkpoint {
     read: RefCell<BTreeSet<String>>,
 }
 
-/// A rank's part of a matrix with a row per node of a type.
+/// A rank's part of a matrix with one row per node of a type.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) nodes: TypeNodes,
@@ -58,19 +58,19 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Numbers of rows and columns over all ranks.
+    /// `[rows, columns]` over all ranks.
     pub(super) fn shape(self) -> [u64; 2] {
         [self.nodes.total, self.width as u64]
     }
 
-    /// Offset of the part in bytes, in float32.
+    /// Offset of the part in bytes, as float32.
     pub(super) fn first_byte(self) -> u64 {
         self.nodes.first * self.width as u64 * size_of::<f32>() as u64
     }
 }
 
 impl Checkpoint {
-    /// Writes a file, whole or not at all; all ranks call this. One collective if ranks have parts.
+    /// Writes a file atomically; all ranks call this. One collective if ranks have parts.
     pub(super) fn write(
         path: &Path,
         config: String,
@@ -108,14 +108,14 @@ impl Checkpoint {
         Ok(Checkpoint { config, progress, graph, path, file, read: RefCell::default() })
     }
 
-    /// Compares the whole file with its checksum, before any of it is used. Returns `false` if it has none, as files of earlier
-    /// versions.
+    /// Compares the whole file with its checksum, before its content is used. Returns `false` if there is no checksum,
+    /// as in files of earlier versions.
     ///
     /// # Errors
     /// If the file is damaged.
     pub fn verify(&self) -> Result<bool> {
         let verified = self.file.verify()?;
-        // Earlier versions wrote two texts.
+        // Earlier versions wrote only these two texts.
         if !verified && self.file.text_keys().any(|key| key != CONFIG && key != PROGRESS) {
             let problem = format!("is damaged: its header has unknown texts, and no {CHECKSUM}");
             return Err(Error::input(&self.path, "", problem));
@@ -128,7 +128,7 @@ impl Checkpoint {
         self.file.text(CHECKSUM)
     }
 
-    /// A tensor's part of this size: all of it, or this rank's rows.
+    /// A rank's part of a tensor, with this size: all of it, or this rank's rows.
     ///
     /// # Errors
     /// If the tensor does not exist, or has another type or size.
@@ -155,10 +155,10 @@ impl Checkpoint {
         Ok(value.f_view(size)?)
     }
 
-    /// Checks that every tensor was read.
+    /// Checks that every tensor has been read.
     ///
     /// # Errors
-    /// If the run does not use one of them.
+    /// If a tensor has not been used.
     pub(super) fn check_all_read(&self) -> Result<()> {
         let read = self.read.borrow();
         match self.file.names().iter().find(|name| !read.contains(*name)) {

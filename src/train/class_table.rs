@@ -9,22 +9,23 @@ use crate::error::Result;
 use crate::event::{Confusion, Metric, Scores};
 use crate::nn::{Task, f1};
 
-/// Number of classes above which tables are neither gathered nor written.
+/// Largest number of classes with confusion tables.
 const MOST_CLASSES: i64 = 100;
 
-/// Counts, for each mask, of how often every class is predicted and correct. Ranks add up their tables.
+/// For each mask and class, how often the class is predicted, true, and both. Ranks add up their tables.
 pub(super) struct ClassTable {
     task: Task,
     classes: usize,
-    /// `[3 masks, classes, 3]`: nodes that have the class and are predicted to, nodes predicted to, nodes that have it.
+    /// `[3 masks, classes, 3]`: number of nodes with the class as both prediction and label, as prediction, and as
+    /// label.
     counts: Vec<i64>,
-    /// `[3 masks, classes, classes]`: nodes of a class by predicted class, if each node has one class and classes are not too
-    /// many.
+    /// `[3 masks, classes, classes]`: number of nodes by class and predicted class, if each node has one class and
+    /// there are few classes.
     matrix: Vec<i64>,
 }
 
 impl ClassTable {
-    /// The table of one rank. `in_masks` holds the masks of each row, one bit per mask.
+    /// The table of one rank. `in_masks` holds a byte per row with a bit per mask.
     pub(super) fn new(
         task: Task,
         logits: &Tensor,
@@ -51,7 +52,7 @@ impl ClassTable {
         Ok([Tensor::f_from_slice(&self.counts)?, Tensor::f_from_slice(&self.matrix)?])
     }
 
-    /// The same table with the sums over all ranks.
+    /// The table with sums over all ranks.
     pub(super) fn with_sums(self, counts: &Tensor, matrix: &Tensor) -> Result<Self> {
         Ok(ClassTable { counts: Vec::try_from(counts)?, matrix: Vec::try_from(matrix)?, ..self })
     }
@@ -66,7 +67,7 @@ impl ClassTable {
         [of(Metric::F1Micro, Self::micro), of(Metric::F1Macro, Self::macro_average)]
     }
 
-    /// The confusion tables, if they are small enough to read.
+    /// Confusion tables, if they are small enough to read.
     pub(super) fn confusion(&self, totals: Totals) -> Option<Confusion> {
         let Totals { train, val, test } = totals;
         let small = self.task == Task::Multilabel && self.classes as i64 <= 4 * MOST_CLASSES;
@@ -107,7 +108,7 @@ impl ClassTable {
         f1(tp, fp, fn_)
     }
 
-    /// The macro average; with one class per node, over the classes that some node has or is predicted to have, as in
+    /// Macro average. With one class per node, it is taken over classes that occur as label or prediction, as in
     /// scikit-learn.
     fn macro_average(&self, mask: usize) -> f64 {
         let classes = (0..self.classes).map(|class| self.of_class(mask, class));
@@ -125,7 +126,7 @@ impl ClassTable {
         let logits = Shared(logits);
         let predicted = map_row_blocks(in_masks.len() as i64, |start, len| {
             let (largest, predicted) = logits.rows(start, len)?.f_max_dim(1, false)?;
-            // A row with a NaN predicts nothing.
+            // A row with a NaN has no prediction.
             let predicted = predicted.f_masked_fill(&largest.f_isnan()?, -1)?;
             Ok(Vec::<i64>::try_from(predicted)?)
         })?;

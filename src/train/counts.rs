@@ -1,4 +1,4 @@
-//! Loss and scores as sums that ranks can add up.
+//! Loss and scores as sums over ranks.
 
 use tch::{Kind, Tensor};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::nn::{ScoreSums, Task};
 
-/// Number of nodes of each mask over all ranks.
+/// Number of nodes in each mask, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// Number of training nodes.
@@ -18,7 +18,7 @@ pub struct Totals {
     pub test: i64,
 }
 
-/// One rank's part of the mean loss, and the sums of each mask from which the task's score is computed.
+/// One rank's part of the mean loss, and of each mask's sums for the task's score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Counts {
     loss: f64,
@@ -54,7 +54,7 @@ impl Counts {
         Ok(Counts { loss, sums: [[a, b, c], [d, e, f], [g, h, i]].map(ScoreSums) })
     }
 
-    /// The mean loss and the scores, from the sums over all ranks.
+    /// Mean loss and scores, from the sums over all ranks.
     pub(super) fn over(self, task: Task, totals: Totals, outputs: i64) -> (f64, Scores) {
         let [train, val, test] = self.sums;
         let scores = Scores {

@@ -1,4 +1,4 @@
-//! The epoch with the best validation score, its weights, and when to stop waiting for a better one.
+//! Early stopping, and the weights of the best epoch.
 
 use super::best_epoch::BestEpoch;
 use super::regime::Regime;
@@ -7,7 +7,7 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::Result;
 use crate::nn::ValidationScore;
 
-/// The best epoch so far, with its weights if training is to end with them. Training stops when the validation score has not
+/// The best epoch so far, with its weights if training ends with them. Training stops when the validation score has not
 /// improved for `patience` epochs.
 pub(super) struct EarlyStopping {
     patience: Option<u32>,
@@ -17,7 +17,7 @@ pub(super) struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// The stopping that a regime asks for; `None` if it neither stops early nor keeps the best weights.
+    /// Settings of a regime; `None` if it neither stops early nor keeps the best weights.
     pub(super) fn of(regime: &Regime) -> Option<Self> {
         let keeps_weights = regime.keeps_best();
         (regime.patience.is_some() || keeps_weights).then_some(EarlyStopping {
@@ -44,12 +44,12 @@ impl EarlyStopping {
         self.best
     }
 
-    /// The best epoch and its weights, for each set that is trained, if there are any.
+    /// The best epoch and its weights, one tensor per trained set.
     pub(super) fn weights(&self) -> Option<(BestEpoch, &[PointerTensor])> {
         self.best.filter(|_| self.keeps_weights).map(|best| (best, &self.weights[..]))
     }
 
-    /// Notes an epoch's score; keeps the weights if they are the best so far.
+    /// Records an epoch's score; keeps the weights if it is the best so far.
     pub(super) fn update(
         &mut self,
         epoch: u32,

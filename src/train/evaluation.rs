@@ -29,7 +29,7 @@ impl Trainer<'_> {
         Ok(counts.over(self.loss.task(), self.totals, self.outputs).1)
     }
 
-    /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch whose update produced the weights.
+    /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch that produced the weights.
     ///
     /// # Errors
     /// If an operation or a collective fails.
@@ -69,7 +69,7 @@ impl Trainer<'_> {
         let table = table.with_sums(&in_counts, &in_matrix)?;
         let [micro, macro_average] = table.scores(self.totals);
         let mut all = vec![scores];
-        // The task's own metric is not reported twice.
+        // The task's own metric is already in the list.
         all.extend((micro.metric != scores.metric).then_some(micro));
         all.push(macro_average);
         all.extend(with_area.then(|| PairCounts::from_tensor(&areas).scores(self.totals)));
@@ -77,7 +77,7 @@ impl Trainer<'_> {
         Ok(Evaluation { epoch, loss, scores: all, confusion, seconds })
     }
 
-    /// This rank's part of the pairs that ROC AUC counts: one collective.
+    /// This rank's part of the pairs that ROC AUC counts. One collective.
     fn compare_classes(&self, logits: Var) -> Result<PairCounts> {
         let task = self.loss.task();
         let (mut counts, posted) = {

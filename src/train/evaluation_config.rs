@@ -6,7 +6,7 @@ use super::fanouts::Fanouts;
 use crate::choice::{Choice, Named};
 use crate::error::Result;
 
-/// The weights that training ends with.
+/// The final weights of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
@@ -23,11 +23,11 @@ impl Choice for Keep {
     ];
 }
 
-/// A metric that is computed on request only.
+/// A metric that is only computed on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtraMetric {
-    /// The area under the ROC curve of more than two classes; that of two is always computed.
+    /// The area under the ROC curve for more than two classes (for two, it is always computed).
     RocAuc,
 }
 
@@ -43,23 +43,23 @@ impl Choice for ExtraMetric {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EvaluationConfig {
-    /// Number of epochs from one evaluation to the next; `None` evaluates at the end, and after every epoch where epochs are
-    /// compared.
+    /// Number of epochs between evaluations; `None` evaluates at the end, and, if epochs are compared, after every
+    /// epoch.
     pub every: Option<u32>,
-    /// Number of in-edges drawn per node in evaluations between epochs, in training on samples; `None` evaluates on the full
-    /// graph. The evaluation at the end is always on the full graph.
+    /// Number of in-edges drawn per node in evaluations between epochs on samples; `None` evaluates on the full graph.
+    /// The final evaluation is always on the full graph.
     pub fanouts: Option<Fanouts>,
-    /// The final weights; `None` means the best with early stopping, and the last without.
+    /// Final weights; `None` means the best ones with early stopping, otherwise the last ones.
     pub keep: Option<Keep>,
-    /// Metrics of the evaluation at the end that take long.
+    /// Expensive metrics of the final evaluation.
     pub metrics: Vec<ExtraMetric>,
 }
 
 impl EvaluationConfig {
-    /// Checks that its fan-outs are for `layers` layers.
+    /// Checks that the fan-outs are for `layers` layers.
     ///
     /// # Errors
-    /// If they are for another number of layers.
+    /// If their number differs.
     pub fn check(&self, layers: usize) -> Result<()> {
         let fanouts = self.fanouts.as_ref();
         fanouts.map_or(Ok(()), |fanouts| fanouts.check(layers, "evaluation.fanouts"))

@@ -1,8 +1,8 @@
-//! The loaders of nodes that are evaluated on sampled neighbourhoods.
+//! Loaders of nodes for evaluations on sampled neighbourhoods.
 
 use crate::sampling::loaders::DataLoader;
 
-/// The loaders of the nodes that are evaluated between epochs.
+/// Loaders of the nodes that are evaluated between epochs.
 pub struct EvaluationLoaders {
     /// Loader of the validation nodes.
     pub val: DataLoader,

@@ -1,4 +1,4 @@
-//! Fan-outs in the form in which users write them.
+//! Fan-outs as users write them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,24 +9,24 @@ use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::sampling::stores::Fanout;
 
-/// Fan-outs: in-edges drawn per node, one number per layer, the input layer's first; negative means all.
+/// Fan-outs: number of in-edges drawn per node, one per layer, the input layer's first; negative numbers mean all.
 ///
-/// Written as `15,10`, or for each edge type separately as `writes=15,10;author:cites:paper=5,-1`.
+/// Text form: `15,10`, or by edge type `writes=15,10;author:cites:paper=5,-1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fanouts {
-    /// The same everywhere: for the edges of each type if each type has its own layer (as in DGL), otherwise for the edges
-    /// of all types together.
+    /// The same numbers for all edge types: per type if each type has its own layer (as in DGL), otherwise for all
+    /// types together.
     Same(Vec<i64>),
-    /// Lists by the name of the edge type, `rel` or `src:rel:dst`; every type must be named.
+    /// Numbers by edge type, `rel` or `src:rel:dst`; every type must be named.
     ByEtype(BTreeMap<String, Vec<i64>>),
 }
 
 impl Fanouts {
-    /// Checks that they are for `layers` layers. `field` names them in messages.
+    /// Checks that the fan-outs are for `layers` layers. `field` is their name in messages.
     ///
     /// # Errors
-    /// If they are for another number of layers.
+    /// If their number differs.
     pub(super) fn check(&self, layers: usize, field: &str) -> Result<()> {
         let lists: Vec<(String, &Vec<i64>)> = match self {
             Fanouts::Same(list) => vec![(String::new(), list)],
@@ -42,7 +42,8 @@ impl Fanouts {
             .with_hint(format!("name one per layer, the input layer's first: ‹{field}=15,10,5›")))
     }
 
-    /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has its own layer.
+    /// Fan-out of each of `layers` layers, the input layer's first. `by_etype` says whether each edge type has its own
+    /// layer.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.

@@ -1,4 +1,4 @@
-//! The interface of models that run on a rank's part of the data.
+//! The interface of models on a rank's part of the data.
 
 use super::stored_rows::StoredRows;
 use crate::engine::spill::{Pointer, PointerTensor};
@@ -8,19 +8,19 @@ use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 
 /// A forward pass over a rank's data.
 pub trait Forward {
-    /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used. The
-    /// outputs of several node types are one below another, [each in its own columns](Tape::stack_diagonal).
+    /// Computes the model's output, `[labels, outputs]`; also returns the [`learned`](Forward::learned) rows that it
+    /// used. Outputs of several node types are stacked, [each type in its own columns](Tape::stack_diagonal).
     ///
     /// # Errors
     /// If an operation fails.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
-    /// Learned rows of this rank, which are trained along with the model's parameters.
+    /// Learned rows of this rank, trained along with the model's parameters.
     fn learned(&self) -> Vec<&NodeEmbedding> {
         Vec::new()
     }
 
-    /// Learned rows that stay on disk, and are trained on sampled neighbourhoods.
+    /// Learned rows that stay on disk and are trained on samples.
     fn stored(&self) -> Vec<&StoredRows> {
         Vec::new()
     }
@@ -32,7 +32,7 @@ pub trait Forward {
     }
 }
 
-/// A model on nodes of one type, or on a heterogeneous graph that is treated as one.
+/// A model on nodes of one type, or on a heterogeneous graph treated as homogeneous.
 pub struct GraphModel<'a> {
     /// The model.
     pub model: &'a dyn Model,
@@ -61,7 +61,7 @@ pub struct HeteroModel<'a, G = GraphShardManager> {
     pub sources: Option<&'a [SourceNodes]>,
 }
 
-/// Some own nodes of a type.
+/// Selected own nodes of a type.
 pub struct SourceNodes {
     /// Rows of the nodes, ascending.
     pub rows: Pointer<Vec<u32>>,
@@ -69,7 +69,7 @@ pub struct SourceNodes {
     pub features: Option<PointerTensor>,
 }
 
-/// The input of a model for the nodes of a type.
+/// Input of a model for the nodes of a type.
 pub enum NodeInput {
     /// Features, `[own nodes of the type, width]`.
     Features(PointerTensor),
@@ -80,7 +80,7 @@ pub enum NodeInput {
 }
 
 impl NodeInput {
-    /// The rows that stay on disk, if the type has any.
+    /// The rows on disk, if the type has them.
     pub(super) fn stored(&self) -> Option<&StoredRows> {
         match self {
             NodeInput::Stored(rows) => Some(rows),
@@ -90,7 +90,7 @@ impl NodeInput {
 }
 
 impl<G: Graph> HeteroModel<'_, G> {
-    /// Computes the outputs of all types that have some, and returns the learned rows that were used.
+    /// Computes the outputs of all types that have outputs; also returns the learned rows that were used.
     ///
     /// # Errors
     /// If an operation fails.

@@ -30,20 +30,20 @@ pub fn edge_features_of(etype: &CanonicalEtype) -> String {
     format!("{etype}/{EDGE_FEATURES}")
 }
 
-/// A model with a layer per relation, on batches that hold the [features](features_of) of each node type with features, and those of
-/// [edge types](edge_features_of) if layers take them. The rows of other node types are [`StoredRows`].
+/// A model with a layer per relation, on batches with the [features](features_of) of each node type that has them, and
+/// of [edge types](edge_features_of) if layers use them. Rows of other node types are [`StoredRows`].
 pub struct HeteroBatches<'a> {
     model: &'a HeteroStack,
     inputs: &'a [NodeInput],
-    /// Optimizer of the stored rows, in the order of node types.
+    /// Optimizer of the stored rows; its embeddings are in the order of node types.
     optimizer: RefCell<SparseAdam>,
     out_degrees: Option<RelationDegrees>,
     own_columns: bool,
 }
 
 impl<'a> HeteroBatches<'a> {
-    /// `inputs` are by node type; `optimizer` updates those that are [stored](NodeInput::Stored). `out_degrees` serve models
-    /// that use them.
+    /// `inputs` are by node type; `optimizer` updates the [stored](NodeInput::Stored) ones. `out_degrees` are for
+    /// models that use them.
     pub fn new(
         model: &'a HeteroStack,
         inputs: &'a [NodeInput],
@@ -54,7 +54,7 @@ impl<'a> HeteroBatches<'a> {
         HeteroBatches { model, inputs, optimizer, out_degrees, own_columns: false }
     }
 
-    /// The same batches, with the outputs of each node type [in their own columns](Tape::stack_diagonal).
+    /// These batches, with each node type's outputs [in their own columns](Tape::stack_diagonal).
     #[must_use]
     pub fn in_own_columns(self) -> Self {
         HeteroBatches { own_columns: true, ..self }
@@ -65,11 +65,11 @@ struct HeteroBatch<'b> {
     batches: &'b HeteroBatches<'b>,
     graphs: Vec<HeteroBlockGraph>,
     inputs: Vec<BatchInput>,
-    /// The row of each seed among the outputs of all node types, if several types have outputs.
+    /// Row of each seed among the outputs of all node types, if several types have outputs.
     seeds: Option<Tensor>,
 }
 
-/// The rows of a batch for the nodes of a type.
+/// Rows of a batch for the nodes of a type.
 enum BatchInput {
     Features(PointerTensor),
     /// Type-wise ids and rows.
@@ -185,7 +185,7 @@ impl BatchForward for HeteroBatch<'_> {
     }
 }
 
-/// The row of each seed among the outputs of these node types, one type after the other.
+/// Row of each seed among the outputs of these node types, type after type.
 fn rows_of_seeds(ntypes: &[usize], seeds: &[u64], book: &PartitionBook) -> Result<Tensor> {
     let types = seeds.iter().map(|seed| {
         let ntype = book.node_type(*seed);

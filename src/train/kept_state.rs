@@ -1,4 +1,4 @@
-//! A state of training that outlives its epoch.
+//! A state of training that is kept after its epoch.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::load::GraphFingerprint;
 use crate::nn::SharedArray;
 
-/// The state after an epoch. Its arrays are handles on values that later epochs replace, and do not change.
+/// The state after an epoch. Its arrays are handles to values that later epochs replace without changing them.
 pub struct KeptState<'a> {
     pub(super) progress: Progress,
     pub(super) arrays: Vec<SharedArray<'a>>,
     pub(super) ranks: Ranks<'a>,
-    /// The graph, which checkpoints name.
+    /// Graph that checkpoints name.
     pub(super) graph: Option<GraphFingerprint>,
 }
 
@@ -23,8 +23,8 @@ impl KeptState<'_> {
         self.progress.epoch
     }
 
-    /// Writes everything that is needed to continue from there; `config` is stored with it. All ranks call this if they have learned
-    /// rows: one collective. Otherwise only rank 0 has something to write.
+    /// Writes everything that is needed to continue from this state, with `config`. With learned rows, all ranks call
+    /// this (one collective); otherwise only rank 0 writes.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.

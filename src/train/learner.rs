@@ -1,4 +1,4 @@
-//! The model that is trained, with its data.
+//! The trained model with its data.
 
 use std::rc::Rc;
 
@@ -12,12 +12,12 @@ use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 use crate::event::{Evaluation, Metric};
 
-/// A model with the data that it learns from.
+/// A model with the data that it is trained on.
 #[derive(Clone, Copy)]
 pub(super) enum Learner<'a> {
-    /// A model of nodes: on the full graph, or on samples.
+    /// A model for node-level tasks, on the full graph or on samples.
     Nodes(&'a Trainer<'a>, Option<SampledTrainer<'a>>),
-    /// A model that predicts edges.
+    /// A model for link prediction.
     Links(&'a LinkTrainer<'a>, &'a LinkLoaders),
 }
 
@@ -36,12 +36,12 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// The ranks, for functions that make collectives.
+    /// The ranks, for functions that run collectives.
     pub(super) fn ranks(self) -> Ranks<'a> {
         Ranks { group: self.group(), hooks: &**self.manager() }
     }
 
-    /// Everything that is trained.
+    /// All trained values.
     pub(super) fn sets(self) -> Vec<TrainedSet<'a>> {
         match self {
             Learner::Nodes(trainer, _) => trained_sets(trainer.parameters, trainer.forward),
@@ -51,7 +51,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// The metric by which epochs are compared.
+    /// The metric that compares epochs.
     pub(super) fn metric(self) -> Metric {
         match self {
             Learner::Nodes(trainer, _) => trainer.loss.task().metric(),
@@ -59,7 +59,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// All metrics. `epoch` is the epoch whose update produced the weights.
+    /// All metrics. `epoch` is the epoch that produced the weights.
     pub(super) fn evaluate(self, epoch: u32) -> Result<Evaluation> {
         match self {
             Learner::Nodes(trainer, _) => trainer.evaluate(epoch),

@@ -1,4 +1,4 @@
-//! An epoch of training that predicts edges.
+//! An epoch of training for link prediction.
 
 use std::time::Instant;
 
@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::event::{EpochEvaluation, EpochReport, Evaluation, Metric, Scores};
 
 impl Training<'_> {
-    /// One epoch: a pass over the training edges, and the prediction of the validation edges if the regime asks for an
-    /// evaluation.
+    /// One epoch: a pass over the training edges, and a prediction of the validation edges if an evaluation is due.
     pub(super) fn next_link_epoch(
         &mut self,
         trainer: &LinkTrainer<'_>,
@@ -51,7 +50,7 @@ impl Training<'_> {
 }
 
 impl LinkTrainer<'_> {
-    /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the epoch whose update produced
+    /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the epoch that produced
     /// the weights.
     pub(super) fn evaluate_all(&self, loaders: &LinkLoaders, epoch: u32) -> Result<Evaluation> {
         let begin = Instant::now();

@@ -1,8 +1,8 @@
-//! The loaders of a training that predicts edges.
+//! Loaders of training for link prediction.
 
 use crate::sampling::loaders::DistEdgeDataLoader;
 
-/// The loaders of a rank's edges.
+/// Loaders of a rank's edges.
 pub struct LinkLoaders {
     /// Loader of the training edges.
     pub train: DistEdgeDataLoader,

@@ -1,4 +1,4 @@
-//! One rank of training that predicts edges, on sampled neighbourhoods.
+//! One rank of training for link prediction on sampled neighbourhoods.
 
 use std::rc::Rc;
 
@@ -20,14 +20,14 @@ use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_link_loss, mean_recip
 use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
-/// A model whose outputs are compared in pairs, and the data that it learns from. The loss is the binary cross entropy of the
-/// scores of edges and of drawn pairs.
+/// A model whose output rows are compared in pairs, with its data. The loss is the binary cross entropy of the scores
+/// of edges and drawn pairs.
 pub struct LinkTrainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
     /// The process group of all ranks.
     pub group: &'a dyn ProcessGroup,
-    /// The model, whose outputs are the rows that are compared.
+    /// The model that computes the rows.
     pub model: &'a dyn BatchModel,
     /// The score of two rows.
     pub score: &'a LinkScore,
@@ -39,11 +39,11 @@ pub struct LinkTrainer<'a> {
     pub policy: Policy,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// The receiver of reports on steps, if any.
+    /// Receiver of reports on steps, if there is one.
     pub log: Option<StepLog<'a>>,
 }
 
-/// The results of a pass over all batches of training edges, over all ranks.
+/// Results of a pass over all batches of training edges, summed over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkPass {
     /// Mean loss over the batches, before each step's update.
@@ -52,34 +52,34 @@ pub struct LinkPass {
     pub io: IoTotals,
     /// Processor time of all ranks.
     pub processor: ProcessorSeconds,
-    /// The batches of all ranks and the rows they needed.
+    /// Batches of all ranks, and the rows that they used.
     pub samples: SampleReport,
 }
 
-/// How well scores separate edges from drawn pairs, over all ranks.
+/// Quality of the scores of edges compared with drawn pairs, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkEvaluation {
     /// Mean loss over edges and pairs.
     pub loss: Option<f64>,
-    /// The probability that an edge has a higher score than a pair.
+    /// Probability that an edge has a higher score than a drawn pair.
     pub auc: Option<f64>,
-    /// Mean over edges of 1 / the rank of the edge among its own pairs.
+    /// Mean over edges of 1 / the edge's rank among its own pairs.
     pub mean_reciprocal_rank: Option<f64>,
 }
 
 /// A rank's part of a step.
 struct RankStep {
-    /// The gradient of the mean loss over the batch's pairs.
+    /// Gradient of the mean loss over the batch's pairs.
     gradient: Tensor,
     /// The value of the loss.
     loss: f64,
-    /// 1 if the batch has edges, and else 0.
+    /// 1 if the batch has edges, otherwise 0.
     batches: f64,
 }
 
 impl LinkTrainer<'_> {
-    /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective,
-    /// and the optimizer's update, the same on every rank; learned rows and turns are as in
+    /// One pass over the loader's edges (epochs count from 1). Each batch has a forward and a backward pass, one
+    /// collective, and the optimizer's update, which is the same on every rank. For learned rows and turns see
     /// [`SampledTrainer::pass`](super::SampledTrainer::pass).
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl LinkTrainer<'_> {
         }
         let neighbourhood = &batch.neighbourhood;
         let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
-        // Two steps of an epoch drop different elements of a node.
+        // Dropout must differ between the steps of an epoch.
         let seed = seed ^ (step as u64) << 32;
         let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
         let (scores, learned) = self.scores(&mut tape, &*forward, batch)?;
@@ -162,7 +162,7 @@ impl LinkTrainer<'_> {
         Ok(RankStep { gradient: parameters.flat_gradients(&gradients)?, loss, batches: 1.0 })
     }
 
-    /// The scores of a batch's pairs, `[pairs, 1]`, with those of edges first, and the learned rows that were used.
+    /// Scores of a batch's pairs, `[pairs, 1]`, edges first, and the learned rows that were used.
     fn scores<'t>(
         &self,
         tape: &mut Tape<'t>,
@@ -175,8 +175,9 @@ impl LinkTrainer<'_> {
         Ok((self.score.forward(tape, &rows, [&both(0)?, &both(1)?])?, learned))
     }
 
-    /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
-    /// are sampled on demand. Three collectives, and one more after other work; rank 0 holds all scores meanwhile, several times 4 bytes for each edge and pair.
+    /// Scores each of the loader's edges once, and the pairs drawn for them, which are the same each time; in one turn
+    /// if batches are sampled on demand. Rank 0 holds all scores, several times 4 bytes for each edge and pair. Three
+    /// collectives, and one more after other work.
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
@@ -205,7 +206,7 @@ impl LinkTrainer<'_> {
         if in_turn {
             manager.precall_func()?;
         }
-        // On every rank, the scores would take a multiple of the memory.
+        // If every rank had all scores, they would take several times the memory.
         let [edges, others] = [self.bring_to_first(edges)?, self.bring_to_first(others)?];
         let evaluation = match group.rank() {
             0 => LinkEvaluation::of(edges, others)?,
@@ -216,7 +217,7 @@ impl LinkTrainer<'_> {
         Ok(LinkEvaluation::from_numbers(&tensor::slice::<f64>(&numbers[0])))
     }
 
-    /// The values of all ranks, one rank after the other, on rank 0; one collective.
+    /// The values of all ranks, by rank, on rank 0. One collective.
     fn bring_to_first(&self, values: Vec<f32>) -> Result<Tensor> {
         let send = (0..self.group.world_size()).map(|rank| {
             Ok(match rank {
@@ -245,14 +246,14 @@ impl LinkEvaluation {
         Ok(LinkEvaluation { loss, auc, mean_reciprocal_rank })
     }
 
-    /// Three numbers, each after a 1 if there is one, else 0.
+    /// Three optional numbers, each preceded by 1 if it exists, otherwise 0.
     fn to_numbers(self) -> [f64; 6] {
         let [a, b, c] = [self.loss, self.auc, self.mean_reciprocal_rank]
             .map(|number| [f64::from(u8::from(number.is_some())), number.unwrap_or(0.0)]);
         [a[0], a[1], b[0], b[1], c[0], c[1]]
     }
 
-    /// The opposite of [`to_numbers`](Self::to_numbers).
+    /// Inverse of [`to_numbers`](Self::to_numbers).
     fn from_numbers(numbers: &[f64]) -> Self {
         let number = |i: usize| Some(numbers[2 * i + 1]).filter(|_| numbers[2 * i] > 0.0);
         LinkEvaluation { loss: number(0), auc: number(1), mean_reciprocal_rank: number(2) }

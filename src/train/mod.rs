@@ -1,12 +1,11 @@
 //! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
 //!
-//! A step on samples trains a `BatchModel`: `GraphBatches` with one layer for all edges, or
-//! `HeteroBatches` with a layer per relation. A block has several times as many sources as
-//! destinations, so layers aggregate before they multiply where that is less work. An edge type
-//! without edges in a block still gives its bias, as on the full graph (DGL leaves it out). Ranks
-//! take a turn per batch; with sampler threads they work side by side, and take turns in the
-//! evaluation only. Training that predicts edges (`LinkTrainer`) trains any `BatchModel`; edges
-//! that are kept back have probability 0 in the index from which samples are drawn.
+//! A step on samples trains a `BatchModel`: `GraphBatches` with one layer for all edges, or `HeteroBatches` with a
+//! layer per relation. A block has several times as many sources as destinations, so layers aggregate before they
+//! multiply if that is less work. An edge type without edges in a block still contributes its bias, as on the full
+//! graph (DGL leaves it out). Ranks take a turn per batch; with sampler threads they work in parallel, and take turns
+//! only in evaluations. Training for link prediction (`LinkTrainer`) works with any `BatchModel`; in the index for its
+//! samples, held-back edges have probability 0.
 
 mod batch_model;
 mod batch_turn;

@@ -1,4 +1,4 @@
-//! The scores of predictions, over sets of nodes that have labels.
+//! Scores of predictions, for sets of labelled nodes.
 
 use tch::Tensor;
 
@@ -9,24 +9,24 @@ use crate::error::Result;
 use crate::event::{Metric, SetScores};
 use crate::nn::{ScoreSums, Task};
 
-/// The sets of nodes, in the order of their bits.
+/// Names of the sets, in the order of their bits.
 const SETS: [&str; 4] = ["train", "val", "test", "all labelled"];
 
-/// Sums over a rank's nodes from which scores are computed.
+/// Sums over a rank's nodes, from which scores are computed.
 pub struct PredictionSums {
     task: Task,
     outputs: i64,
-    /// Number of nodes of each set.
+    /// Number of nodes in each set.
     nodes: Vec<i64>,
-    /// The sums of the task's metric, those of a set one after the other.
+    /// Sums of the task's metric, set by set.
     sums: Vec<f64>,
     /// Tables of the classes of the masks, and of all nodes.
     tables: Vec<ClassTable>,
 }
 
 impl PredictionSums {
-    /// The sums of a model's output, a row per node, next to labels in the form that the task's loss takes. `sets` holds the sets
-    /// of each node, a bit each: training, validation, test and all nodes.
+    /// Sums for a model's output, one row per node, and labels in the form that the task's loss takes. `sets` has a
+    /// byte per node with a bit per set: training, validation, test and all nodes.
     ///
     /// # Errors
     /// If logits, labels and sets do not fit each other (`Tensor`).
@@ -49,7 +49,7 @@ impl PredictionSums {
         Ok(PredictionSums { task, outputs: logits.size()[1], nodes, sums, tables })
     }
 
-    /// Scores of each set that has nodes, over all ranks: one collective.
+    /// Scores of each set that has nodes, over all ranks. One collective.
     ///
     /// # Errors
     /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,

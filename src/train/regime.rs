@@ -1,23 +1,23 @@
-//! The parameters of training.
+//! Hyperparameters of training.
 
 use super::evaluation_config::Keep;
 use crate::error::{Error, Result};
 use crate::nn::{OptimizerConfig, Schedule};
 
-/// The parameters of training.
+/// Hyperparameters of training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regime {
     /// The optimizer.
     pub optimizer: OptimizerConfig,
     /// The schedule of its learning rate.
     pub schedule: Schedule,
-    /// The largest norm of a gradient, if there is one.
+    /// Maximum norm of the gradient, if it is clipped.
     pub clip_norm: Option<f64>,
-    /// Number of epochs without a better validation score after which training stops, if it does.
+    /// Number of epochs without a better validation score after which training stops; `None` disables early stopping.
     pub patience: Option<u32>,
-    /// Number of epochs from one evaluation to the next; `None` evaluates every epoch where epochs are compared, and else none.
+    /// Number of epochs between evaluations; `None` evaluates every epoch if epochs are compared, otherwise none.
     pub evaluate_every: Option<u32>,
-    /// The final weights; `None` means the best with early stopping, and the last without.
+    /// Final weights; `None` means the best ones with early stopping, otherwise the last ones.
     pub keep: Option<Keep>,
 }
 
@@ -32,12 +32,13 @@ impl Regime {
         self.patience.is_some() || self.schedule.needs_validation() || self.keeps_best()
     }
 
-    /// Whether any epoch is evaluated.
+    /// Whether epochs are evaluated at all.
     pub fn evaluates_epochs(&self) -> bool {
         self.evaluate_every.is_some() || self.compares_epochs()
     }
 
-    /// Whether this epoch (from 1) is evaluated. The number of epochs does not matter, so that a resumed run may have more.
+    /// Whether this epoch (from 1) is evaluated. The decision does not depend on the number of epochs, which a resumed
+    /// run may increase.
     pub(super) fn evaluates(&self, epoch: u32) -> bool {
         match self.evaluate_every {
             Some(every) => epoch.is_multiple_of(every),
@@ -45,11 +46,11 @@ impl Regime {
         }
     }
 
-    /// Checks that its constants make sense, and that epochs can be compared if they have to be.
+    /// Checks the constants, and that epochs can be compared if necessary.
     ///
     /// # Errors
-    /// If a constant makes no sense, or there is no validation set to compare epochs by: `what` is what it would hold, `field` how
-    /// to name it.
+    /// If a constant is invalid, or epochs are compared but there is no validation set: `what` names its members,
+    /// `field` the missing setting.
     pub(super) fn check(&self, has_validation: bool, what: &str, field: &str) -> Result<()> {
         if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
             return Err(Error::config("clip_norm", "must be above 0"));

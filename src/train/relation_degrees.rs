@@ -10,15 +10,15 @@ use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
 use crate::sampling::stores::{DistTensor, DistTensorConfig, PartitionPolicy};
 
-/// Out-degrees of the nodes of the whole graph for each edge type: a number per node, on disk.
+/// Out-degrees of all nodes for each edge type, on disk: one number per node.
 pub struct RelationDegrees {
-    /// Degrees by edge type, with the type of its sources.
+    /// Degrees by edge type, with the type's source node type.
     degrees: Vec<(usize, DistTensor<i64>)>,
 }
 
 impl RelationDegrees {
-    /// Writes the degrees; every rank writes those of its own nodes, into files in `folder`, which the caller removes.
-    /// Collectives: two, and one for each edge type on several machines.
+    /// Writes the degrees into files in `folder`, which the caller removes; every rank writes those of its own nodes.
+    /// Two collectives, and one per edge type on several machines.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -66,7 +66,7 @@ impl RelationDegrees {
         Ok(RelationDegrees { degrees })
     }
 
-    /// The degrees of a block's sources, by edge type.
+    /// Degrees of a block's sources, by edge type.
     pub(super) fn of(&self, block: &HeteroBlock) -> Result<Vec<Vec<u64>>> {
         let read = |(src_type, tensor): &(usize, DistTensor<i64>)| {
             let degrees = tensor.read(&block.ends()[*src_type].sources)?;

@@ -1,8 +1,9 @@
-//! The area under the ROC curve, exactly, over all ranks.
+//! The area under the ROC curve, computed exactly over all ranks.
 //!
-//! The area of a class is the fraction of pairs, of a node in the class and one outside it, in which the former has the higher
-//! score; ties count half (Hanley and McNeil 1982). Each class is one rank's: all ranks send it their scores, sorted, and it
-//! merges them and counts. Besides the logits, memory holds one column of scores, and a few thousand scores of each rank.
+//! The area of a class is the fraction of pairs of a node in the class and a node outside it in which the former has
+//! the higher score; ties count half (Hanley and McNeil 1982). Each class is assigned to a rank: all ranks send it
+//! their sorted scores, which it merges and counts. In addition to the logits, memory holds one column of scores and a
+//! few thousand scores per rank.
 
 use tch::{Kind, Tensor};
 
@@ -17,8 +18,8 @@ use crate::nn::Task;
 
 const MASKS: usize = 3;
 
-/// One rank's scores of every class, column by column. Classification: log softmax, so that a class stands against all others;
-/// multilabel: logits.
+/// One rank's scores of every class, column by column. Classification: log softmax, because a class is compared with
+/// all others; multilabel: logits.
 pub(super) struct ClassScores<'a> {
     task: Task,
     logits: &'a Tensor,
@@ -29,8 +30,8 @@ pub(super) struct ClassScores<'a> {
     normalisers: Vec<f64>,
 }
 
-/// Counts for each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and
-/// scores that are NaN, which make the area NaN. Ranks add up their counts.
+/// Counts for each class and mask: twice the number of pairs in which the positive wins (once for a tie), positives,
+/// negatives, and NaN scores, which make the area NaN. Ranks add up their counts.
 pub(super) struct PairCounts(Vec<[i64; 4]>);
 
 impl<'a> ClassScores<'a> {
@@ -54,8 +55,8 @@ impl<'a> ClassScores<'a> {
         Ok(ClassScores { task, logits, labels, in_masks, normalisers })
     }
 
-    /// Sends the scores of each class, mask by mask, to the rank of `ranks` that counts them. Returns this rank's own part of the
-    /// counts: rows whose score is NaN, as positives or negatives.
+    /// Sends the scores of each class, mask by mask, to the rank (of `ranks`) that counts them. Returns this rank's own
+    /// part of the counts: rows with NaN scores, as positives or negatives.
     pub(super) fn send(&self, ranks: usize, outbox: &mut dyn Outbox) -> Result<PairCounts> {
         let classes = self.logits.size()[1] as usize;
         let mut counts = PairCounts::none(classes);
@@ -101,7 +102,7 @@ impl PairCounts {
         PairCounts(vec![[0; 4]; classes * MASKS])
     }
 
-    /// Adds the pairs of the classes whose scores this rank has received from all ranks.
+    /// Adds the pairs of the classes for which this rank has received all ranks' scores.
     pub(super) fn receive(&mut self, own: usize, mut inboxes: Vec<Box<dyn Inbox>>) -> Result<()> {
         let classes = self.0.len() / MASKS;
         for class in (own..classes).step_by(inboxes.len()) {
@@ -112,7 +113,7 @@ impl PairCounts {
                 counts.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
             }
         }
-        // A wrong number of scores shows only here, as the checksum is known at the end of a message.
+        // A wrong number of scores is only detected here, because the checksum is at the end of a message.
         match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
             Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
             None => Ok(()),
@@ -127,7 +128,7 @@ impl PairCounts {
         PairCounts(tensor::slice::<i64>(sums).as_chunks().0.to_vec())
     }
 
-    /// The mean area over the classes that have both positives and negatives.
+    /// Mean area over classes that have both positives and negatives.
     pub(super) fn scores(&self, totals: Totals) -> Scores {
         let mean = |mask: usize, nodes: i64| {
             let of_mask = self.0.iter().skip(mask).step_by(MASKS);

@@ -31,24 +31,24 @@ pub const LABELS: &str = "labels";
 /// Name of the edge features in a batch.
 pub const EDGE_FEATURES: &str = "edge-features";
 
-/// Training of a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
+/// Trains a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
 #[derive(Clone, Copy)]
 pub struct SampledTrainer<'a> {
-    /// The task and the model's parameters. Its data are not used here.
+    /// The task and the model's parameters; its data are not used.
     pub full: &'a Trainer<'a>,
     /// The model.
     pub model: &'a dyn BatchModel,
-    /// The batches.
+    /// Loader of the batches.
     pub loader: &'a DataLoader,
-    /// How gradients are combined.
+    /// How gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// The batches of evaluations between epochs; `None` evaluates on the full graph.
+    /// Loaders for evaluations between epochs; `None` evaluates on the full graph.
     pub evaluation: Option<&'a EvaluationLoaders>,
-    /// The receiver of reports on steps, if any.
+    /// Receiver of reports on steps, if there is one.
     pub log: Option<StepLog<'a>>,
 }
 
-/// The results of a pass over all batches, over all ranks.
+/// Results of a pass over all batches, summed over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledPass {
     /// Mean loss over the batches, before each step's update; `None` without seeds.
@@ -59,22 +59,22 @@ pub struct SampledPass {
     pub io: IoTotals,
     /// Processor time of all ranks.
     pub processor: ProcessorSeconds,
-    /// The batches of all ranks and the rows they needed.
+    /// Batches of all ranks, and the rows that they used.
     pub samples: SampleReport,
 }
 
-/// Numbers that ranks sum at each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes written and
-/// read, bytes of rows needed and read, seconds in the program and in the kernel.
+/// Numbers that ranks sum in each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes
+/// written and read, bytes of rows requested and read, seconds in user and kernel mode.
 type Counts = [f64; 10 + IoTotals::COUNTS];
 
 impl SampledTrainer<'_> {
-    /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's
-    /// update, the same on every rank; with learned rows, three more collectives per node type, and the update of the batches'
-    /// rows. The rows of the most frequent nodes are kept in `room` bytes. The rank has no turn when this is called, nor
-    /// afterwards; if the loader samples on demand, it takes one for each batch and what is computed with it, otherwise ranks
-    /// work side by side. (Batches that are requested from other ranks, through a
-    /// [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), then need the manager as that graph's hooks: a rank that
-    /// waits for answers while it has its turn would wait for ever.)
+    /// One pass (epochs count from 1). Each batch has a forward and a backward pass, one collective, and the
+    /// optimizer's update, which is the same on every rank; with learned rows, also three collectives per node type,
+    /// and the update of the batches' rows. Up to `room` bytes of rows of the most frequent nodes are kept. The rank
+    /// must not have the turn before this call, and does not have it afterwards. If the loader samples on demand, the
+    /// rank takes a turn per batch; otherwise ranks work in parallel. (Batches requested from other ranks, through a
+    /// [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), then need the manager as that graph's hooks: a
+    /// rank that waited for answers without giving up its turn would wait for ever.)
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
@@ -142,7 +142,7 @@ impl SampledTrainer<'_> {
             return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
         }
         let forward = self.model.take_up(manager, parameters, self.loader.graph(), batch)?;
-        // Two steps of an epoch drop different elements of a node.
+        // Dropout must differ between the steps of an epoch.
         let seed = seed ^ (step as u64) << 32;
         let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
         let (logits, learned) = forward.forward(&mut tape)?;
@@ -150,7 +150,7 @@ impl SampledTrainer<'_> {
         let (counts, gradient) = {
             let values = logits.pin()?;
             let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
-            // The class weights of a batch may all be 0.
+            // All class weights of a batch may be 0.
             let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
             let (mean, gradient) = loss.forward(&values, labels, &all, divisor)?;
             let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), &values, labels, &all)?;
@@ -162,8 +162,8 @@ impl SampledTrainer<'_> {
     }
 }
 
-/// The blocks of a batch as graphs for a model's layers, with edge types if they are needed, and with [`EDGE_FEATURES`] if the batch
-/// has them.
+/// Blocks of a batch as graphs for a model's layers, with edge types if they are needed, and with [`EDGE_FEATURES`] if
+/// the batch has them.
 ///
 /// # Errors
 /// If the batch was sampled without degrees or types that the graphs need, or memory runs out (`Tensor`).

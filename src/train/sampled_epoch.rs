@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::event::{EpochEvaluation, EpochReport, Scores};
 
 impl Training<'_> {
-    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches, and take turns again
-    /// afterwards. If the regime asks for an evaluation, it is on samples, or on the full graph.
+    /// One epoch: all ranks give up their turns for a [pass](SampledTrainer::pass) over sampled batches, and take turns
+    /// again afterwards. If an evaluation is due, it is on samples or on the full graph.
     ///
-    /// The report's seconds, bytes, loss and training score belong to the pass over the batches.
+    /// The report's seconds, bytes, loss and training score are those of the pass over the batches.
     pub(super) fn next_sampled_epoch(
         &mut self,
         samples: &SampledTrainer<'_>,
@@ -30,7 +30,7 @@ impl Training<'_> {
         let begin = Instant::now();
         let sampler = samples.loader.sampler();
         let before = sampler.row_bytes();
-        // Rows that are needed less than a few times are not worth keeping.
+        // Rows that are used only a few times are not worth keeping.
         let room = trainer.manager.spare_share().min(self.row_bytes_needed / 4);
         let clip_norm = self.regime.clip_norm;
         let pass = samples.pass(self.epoch, &mut self.optimizers[0], clip_norm, room)?;

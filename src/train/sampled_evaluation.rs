@@ -13,8 +13,9 @@ use crate::nn::ScoreSums;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
 
 impl SampledTrainer<'_> {
-    /// The task's metric over validation and test nodes, without dropout, on neighbourhoods that are the same each time. In one
-    /// turn, if batches are sampled on demand; the rank has no turn when this is called, nor afterwards. One collective.
+    /// The task's metric over validation and test nodes, without dropout, on neighbourhoods that are the same each
+    /// time; in one turn if batches are sampled on demand. The rank must not have the turn before this call, and does
+    /// not have it afterwards. One collective.
     pub(super) fn evaluate(&self, loaders: &EvaluationLoaders) -> Result<Scores> {
         let Trainer { manager, group, loss, outputs, totals, .. } = self.full;
         let in_turn = loaders.val.epoch(0).is_on_demand();
@@ -40,7 +41,7 @@ impl SampledTrainer<'_> {
         })
     }
 
-    /// This rank's sums over the loader's nodes, each once.
+    /// This rank's sums over the loader's nodes, each counted once.
     fn score_sums(&self, loader: &DataLoader) -> Result<ScoreSums> {
         let mut all = ScoreSums::default();
         for batch in loader.each_seed_once() {

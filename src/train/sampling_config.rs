@@ -15,27 +15,27 @@ pub struct SamplingConfig {
     pub fanouts: Fanouts,
     /// Whether an edge may be drawn several times.
     pub replace: bool,
-    /// Key of the edge feature in proportion to which edges are drawn; `None` draws uniformly.
+    /// Key of the edge feature with the edges' relative probabilities; `None` draws uniformly.
     pub edge_probability: Option<String>,
-    /// Number of seeds per batch of each rank.
+    /// Number of seeds per batch on each rank.
     pub batch_size: usize,
-    /// Number of threads of each rank that sample ahead.
+    /// Number of sampler threads on each rank.
     pub sampler_threads: usize,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// Whether seeds with many common neighbours share batches, which are the same in each epoch.
+    /// Whether seeds that share many neighbours are grouped into batches, which are then the same in each epoch.
     #[serde(default)]
     pub optimized_batches: bool,
-    /// Number of steps from one report of a step to the next; `None` reports epochs only.
+    /// Number of steps between reports; `None` reports epochs only.
     #[serde(default)]
     pub log_every: Option<u32>,
 }
 
 impl SamplingConfig {
-    /// Checks that it fits a model of `layers` layers.
+    /// Checks that the configuration fits a model of `layers` layers.
     ///
     /// # Errors
-    /// If the number of fan-outs is not that of layers, or the batch size is 0.
+    /// If the number of fan-outs differs from the number of layers, or the batch size is 0.
     pub fn check(&self, layers: usize) -> Result<()> {
         self.loader(0).check()?;
         if layers == 0 {
@@ -45,7 +45,7 @@ impl SamplingConfig {
         self.fanouts.check(layers, "sampling.fanouts")
     }
 
-    /// The sampler for a model of `layers` layers. With `by_etype`, each edge type has its own layer.
+    /// The sampler for a model of `layers` layers. `by_etype` says whether each edge type has its own layer.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.
@@ -59,7 +59,7 @@ impl SamplingConfig {
         Ok(sampler.replace(self.replace).weighted(self.edge_probability.is_some()))
     }
 
-    /// The loader of shuffled batches.
+    /// Configuration of the loader of shuffled batches.
     pub fn loader(&self, seed: u64) -> DataLoaderConfig {
         let SamplingConfig { batch_size, sampler_threads, .. } = *self;
         DataLoaderConfig { batch_size, sampler_threads, seed, ..DataLoaderConfig::default() }

@@ -1,7 +1,7 @@
-//! Sorted scores on their way between ranks, and the pairs among them.
+//! Sorted scores sent between ranks, and the pairs among them.
 //!
-//! A run holds the scores of a rank's rows for one class and one mask, in ascending order, and whether each row belongs to the
-//! class. Runs of all ranks are merged in memory for a few thousand scores of each.
+//! A run holds the scores of a rank's rows for one class and one mask, in ascending order, each with a flag whether the
+//! row belongs to the class. Runs of all ranks are merged with a few thousand scores of each in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use crate::engine::comm::{Inbox, Outbox};
 use crate::error::Result;
 
-/// Number of scores that are sent, and read, at a time.
+/// Number of scores that are sent and read at a time.
 const BLOCK: usize = 4096;
-/// Size in bytes of a score with its flag.
+/// Size in bytes of a score and its flag.
 const RECORD: u64 = 9;
 
-/// A score, as a number that orders as scores do, and whether its row belongs to the class.
+/// A score as an integer key with the same order, and whether its row belongs to the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScoreRecord {
     key: u64,
@@ -25,7 +25,7 @@ pub(super) struct ScoreRecord {
 }
 
 impl ScoreRecord {
-    /// `None` for NaN, which has no place in an order.
+    /// `None` for NaN, which is not ordered.
     pub(super) fn new(score: f64, positive: bool) -> Option<Self> {
         // Adding 0 makes -0 and 0 equal.
         let bits = (score + 0.0).to_bits();
@@ -34,7 +34,7 @@ impl ScoreRecord {
     }
 }
 
-/// Sorts records and writes them: their number, then blocks of keys and flags.
+/// Sorts records and writes their number, then blocks of keys and flags.
 pub(super) fn send(mut records: Vec<ScoreRecord>, outbox: &mut dyn Outbox) -> Result<()> {
     records.par_sort_unstable();
     outbox.write(&(records.len() as u64).to_le_bytes())?;
@@ -47,7 +47,7 @@ pub(super) fn send(mut records: Vec<ScoreRecord>, outbox: &mut dyn Outbox) -> Re
     Ok(())
 }
 
-/// Counts of pairs of a score in the class with one outside it.
+/// Counts of pairs of a score in the class and a score outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PairCount {
     /// Twice the number of pairs in which the score in the class is higher, plus the number of ties.
@@ -57,7 +57,7 @@ pub(super) struct PairCount {
 }
 
 impl PairCount {
-    /// Counts a group of equal scores, which is above all groups before it.
+    /// Adds a group of equal scores that is above all groups before it.
     fn add(&mut self, positives: i64, negatives: i64) {
         self.wins += positives * (2 * self.negatives + negatives);
         self.positives += positives;
@@ -65,7 +65,7 @@ impl PairCount {
     }
 }
 
-/// Counts the pairs among the scores of the next run of each inbox.
+/// Counts the pairs in the next run of each inbox.
 pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
     let mut runs = Vec::new();
     for inbox in inboxes {
@@ -76,7 +76,7 @@ pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
         heads.extend(run.next()?.map(|record| Reverse((record, place))));
     }
     let mut pairs = PairCount::default();
-    // The number of positives and negatives with the same score as the last.
+    // Numbers of positives and negatives with the same score as the last record.
     let (mut key, mut group) = (0, [0_i64; 2]);
     while let Some(mut head) = heads.peek_mut() {
         let Reverse((record, place)) = *head;
@@ -94,14 +94,14 @@ pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
     Ok(pairs)
 }
 
-/// A run that is read from a message.
+/// A run that is being read from a message.
 struct Run<'i> {
     inbox: &'i mut dyn Inbox,
-    /// Number of records that are still in the message.
+    /// Number of records left in the message.
     left: usize,
     keys: Vec<u64>,
     flags: Vec<u8>,
-    /// Place of the next record in the block.
+    /// Index of the next record in the block.
     at: usize,
 }
 
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Random scores with many ties, some of them zeros of both signs, dealt to some ranks; several ranks may have none.
+    /// Random scores with many ties and zeros of both signs, distributed over some ranks, some of which may have none.
     fn dealt(seed: u64, len: usize, ranks: usize) -> Vec<Vec<(f64, bool)>> {
         let mut state = seed;
         let mut random = |below: u64| {

@@ -5,16 +5,16 @@ use std::time::Instant;
 use crate::error::Result;
 use crate::event::{Scores, StepReport};
 
-/// The receiver of a rank's reports of steps, and how often it wants one. Steps are the same on all ranks, so one rank reports.
+/// Receiver of a rank's reports on steps, and their interval. Steps are the same on all ranks, so one rank reports.
 #[derive(Clone, Copy)]
 pub struct StepLog<'a> {
-    /// Number of steps from one report to the next.
+    /// Number of steps between reports.
     pub every: u32,
-    /// Takes a report.
+    /// Receives a report.
     pub report: &'a dyn Fn(StepReport) -> Result<()>,
 }
 
-/// The steps of one epoch that are reported.
+/// Reports on the steps of one epoch.
 pub(super) struct LoggedSteps<'a> {
     log: Option<StepLog<'a>>,
     epoch: u32,
@@ -23,7 +23,7 @@ pub(super) struct LoggedSteps<'a> {
 }
 
 impl<'a> LoggedSteps<'a> {
-    /// The steps of an epoch that begins now.
+    /// Reports for an epoch that begins.
     pub(super) fn of_epoch(log: Option<StepLog<'a>>, epoch: u32, steps: usize) -> Self {
         LoggedSteps { log, epoch, steps: steps as u32, begin: Instant::now() }
     }

@@ -17,8 +17,8 @@ use crate::sampling::stores::{
     Adam, DistEmbedding, DistTensor, DistTensorConfig, PartitionPolicy, SparseAdam,
 };
 
-/// The learned rows of a node type without features in training on sampled neighbourhoods: a [`DistEmbedding`], of which a step
-/// reads and updates the rows of its batch, with the state of its [`SparseAdam`].
+/// Learned rows of a node type without features, for training on samples: a [`DistEmbedding`], of which a step reads
+/// and updates the rows in its batch, and the state of its [`SparseAdam`].
 pub struct StoredRows {
     key: String,
     nodes: TypeNodes,
@@ -28,8 +28,8 @@ pub struct StoredRows {
     manager: Rc<PartitionDataManager>,
 }
 
-/// Creates [`StoredRows`] for each of some node types (by id, with the seed of its initial values), and their optimizer; their
-/// files lie in `folder`, which the caller removes. Collectives: two.
+/// Creates [`StoredRows`] for these node types (id, and seed of initial values), and their optimizer. Files are in
+/// `folder`, which the caller removes. Two collectives.
 ///
 /// # Errors
 /// If a file cannot be created.
@@ -62,7 +62,7 @@ pub fn stored_rows(
     let created = if is_first_here(group) { Some(all(true)?) } else { None };
     barrier(group, &**manager)?;
     let embeddings = created.map_or_else(|| all(false), Ok)?;
-    // The learning rate is set at each step.
+    // The learning rate is set in each step.
     let optimizer = SparseAdam::new(embeddings, Adam::new(0.0), ranks)?;
     let rows = ntypes.iter().enumerate().map(|(i, (ntype, _))| StoredRows {
         key: format!("embeds.{}.weight", book.ntypes()[*ntype]),
@@ -75,7 +75,7 @@ pub fn stored_rows(
 }
 
 impl StoredRows {
-    /// The rows of own nodes as the input of an evaluation on the full graph; they are read when they are needed.
+    /// The rows of own nodes as input of an evaluation on the full graph; they are read when they are used.
     pub fn input(&self, tape: &mut Tape<'_>) -> Var {
         let (weight, nodes) = (self.weight.clone(), self.nodes);
         let layout = ([nodes.own as i64, weight.width() as i64], Kind::Float);
@@ -84,7 +84,7 @@ impl StoredRows {
         tape.input(&rows)
     }
 
-    /// Gives other machines the rows of own nodes, if there are other machines: one collective.
+    /// Sends the rows of own nodes to other machines, if there are any. One collective.
     pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
         let TypeNodes { first, own, .. } = self.nodes;
         self.weight.send_own_rows(first..first + own as u64, ranks)
@@ -98,7 +98,7 @@ impl StoredRows {
         Ok(Tensor::f_from_slice(&rows)?.f_view(size)?)
     }
 
-    /// Counts `rows` rows as updated by this rank.
+    /// Records that this rank has updated `rows` rows.
     pub(super) fn count_updates(&self, rows: u64) {
         let elements: usize =
             self.weight.width() + self.states.iter().map(DistTensor::width).sum::<usize>();
@@ -108,7 +108,7 @@ impl StoredRows {
         counters.wrote(bytes);
     }
 
-    /// The optimizer's state, with the names of its tensors in checkpoints.
+    /// The optimizer's state, with names of its tensors in checkpoints.
     pub(super) fn states(&self) -> impl Iterator<Item = (&'static str, StoredState)> + '_ {
         let names = ["optimizer.step", "optimizer.first", "optimizer.second"];
         let state = |tensor: &DistTensor<f32>| StoredState(tensor.clone(), self.nodes);
@@ -116,7 +116,7 @@ impl StoredRows {
     }
 }
 
-/// A tensor of which this rank has the rows of its own nodes.
+/// A state tensor, and the range of this rank's own nodes.
 pub(super) struct StoredState(DistTensor<f32>, TypeNodes);
 
 impl StoredState {

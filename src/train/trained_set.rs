@@ -1,4 +1,4 @@
-//! A set of trained values, and its part of a checkpoint.
+//! A set of trained values, and its part of checkpoints.
 
 use tch::{Kind, Tensor};
 
@@ -16,13 +16,13 @@ use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArr
 
 /// The model's parameters, or the learned rows of a node type.
 pub(super) struct TrainedSet<'a> {
-    /// Prefix of its names in a checkpoint.
+    /// Prefix of the set's names in checkpoints.
     prefix: String,
     values: Values<'a>,
 }
 
 enum Values<'a> {
-    /// Parameters, which are the same on all ranks.
+    /// Parameters, which are equal on all ranks.
     Model(&'a ParameterSet),
     /// Rows of a rank's own nodes.
     Rows(&'a NodeEmbedding),
@@ -30,7 +30,7 @@ enum Values<'a> {
     Stored(&'a StoredRows),
 }
 
-/// Everything that is trained: the model's parameters, then learned rows, with those on disk last.
+/// All trained values: the model's parameters, then learned rows, those on disk last.
 pub(super) fn trained_sets<'a>(
     parameters: &'a ParameterSet,
     forward: &'a dyn Forward,
@@ -62,8 +62,8 @@ impl<'a> TrainedSet<'a> {
         TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
     }
 
-    /// Gives other machines this rank's rows, if they are on disk and there are other machines: one collective, and another one must
-    /// follow.
+    /// Sends this rank's rows to other machines, if the rows are on disk and there are other machines. One collective,
+    /// and another one must follow.
     pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
         match self.values {
             Values::Stored(rows) => rows.send(ranks),
@@ -115,7 +115,7 @@ impl<'a> TrainedSet<'a> {
         }
     }
 
-    /// The arrays of a checkpoint: the values, the state of their optimizer and the best values.
+    /// Arrays of a checkpoint: values, state of their optimizer, and best values.
     pub(super) fn arrays(
         &self,
         optimizer: Option<&Optimizer>,
@@ -167,7 +167,7 @@ impl<'a> TrainedSet<'a> {
         }
     }
 
-    /// The part of a matrix of the rows of all ranks that an array of this size is, if it is one.
+    /// The part of a matrix with all ranks' rows that an array of this size is; `None` if the set has no parts.
     fn part(&self, size: &[i64]) -> Option<Part> {
         let rows: &dyn LearnedRows = match self.values {
             Values::Model(_) => return None,
@@ -178,7 +178,7 @@ impl<'a> TrainedSet<'a> {
         Some(Part { nodes: rows.nodes(), width })
     }
 
-    /// Restores the values and the state of the optimizer.
+    /// Restores the values and the state of their optimizer.
     ///
     /// # Errors
     /// If the checkpoint belongs to another model.

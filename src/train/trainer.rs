@@ -1,4 +1,4 @@
-//! One rank of full-batch training.
+//! One rank of full-graph training.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -33,23 +33,23 @@ pub struct Trainer<'a> {
     pub parameters: &'a Rc<ParameterSet>,
     /// The loss of the task.
     pub loss: Loss,
-    /// The number by which the loss of all ranks' training nodes is divided; see [`Loss::divisor`].
+    /// Divisor of the loss of all ranks' training nodes; see [`Loss::divisor`].
     pub divisor: f64,
     /// Number of columns of the model's output.
     pub outputs: i64,
     /// Number of nodes of each mask, over all ranks.
     pub totals: Totals,
-    /// Whether the area under the ROC curve is computed for more than two classes, too.
+    /// Whether the area under the ROC curve is also computed for more than two classes.
     pub roc_auc: bool,
     /// Seed of dropout.
     pub seed: u64,
     /// The policy for values inside segments.
     pub policy: Policy,
-    /// Results that passes over these graphs need not compute again; empty at first.
+    /// Results that passes over these graphs reuse; initially empty.
     pub constants: Constants,
 }
 
-/// The results of a forward and backward pass over all ranks.
+/// Results of a forward and a backward pass, summed over all ranks.
 pub struct Step {
     /// Mean loss over the training nodes.
     pub loss: f64,
@@ -57,7 +57,7 @@ pub struct Step {
     pub gradient: Tensor,
     /// This rank's gradients of learned rows, in the order of [`Forward::learned`].
     pub learned: Vec<PointerTensor>,
-    /// Sum of the squares of learned rows' gradients over all ranks.
+    /// Sum over all ranks of the squares of learned rows' gradients.
     pub learned_squares: f64,
     /// Scores of the forward pass.
     pub scores: Scores,
@@ -65,11 +65,11 @@ pub struct Step {
     pub io: IoTotals,
     /// Processor time of all ranks since the mark.
     pub processor: ProcessorSeconds,
-    /// The moment up to which `io` and `processor` count.
+    /// End of the interval of `io` and `processor`.
     pub(super) counted: Mark,
 }
 
-/// A moment in a rank's run, from which epochs are measured.
+/// A point in time of a rank's run, from which epochs are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     time: Instant,
@@ -79,10 +79,10 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The present moment.
+    /// A mark at the current time.
     pub(super) fn now(manager: &PartitionDataManager) -> Self {
         Mark {
-            // The end of a collective is the same moment on all ranks; their turns come one after the other.
+            // The end of a collective is the same time on all ranks, unlike their turns.
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
             io: manager.store().counters().totals(),
@@ -90,12 +90,12 @@ impl Mark {
         }
     }
 
-    /// The same moment, with bytes and processor time counted from `other` on.
+    /// This mark, with bytes and processor time counted from `other` on.
     pub(super) fn counted(self, other: &Mark) -> Self {
         Mark { io: other.io, processor: other.processor, ..self }
     }
 
-    /// The same moment, with turns counted from `later` on.
+    /// This mark, with turns counted from `later` on.
     pub(super) fn turned(self, later: Mark) -> Self {
         Mark { turns: later.turns, ..self }
     }
@@ -110,13 +110,13 @@ impl Mark {
 }
 
 impl Trainer<'_> {
-    /// The present moment.
+    /// A mark at the current time.
     pub fn mark(&self) -> Mark {
         Mark::now(self.manager)
     }
 
-    /// Forward and backward pass of epoch `epoch` (from 1), with gradients and counts summed over the ranks; no update.
-    /// `on_logits` is called with the logits of own nodes, `[num_inner_nodes, classes]`.
+    /// Forward and backward pass of epoch `epoch` (from 1), with gradients and counts summed over the ranks, without an
+    /// update. `on_logits` receives the logits of own nodes, `[num_inner_nodes, classes]`.
     ///
     /// # Errors
     /// If `on_logits`, an operation or a collective fails.

@@ -25,29 +25,29 @@ use crate::event::{EpochEvaluation, EpochReport, Evaluation, Scores};
 use crate::load::GraphFingerprint;
 use crate::nn::{LearningRate, Optimizer, ValidationScore, clip_factor};
 
-/// One rank's part of training, between two epochs.
+/// One rank's part of training, between epochs.
 pub struct Training<'a> {
     learner: Learner<'a>,
     pub(super) regime: Regime,
-    /// One optimizer for each of [`sets`](Training::sets) without one; these sets come first.
+    /// One optimizer per entry of [`sets`](Training::sets) that has none of its own; these entries come first.
     pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
     pub(super) epoch: u32,
-    /// Bytes of features that this rank's batches needed in the last epoch on samples.
+    /// Bytes of features that this rank's batches used in the last epoch on samples.
     pub(super) row_bytes_needed: u64,
     mark: Mark,
-    /// The graph, which checkpoints name.
+    /// Graph that checkpoints name.
     graph: Option<GraphFingerprint>,
     /// The state after the last complete epoch, if it is [kept](Training::keep_state).
     kept: Option<KeptState<'a>>,
 }
 
 impl<'a> Training<'a> {
-    /// Training before the first epoch; with `samples`, epochs are passes over sampled neighbourhoods.
+    /// Creates training before its first epoch; with `samples`, epochs are passes over sampled neighbourhoods.
     ///
     /// # Errors
-    /// If a constant of the regime makes no sense, or it needs validation nodes and there are none.
+    /// If a constant of the regime is invalid, or validation nodes are needed and there are none.
     pub fn new(
         trainer: &'a Trainer<'a>,
         samples: Option<SampledTrainer<'a>>,
@@ -57,11 +57,11 @@ impl<'a> Training<'a> {
         Self::of(Learner::Nodes(trainer, samples), regime)
     }
 
-    /// Training that predicts edges, before the first epoch. Epochs are compared by the mean reciprocal rank. Ranks work side
-    /// by side from now on: none has a turn.
+    /// Creates training for link prediction before its first epoch. Epochs are compared by mean reciprocal rank. From
+    /// this call on, ranks work in parallel without turns.
     ///
     /// # Errors
-    /// If a constant of the regime makes no sense, it needs validation edges and there are none, or there are no training
+    /// If a constant of the regime is invalid, validation edges are needed and there are none, or there are no training
     /// edges.
     pub fn of_links(
         trainer: &'a LinkTrainer<'a>,
@@ -95,8 +95,8 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// Names the graph in all checkpoints. `graph` need only know the partitions on this machine: one collective if there are other
-    /// machines.
+    /// Sets the graph that checkpoints name. `graph` need only include the partitions on this machine. One collective
+    /// if there are other machines.
     ///
     /// # Errors
     /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`, `Interrupted`).
@@ -115,12 +115,12 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// Everything that is trained.
+    /// All trained values.
     fn sets(&self) -> Vec<TrainedSet<'a>> {
         self.learner.sets()
     }
 
-    /// Restores the state of a checkpoint, including parameters. One collective if there are rows on disk.
+    /// Restores the state of a checkpoint, including parameters. One collective if learned rows are on disk.
     ///
     /// # Errors
     /// If the checkpoint belongs to another model.
@@ -143,14 +143,14 @@ impl<'a> Training<'a> {
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
         if sets.iter().any(|set| set.parameters().is_none()) {
-            // Other ranks read this one's rows.
+            // Other ranks read this rank's rows.
             barrier(self.learner.group(), &**manager)?;
         }
         Ok(())
     }
 
-    /// Makes learned rows that lie on disk, and were taken over from a file, known to other machines. Two collectives if there are
-    /// other machines and such rows.
+    /// Sends learned rows on disk that were loaded from a file to other machines. Two collectives if there are other
+    /// machines and stored rows.
     ///
     /// # Errors
     /// If rows cannot be read or written (`Io`, `OutOfDisk`), or a collective fails.
@@ -169,7 +169,7 @@ impl<'a> Training<'a> {
         self.epoch
     }
 
-    /// The reason why training stops here, if it stops before the last epoch.
+    /// The reason for which training stops now; `None` if it continues.
     pub fn stop(&self) -> Option<String> {
         let early_stopping = self.early_stopping.as_ref()?;
         early_stopping.is_over(self.epoch).then(|| {
@@ -183,7 +183,7 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if the regime asks for one.
+    /// Runs one epoch: a step (or one per batch), the optimizer's update, and an evaluation if it is due.
     ///
     /// # Errors
     /// If a step or the evaluation fails, or the run is being stopped (`Aborted`, `Interrupted`).
@@ -267,7 +267,7 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// Waits for all ranks: one collective.
+    /// Waits for all ranks. One collective.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`).
@@ -278,7 +278,8 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Whether all trained values are finite, on all ranks; all ranks call this. One collective if there are learned rows.
+    /// Whether all trained values are finite, on all ranks; all ranks call this. One collective if there are learned
+    /// rows.
     ///
     /// # Errors
     /// If a value cannot be read back (`Io`, `Corrupt`), or the collective fails.
@@ -288,7 +289,7 @@ impl<'a> Training<'a> {
             finite &= set.is_finite()?;
         }
         if !self.has_learned_rows() {
-            // The model is the same on all ranks.
+            // Parameters are equal on all ranks.
             return Ok(finite);
         }
         let (group, manager) = (self.learner.group(), self.learner.manager());
@@ -297,7 +298,8 @@ impl<'a> Training<'a> {
         Ok(sums[0].f_int64_value(&[0])? == 0)
     }
 
-    /// Whether the weights with which [`finish`](Training::finish) ends are finite; see [`is_finite`](Training::is_finite).
+    /// Whether the weights that [`finish`](Training::finish) returns are finite; see
+    /// [`is_finite`](Training::is_finite).
     ///
     /// # Errors
     /// As for [`is_finite`](Training::is_finite).
@@ -306,19 +308,19 @@ impl<'a> Training<'a> {
         if best.is_some() { Ok(true) } else { self.is_finite() }
     }
 
-    /// Whether ranks have learned rows, of which each has a part.
+    /// Whether there are learned rows, of which each rank has a part.
     pub fn has_learned_rows(&self) -> bool {
         self.sets().len() > 1
     }
 
-    /// Writes everything that is needed to continue from here; all ranks call this if they have learned rows: one collective.
-    /// `config` is stored with it.
+    /// Writes everything that is needed to continue from here, with `config`. With learned rows, all ranks call this
+    /// (one collective).
     ///
     /// # Errors
     /// As for [`KeptState::write`].
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
         self.state().write(path, config)?;
-        // The next epoch has as many turns as without a checkpoint.
+        // So that the next epoch's turns are counted as without a checkpoint.
         self.mark = self.mark.turned(Mark::now(self.learner.manager()));
         Ok(())
     }
@@ -341,8 +343,8 @@ impl<'a> Training<'a> {
         KeptState { progress, arrays, ranks: self.learner.ranks(), graph: self.graph.clone() }
     }
 
-    /// Keeps the state after this epoch while the next one changes it: on rank 0, if it is finite. With learned rows, of which each
-    /// rank has a part, no state is kept.
+    /// Keeps the state after this epoch while the next one changes it; only on rank 0, if it is finite, and not with
+    /// learned rows, of which each rank has a part.
     ///
     /// # Errors
     /// If a value cannot be read back (`Io`, `Corrupt`).
@@ -356,18 +358,17 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// The state that is kept.
+    /// The kept state.
     pub fn kept(&self) -> Option<&KeptState<'a>> {
         self.kept.as_ref()
     }
 
-    /// Takes the state that is kept out.
+    /// Takes the kept state out.
     pub fn take_kept(&mut self) -> Option<KeptState<'a>> {
         self.kept.take()
     }
 
-    /// Ends training with the best weights if the regime keeps them, otherwise with the last ones; returns all metrics with
-    /// them.
+    /// Ends training with the best weights if the regime keeps them, otherwise with the last ones; returns all metrics.
     ///
     /// # Errors
     /// If the evaluation fails.

@@ -9,7 +9,7 @@ use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
 
-/// How the gradients of the ranks are combined at each step. Each rank has the gradient of the mean loss over its batch.
+/// How gradients of the ranks are combined in each step. A rank's gradient is that of the mean loss over its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GradientReduce {
@@ -31,8 +31,8 @@ impl Choice for GradientReduce {
     ];
 }
 
-/// Combines the gradients of all ranks and updates the parameters, the same on every rank; returns the sums of `counts` over
-/// the ranks. One collective, in which no rank gives up a turn.
+/// Combines the gradients of all ranks and makes the same update on every rank; returns the sums of `counts` over the
+/// ranks. One collective, in which no rank gives up its turn.
 pub(super) fn update(
     group: &dyn ProcessGroup,
     reduce: GradientReduce,

@@ -224,7 +224,7 @@ impl Control {
         self.growth(work).note(turn, bytes);
     }
 
-    /// The growth that has been noted for this work since this was last called; `None` if none has.
+    /// Growth that was recorded during this work since the last call; `None` without any.
     pub fn take_growth(&self, work: Work) -> Option<Growth> {
         self.growth(work).take()
     }
@@ -250,7 +250,7 @@ impl Control {
         &self.header().grants[work as usize]
     }
 
-    /// The present work of the ranks; at first, training.
+    /// Current work of the ranks; initially, training.
     pub fn work(&self) -> Work {
         Work::of(self.header().work.load(Ordering::SeqCst))
     }

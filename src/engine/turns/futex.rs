@@ -8,7 +8,8 @@ use rustix::thread::futex;
 
 use super::word::Word;
 
-/// Time after which a sleeper checks again without a wake, because a killed process may have taken the wake with it.
+/// Time after which a sleeper checks again without being woken, because the process that should wake it may have been
+/// killed.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A word on its own cache line.
@@ -33,13 +34,13 @@ impl Word for FutexWord {
             tv_sec: now.tv_sec + (now.tv_nsec + i64::from(PATIENCE.subsec_nanos())) / 1_000_000_000,
             tv_nsec: (now.tv_nsec + i64::from(PATIENCE.subsec_nanos())) % 1_000_000_000,
         };
-        // Woken, value changed, timed out, interrupted: in every case the caller reads the word again.
+        // Woken, value changed, timed out or interrupted: the caller reads the word again in each case.
         let _ = futex::wait_bitset(&self.0, futex::Flags::empty(), expected, Some(&until), mask);
     }
 
     fn wake(&self, mask: u32) {
         let Some(mask) = NonZeroU32::new(mask) else { return };
-        // This fails only on a bad address, which a reference is not.
+        // This fails only for an invalid address; a reference is valid.
         let _ = futex::wake_bitset(&self.0, futex::Flags::empty(), i32::MAX as u32, mask);
     }
 }

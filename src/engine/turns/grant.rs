@@ -1,11 +1,11 @@
-//! The memory that ranks may take during a kind of work.
+//! Memory that ranks may take during a kind of work.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Fraction of a rest of the budget that is given out.
+/// Fraction of the remaining budget that ranks may use.
 const GIVEN_OUT: f64 = 0.85;
 
-/// The bytes of a rest of the budget that are given out; the remainder covers changes from epoch to epoch.
+/// Bytes of the remaining budget that ranks may use; the other part covers changes from epoch to epoch.
 pub fn given_out(rest: u64) -> u64 {
     (rest as f64 * GIVEN_OUT) as u64
 }
@@ -15,14 +15,14 @@ pub fn given_out(rest: u64) -> u64 {
 pub(super) struct Grant {
     /// Number of ranks that may be resident at a time.
     pub(super) slots: AtomicU32,
-    /// KiB that each rank may keep in memory while it waits, at most.
+    /// Maximum KiB that each rank may keep in memory while it waits.
     parked_kib: AtomicU32,
-    /// KiB of which all ranks together may keep a part, and grow by the rest in their turns.
+    /// KiB for all ranks together: values that they keep, and growth in their turns.
     room_kib: AtomicU32,
 }
 
 impl Grant {
-    /// Bytes that each rank may keep in memory while it waits, at most.
+    /// Maximum bytes that each rank may keep in memory while it waits.
     pub(super) fn parked(&self) -> u64 {
         u64::from(self.parked_kib.load(Ordering::SeqCst)) << 10
     }
@@ -31,7 +31,7 @@ impl Grant {
         self.parked_kib.store(kib(bytes), Ordering::SeqCst);
     }
 
-    /// Bytes that all ranks together may take beyond what they take at rest: what they keep, and what residents grow by.
+    /// Bytes for all ranks together in addition to their memory at rest: values that they keep, and residents' growth.
     pub(super) fn room(&self) -> u64 {
         u64::from(self.room_kib.load(Ordering::SeqCst)) << 10
     }

@@ -1,42 +1,42 @@
-//! By how much the memory of ranks grows in their turns.
+//! Growth of ranks' memory in their turns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of turns of an epoch that are told apart; later ones count as the last of these.
+/// Number of turns per epoch that are distinguished; later ones count as the last one.
 const TURNS: usize = 63;
 
-/// The largest growth of a rank in each turn of an epoch, in KiB: noted by the ranks, made known by the launcher.
+/// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct GrowthTable {
-    /// Noted since the launcher last looked; 0 for a turn that no rank has ended.
+    /// Recorded since the launcher's last call; 0 for a turn that no rank has ended.
     noted: [AtomicU32; TURNS],
-    /// Noted in the period before, or earlier and faded since; 0 for a turn that no rank ended in it.
+    /// Published: recorded in the previous period, or earlier and reduced since; 0 for a turn that no rank ended then.
     known: [AtomicU32; TURNS],
-    /// The largest of the last two periods; 0 before the first.
+    /// Maximum of the last two periods; 0 before the first.
     most: AtomicU32,
-    /// The largest of the last period.
+    /// Maximum of the last period.
     last: AtomicU32,
 }
 
-/// The growth that turns have had, in bytes.
+/// Growth in turns, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// In the turn in which it was the largest.
+    /// Growth in the turn with the largest one.
     pub most: u64,
-    /// In the two turns, one after the other, in which it was the least.
+    /// Growth in the two consecutive turns with the smallest one.
     pub least: u64,
 }
 
 impl GrowthTable {
-    /// Notes by how many bytes a rank has grown in a turn of its epoch.
+    /// Records a rank's growth in a turn of its epoch, in bytes.
     pub(super) fn note(&self, turn: usize, bytes: u64) {
         let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).max(1);
         self.noted[turn.min(TURNS - 1)].fetch_max(kib, Ordering::SeqCst);
     }
 
-    /// The most bytes by which a rank is expected to grow in a turn and in the one that follows; 0 if nothing is known. A turn of which
-    /// nothing is known counts as the one with the largest growth.
+    /// Expected maximum growth of a rank in this turn and the next one, in bytes; 0 if nothing is known. Turns without
+    /// a record count with the largest growth.
     pub(super) fn around(&self, turn: usize) -> u64 {
         let most = self.most.load(Ordering::SeqCst);
         if most == 0 {
@@ -51,17 +51,18 @@ impl GrowthTable {
         u64::from(of(turn).max(of(turn + 1))) << 10
     }
 
-    /// Makes known what has been noted since this was last called; `None` if no turn has ended since.
+    /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
     pub(super) fn take(&self) -> Option<Growth> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         for (known, noted) in self.known.iter().zip(noted) {
-            // Batches differ: what was known fades away.
+            // Batches differ, so older values lose weight.
             let before = known.load(Ordering::SeqCst);
             let faded = if noted == 0 { 0 } else { before - before / 4 };
             known.store(noted.max(faded), Ordering::SeqCst);
         }
-        // A launcher that has not run for a while may have seen a part of an epoch only; the rest was in the period before.
+        // A launcher that was delayed may have seen only a part of an epoch in this period, and the rest in the
+        // previous one.
         let most = most.max(self.last.swap(most, Ordering::SeqCst));
         self.most.store(most, Ordering::SeqCst);
         let turns = noted.iter().position(|noted| *noted == 0).unwrap_or(TURNS);
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|turn| table.around(turn) >> 10), [1, 9, 9]);
         note(&table, &[1, 2, 3]);
         assert_eq!(table.take().unwrap().most, 3 << 10);
-        // What is noted counts at once if it is more.
+        // A larger recorded value counts at once.
         note(&table, &[5]);
         assert_eq!(table.around(0), 5 << 10);
         note(&table, &[1, 1, 1]);

@@ -1,9 +1,9 @@
-//! The memory that ranks may keep while they wait, and how much of it is claimed.
+//! Memory that ranks may keep while they wait, and their claims to it.
 
 use super::word::Word;
 
-/// The sum of all ranks' claims, in KiB. A claim is one compare-and-swap, so two residents that pause at the same
-/// moment never claim the same bytes.
+/// Sum of all ranks' claims, in KiB. A claim is one compare-and-swap, so two residents that pause at the same time
+/// never claim the same bytes.
 #[derive(Debug)]
 pub struct Pool<W> {
     /// KiB that all ranks together have claimed.
@@ -11,8 +11,8 @@ pub struct Pool<W> {
 }
 
 impl<W: Word> Pool<W> {
-    /// Replaces a rank's claim of `own` KiB and returns the new one. `choose` gets the KiB of a pool of `size` that the other
-    /// ranks leave; it may be called several times. A claim never exceeds the rest.
+    /// Replaces a rank's claim of `own` KiB and returns the new one, which never exceeds what the other ranks leave of
+    /// a pool of `size`. `choose` gets that rest in KiB; it may be called several times.
     pub fn claim(&self, size: u64, own: u32, choose: impl Fn(u64) -> u64) -> u32 {
         loop {
             let claimed = self.claimed.load();
@@ -25,8 +25,8 @@ impl<W: Word> Pool<W> {
         }
     }
 
-    /// Replaces a rank's claim of `before` KiB by the memory that the rank really takes. That may exceed the pool, and then
-    /// the other ranks find less room.
+    /// Replaces a rank's claim of `before` KiB by the memory that it actually takes. This may exceed the pool, which
+    /// leaves less room for other ranks.
     pub fn settle(&self, before: u32, now: u32) {
         self.claimed.update(|claimed| claimed.saturating_sub(before).saturating_add(now));
     }

@@ -1,8 +1,8 @@
-//! The turn lock, the barrier and the stop signal, over four shared words. See the README of this folder.
+//! The turn lock, the barrier and the stop signal, on four shared words; see this folder's README.
 
 use super::word::Word;
 
-/// The bit that is set in a word on which ranks sleep once all of them have to stop; the value below it stays as it is.
+/// The bit that is set in a word on which ranks sleep when all of them must stop; the count below it is unchanged.
 const STOPPED: u32 = 1 << 31;
 /// The counting part of a word.
 const COUNT: u32 = STOPPED - 1;
@@ -23,20 +23,20 @@ pub enum Stop {
     Aborted,
 }
 
-/// The shared state of a run: who may be resident, who has arrived at the collective, and whether to stop.
+/// Shared state of a run: which ranks may be resident, which have arrived at the collective, and whether to stop.
 ///
-/// All ranks may call all methods at any time. A method never blocks a process that holds nothing: a rank that dies leaves the
-/// others waiting until the launcher calls [`stop`](Protocol::stop).
+/// All ranks may call all methods at any time. A rank that dies never blocks the launcher; other ranks wait until the
+/// launcher calls [`stop`](Protocol::stop).
 #[derive(Debug)]
 pub struct Protocol<W> {
-    /// Turns given back since the start, modulo 2^19, and the number of slots. They share one word, so that a rank that sleeps
-    /// for want of a slot is woken by a new one.
+    /// Number of turns that have ended, modulo 2^19, and the number of slots. They share a word, so that an additional
+    /// slot wakes a rank that waits for one.
     pub released: W,
     /// Number of ranks that have arrived at the current collective.
     pub arrived: W,
     /// Number of collectives completed since the start, modulo 2^31.
     pub generation: W,
-    /// 0, or the reason why all ranks have to stop.
+    /// 0, or the reason why all ranks must stop.
     pub reason: W,
 }
 
@@ -46,16 +46,17 @@ impl<W: Word> Protocol<W> {
         slots(self.released.load())
     }
 
-    /// Sets the number of ranks that may be resident at a time. A larger number holds from now on; a smaller one as turns end.
+    /// Sets the number of ranks that may be resident at a time. An increase has effect at once, a decrease when turns
+    /// end.
     pub fn set_slots(&self, slots: u32) {
         let above = (slots.clamp(1, MAX_SLOTS) - 1) << SLOTS_AT;
         self.released.update(|word| word & (STOPPED | TURNS) | above);
         self.released.wake(EVERYBODY);
     }
 
-    /// Waits until turn number `ticket` may begin: all but `slots - 1` of the turns before it have ended.
+    /// Waits until turn number `ticket` may begin: all except `slots - 1` of the turns before it have ended.
     ///
-    /// The caller numbers the tickets, each number once, so the order of turns is the same in every run.
+    /// The caller assigns each ticket number once, so the order of turns is the same in every run.
     ///
     /// # Errors
     /// The reason why the run is being stopped.
@@ -77,13 +78,14 @@ impl<W: Word> Protocol<W> {
         self.released.wake(1 << (admitted % 32));
     }
 
-    /// Counts one of `parties` as arrived at the current collective; [`wait`](Protocol::wait) takes the result. Does not wait.
+    /// Counts one of `parties` as arrived at the current collective, without waiting; pass the result to
+    /// [`wait`](Protocol::wait).
     pub fn arrive(&self, parties: u32) -> u32 {
-        // The generation is stable until this rank has arrived: the collective cannot complete without it.
+        // The generation cannot change before this rank has arrived, because the collective cannot complete without it.
         let generation = self.generation.load() & COUNT;
         let (_, arrived) = self.arrived.update(|count| count + 1);
         if arrived == parties {
-            // No rank arrives at the next collective before the new generation shows.
+            // No rank arrives at the next collective before it sees the new generation.
             self.arrived.update(|_| 0);
             self.generation.update(next);
             self.generation.wake(EVERYBODY);
@@ -101,7 +103,7 @@ impl<W: Word> Protocol<W> {
         self.generation.load() & COUNT
     }
 
-    /// Waits until every rank has arrived at the collective that `generation` names.
+    /// Waits until every rank has arrived at the collective with this number.
     ///
     /// # Errors
     /// The reason why the run is being stopped.
@@ -116,7 +118,7 @@ impl<W: Word> Protocol<W> {
         }
     }
 
-    /// Makes every wait, present and future, end with `stop`. The first reason stays.
+    /// Ends every current and future wait with `stop`. Only the first reason is stored.
     pub fn stop(&self, stop: Stop) {
         self.reason.compare_exchange(0, code(stop));
         for word in [&self.released, &self.generation] {
@@ -125,7 +127,7 @@ impl<W: Word> Protocol<W> {
         }
     }
 
-    /// The reason why all ranks have to stop, if they have to.
+    /// The reason why all ranks must stop, if they must.
     pub fn stopped(&self) -> Option<Stop> {
         match self.reason.load() {
             0 => None,
@@ -146,7 +148,7 @@ fn code(stop: Stop) -> u32 {
     }
 }
 
-/// Adds one to the counting part; the stop bit stays.
+/// Adds one to the count; keeps the stop bit.
 fn next(word: u32) -> u32 {
     (word & STOPPED) | (word.wrapping_add(1) & COUNT)
 }
@@ -155,7 +157,7 @@ fn slots(word: u32) -> u32 {
     ((word & !STOPPED) >> SLOTS_AT) + 1
 }
 
-/// Number of turns before `ticket` less the turns that have ended; negative when it is overdue. Counts wrap at 2^19.
+/// Number of turns before `ticket` that have not ended; negative if turns after it have. Counts wrap at 2^19.
 fn turns_ahead(ticket: u32, word: u32) -> i32 {
     // Shifting the 19-bit difference to the top makes its sign the sign of an i32.
     let unused = u32::BITS - SLOTS_AT;

@@ -1,15 +1,15 @@
-//! The status of the whole run for other processes, and their requests.
+//! Status of the whole run for other processes, and their requests.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::grant::kib;
 
-/// Bit of a place that says that something is asked for.
+/// Bit that is set in a place if there is a request.
 const ASKED: u32 = 1 << 31;
-/// Largest value of `left`: no forecast.
+/// Value of `left` without a forecast.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The launcher's slot in the control file. All numbers are 0 until the launcher has set them.
+/// The launcher's slot in the control file. All numbers are 0 until the launcher sets them.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct RunStatus {
@@ -21,19 +21,19 @@ pub struct RunStatus {
     left: AtomicU32,
     /// Expected number of turns of a rank in an epoch.
     turns: AtomicU32,
-    /// The places of [requests](Request).
+    /// Collectives after which [requests](Request) hold.
     places: [AtomicU32; 3],
     saves_together: AtomicU32,
 }
 
-/// A request of one process to all ranks, which follow it from the same place on.
+/// A request of one process to all ranks, which fulfil it after the same collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// To give all memory back, and to wait.
+    /// Return all memory, and wait.
     Pause = 0,
-    /// To save the next complete epoch.
+    /// Save the next complete epoch.
     Save = 1,
-    /// To save the next complete epoch, and to end.
+    /// Save the next complete epoch, and end.
     End = 2,
 }
 
@@ -61,54 +61,54 @@ impl RunStatus {
         bytes(&self.budget)
     }
 
-    /// Sets the present and the peak memory of all processes, in bytes.
+    /// Sets the current and the peak memory of all processes, in bytes.
     pub fn set_memory(&self, used: u64, peak: u64) {
         self.used.store(kib(used), Ordering::SeqCst);
         self.peak.store(kib(peak), Ordering::SeqCst);
     }
 
-    /// Bytes that all processes took when they were last looked at.
+    /// Memory of all processes at the last sample, in bytes.
     pub fn used(&self) -> u64 {
         bytes(&self.used)
     }
 
-    /// Bytes that all processes took at most.
+    /// Peak memory of all processes, in bytes.
     pub fn peak(&self) -> u64 {
         bytes(&self.peak)
     }
 
-    /// Sets the forecast of the seconds that are left.
+    /// Sets the forecast of remaining seconds.
     pub fn set_left(&self, seconds: Option<f64>) {
         let whole = seconds.map_or(UNKNOWN, |seconds| (seconds as u32).min(UNKNOWN - 1));
         self.left.store(whole, Ordering::SeqCst);
     }
 
-    /// Forecast of the seconds that are left.
+    /// Forecast of remaining seconds.
     pub fn left(&self) -> Option<u32> {
         Some(self.left.load(Ordering::SeqCst)).filter(|left| *left != UNKNOWN)
     }
 
-    /// Sets the number of turns that a rank is expected to take in an epoch.
+    /// Sets the expected number of turns per rank and epoch.
     pub fn set_expected_turns(&self, turns: u32) {
         self.turns.store(turns, Ordering::SeqCst);
     }
 
-    /// Number of turns that a rank is expected to take in an epoch; 0 if unknown.
+    /// Expected number of turns per rank and epoch; 0 if unknown.
     pub fn expected_turns(&self) -> u32 {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Sets whether each rank saves a part of the state, so that all save at the same place.
+    /// Sets whether each rank saves a part of the state, which all must do after the same collective.
     pub fn set_saves_together(&self, together: bool) {
         self.saves_together.store(u32::from(together), Ordering::SeqCst);
     }
 
-    /// Whether each rank saves a part of the state, so that all save at the same place.
+    /// Whether each rank saves a part of the state, which all must do after the same collective.
     pub fn saves_together(&self) -> bool {
         self.saves_together.load(Ordering::SeqCst) != 0
     }
 
-    /// Asks for something after this collective.
+    /// Makes a request that holds after this collective.
     pub(super) fn ask_at(&self, request: Request, generation: u32) {
         self.places[request as usize].store(generation | ASKED, Ordering::SeqCst);
     }
@@ -122,7 +122,7 @@ impl RunStatus {
         self.places[request as usize].load(Ordering::SeqCst) & ASKED != 0
     }
 
-    /// Whether a request holds for ranks that have completed this many collectives (modulo 2^31).
+    /// Whether a request holds for ranks that have completed this number of collectives (modulo 2^31).
     pub(super) fn is_due(&self, request: Request, generation: u32) -> bool {
         let at = self.places[request as usize].load(Ordering::SeqCst);
         // Shifting the 31-bit difference to the top makes its sign the sign of an i32.

@@ -1,28 +1,28 @@
-//! The times at which the state of training is saved.
+//! Times at which the state of training is saved.
 
 use std::time::{Duration, Instant};
 
-/// A clock that says when a run that saves by time is to save.
+/// A clock for runs that save at intervals.
 #[derive(Debug, Clone, Copy)]
 pub struct SaveClock {
     /// Time between two checkpoints.
     interval: Duration,
-    /// Checkpoints take one in this number of the time at most.
+    /// Checkpoints take at most 1/`share` of the time.
     share: u32,
-    /// Time that the last checkpoint took.
+    /// Duration of the last checkpoint.
     cost: Duration,
-    /// The moment when it was complete, or the run began.
+    /// Time at which it was complete, or the run began.
     since: Instant,
 }
 
 impl SaveClock {
-    /// A checkpoint every ten minutes, for at most 1 % of the time. What happens until then is kept in memory, too.
+    /// A checkpoint every ten minutes, for at most 1 % of the time. Later epochs are also kept in memory.
     pub fn usual() -> Self {
         Self::new(Duration::from_secs(600), 100)
     }
 
-    /// A checkpoint every two seconds, for at most 2 % of the time: for what no rank can keep in memory, so that an interrupt which
-    /// comes later has to wait for the end of the epoch.
+    /// A checkpoint every two seconds, for at most 2 % of the time: for states that no rank can keep in memory. An
+    /// interrupt that comes later must wait for the end of the epoch.
     pub fn often() -> Self {
         Self::new(Duration::from_secs(2), 50)
     }
@@ -31,7 +31,7 @@ impl SaveClock {
         SaveClock { interval, share, cost: Duration::ZERO, since: Instant::now() }
     }
 
-    /// Whether it is time.
+    /// Whether a checkpoint is due.
     pub fn is_time(&self) -> bool {
         self.is_time_after(self.since.elapsed())
     }
@@ -40,7 +40,7 @@ impl SaveClock {
         since >= self.interval.max(self.share * self.cost)
     }
 
-    /// Notes that a checkpoint, which began at `begin`, is complete.
+    /// Records that a checkpoint that began at `begin` is complete.
     pub fn saved(&mut self, begin: Instant) {
         self.since = Instant::now();
         self.cost = self.since - begin;

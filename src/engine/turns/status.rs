@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Whether a rank holds data in memory.
+/// Activity of a rank with respect to turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Activity {
@@ -11,7 +11,7 @@ pub enum Activity {
     Starting = 0,
     /// In its turn: the rank may keep tensors in memory.
     Resident = 1,
-    /// Between turns: memory holds no more than the rank's share.
+    /// Between turns: memory holds at most the rank's share.
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,
@@ -28,7 +28,7 @@ pub struct Steps {
     pub of: u32,
 }
 
-/// The part of the work that a rank does, for messages such as "epoch 3, backward layer 1".
+/// Part of a rank's work, for messages such as "epoch 3, backward layer 1".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Reading the partition and building the graph shards.
@@ -96,7 +96,7 @@ impl RankStatus {
         self.process.store(pid, Ordering::SeqCst);
     }
 
-    /// Process id of the rank; 0 if it is not known yet.
+    /// Process id of the rank; 0 if unknown.
     pub fn process(&self) -> u32 {
         self.process.load(Ordering::SeqCst)
     }
@@ -131,7 +131,7 @@ impl RankStatus {
         self.moved.load(Ordering::SeqCst)
     }
 
-    /// Sets how many steps of the epoch are complete; both are 0 outside of epochs on sampled neighbourhoods.
+    /// Sets the steps of the epoch; both numbers are 0 outside epochs on sampled neighbourhoods.
     pub fn set_steps(&self, steps: Steps) {
         self.steps.store(steps.of, Ordering::SeqCst);
         self.step.store(steps.done, Ordering::SeqCst);
@@ -142,12 +142,12 @@ impl RankStatus {
         Steps { done: self.step.load(Ordering::SeqCst), of: self.steps.load(Ordering::SeqCst) }
     }
 
-    /// Counts a turn, before [`set_activity`](RankStatus::set_activity) shows that it has begun.
+    /// Counts a turn; call this before [`set_activity`](RankStatus::set_activity) shows that it has begun.
     pub fn count_turn(&self) {
         self.turns.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Number of turns that the rank has begun: a reader that sees the same number twice knows that no turn began in between.
+    /// Number of turns that the rank has begun; if a reader sees the same number twice, no turn has begun in between.
     pub fn turns(&self) -> u32 {
         self.turns.load(Ordering::SeqCst)
     }
@@ -173,22 +173,23 @@ impl RankStatus {
         self.kept.load(Ordering::SeqCst)
     }
 
-    /// Bytes that the rank keeps in memory while it waits, rounded down to KiB; during its turn, the number of the wait before.
+    /// Bytes that the rank keeps in memory while it waits, rounded down to KiB; during its turn, the number of its last
+    /// wait.
     pub fn kept(&self) -> u64 {
         u64::from(self.kept_kib()) << 10
     }
 
-    /// Sets the epoch (from 1; 0 = before the first) that the rank is in.
+    /// Sets the epoch of the rank, from 1; 0 before the first.
     pub fn set_epoch(&self, epoch: u32) {
         self.epoch.store(epoch, Ordering::SeqCst);
     }
 
-    /// The epoch the rank is in.
+    /// Epoch of the rank.
     pub fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Sets the phase that the rank is in.
+    /// Sets the phase of the rank.
     pub fn set_phase(&self, phase: Phase) {
         let (code, layer) = match phase {
             Phase::Loading => (0, 0),
@@ -201,7 +202,7 @@ impl RankStatus {
         self.phase.store(code, Ordering::SeqCst);
     }
 
-    /// The phase the rank is in.
+    /// Phase of the rank.
     pub fn phase(&self) -> Phase {
         let layer = self.layer.load(Ordering::SeqCst);
         match self.phase.load(Ordering::SeqCst) {

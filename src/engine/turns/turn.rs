@@ -1,4 +1,4 @@
-//! The turn lock of one rank.
+//! One rank's turn lock.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::event::{Interval, SpanKind, TurnSpan, record, span};
 use crate::io::{IoCounters, IoTotals};
 use crate::platform::{nanoseconds, peak_anonymous_bytes, reset_peak};
 
-/// Interval at which a paused rank looks whether it may go on.
+/// Interval at which a paused rank checks whether it may continue.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A rank's side of the lock with K slots. Turns are taken in a fixed order, alternately 0..N-1 and N-1..0, so that the rank
-/// that ends one phase begins the next and finds its data hot.
+/// One rank's side of the lock with K slots. Turns are taken in a fixed order, alternately 0..N-1 and N-1..0: the rank
+/// that ends one phase begins the next, with its data still in caches.
 #[derive(Debug)]
 pub struct TurnLock {
     control: Arc<Control>,
@@ -28,41 +28,42 @@ pub struct TurnLock {
     turns: Cell<u64>,
     record: RefCell<TurnRecord>,
     counters: IoCounters,
-    /// Whether this rank is a process of its own, which notes how much its memory grows in a turn.
+    /// Whether the rank is a separate process, which records the growth of its memory in each turn.
     is_process: bool,
-    /// The work of the present turn, and the process's memory in bytes at its begin.
+    /// Work at the start of the current turn, and the process's memory in bytes then.
     at_begin: Cell<Option<(Work, u64)>>,
-    /// The present turn's number since the epoch or the batch began, from 0.
+    /// Number of the current turn since the epoch or batch began, from 0.
     number: Cell<usize>,
 }
 
-/// Most turns that are recorded.
+/// Maximum number of turns that are recorded.
 const MOST_RECORDED: usize = 2000;
 
-/// Turns since they were last taken out.
+/// Turns since they were last taken.
 #[derive(Debug, Default)]
 struct TurnRecord {
-    /// Begin of the present turn, in nanoseconds.
+    /// Start of the current turn, in nanoseconds.
     begin: Option<u64>,
     spans: Vec<TurnSpan>,
-    /// Bytes that had been written and read when the last turn was recorded.
+    /// Bytes that had been written and read at the last record.
     counted: IoTotals,
 }
 
 impl TurnLock {
-    /// The lock of the rank in a slot of the control block; every rank takes and gives back the same number of turns.
+    /// The lock of the rank in this slot of the control block. All ranks must take the same number of turns.
     pub fn new(control: Arc<Control>, slot: usize) -> Self {
         Self::counting(control, slot, IoCounters::default())
     }
 
-    /// The lock of the rank in a slot, whose bytes these counters count.
+    /// The lock of the rank in this slot, with counters of its bytes.
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
         let (is_process, at_begin, number) = (false, Cell::new(None), Cell::new(0));
         TurnLock { control, slot, turns, record, counters, is_process, at_begin, number }
     }
 
-    /// The same lock, of a rank that is a process of its own: it notes by how much the process's memory grows in each turn.
+    /// The same lock, for a rank that is a separate process: it records the growth of the process's memory in each
+    /// turn.
     #[must_use]
     pub fn of_process(self) -> Self {
         TurnLock { is_process: true, ..self }
@@ -94,10 +95,10 @@ impl TurnLock {
         Ok(())
     }
 
-    /// Waits while the user wants the run to pause here, between two turns. `leave` gives memory back before that.
+    /// Waits, between two turns, while the user has paused the run; `leave` returns memory before that.
     ///
     /// # Errors
-    /// If memory cannot be given back, or the run is being stopped.
+    /// If `leave` fails, or the run is being stopped.
     pub fn pause(&self, leave: impl FnOnce() -> Result<()>) -> Result<()> {
         if !self.control.is_due(Request::Pause) {
             return Ok(());
@@ -117,7 +118,7 @@ impl TurnLock {
         Ok(())
     }
 
-    /// Gives the turn back.
+    /// Ends the turn.
     pub fn release(&self) {
         debug!(turn = self.turns.get().wrapping_sub(1), "turn ends");
         self.note_turn(false);
@@ -131,13 +132,13 @@ impl TurnLock {
         self.control.release();
     }
 
-    /// The turns since this was last called, with the present one up to now.
+    /// Turns since the last call, including the current one up to now.
     pub fn take_turns(&self) -> Vec<TurnSpan> {
         self.note_turn(true);
         std::mem::take(&mut self.record.borrow_mut().spans)
     }
 
-    /// Records the present turn up to now, which may continue.
+    /// Records the current turn up to now; `goes_on` if it continues.
     fn note_turn(&self, goes_on: bool) {
         let turns = &mut *self.record.borrow_mut();
         let Some(begin) = turns.begin else { return };
@@ -159,7 +160,7 @@ impl TurnLock {
         turns.begin = goes_on.then_some(end);
     }
 
-    /// Gives the last turn back.
+    /// Ends the last turn.
     pub fn finish(&self) {
         self.release();
         self.status().set_activity(Activity::Finished);
@@ -170,18 +171,18 @@ impl TurnLock {
         self.control.num_ranks() == 1 && !self.control.has_carrier()
     }
 
-    /// A rank's equal part of the bytes that all ranks together may keep from this turn to the next one.
+    /// A rank's equal share of the bytes that all ranks together may keep from this turn to the next one.
     pub fn parked_share(&self) -> u64 {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// The most that [`parked_share`](Self::parked_share) can be during a kind of work.
+    /// Maximum of [`parked_share`](Self::parked_share) during a kind of work.
     pub fn parked_share_of(&self, work: Work) -> u64 {
         self.control.parked_share_of(work)
     }
 
-    /// Begins other work on this machine, if this rank is the one to do so. All ranks have prepared for it when they have completed
-    /// the next collective.
+    /// Begins other work on this machine, if this rank is the one to do it. All ranks are prepared for it once they
+    /// have completed the next collective.
     pub fn begin(&self, work: Work) {
         if self.slot == 0 {
             self.control.begin(work);
@@ -195,12 +196,12 @@ impl TurnLock {
         self.room_of(self.pool_bytes().saturating_sub(taken - self.status().kept()), wants)
     }
 
-    /// Claims memory until this rank's next turn, if all ranks want to keep as much as `wants` says, and returns the bytes that
-    /// this rank may keep. `wants` lists cumulative sizes, beginning with the most urgent values.
+    /// Claims memory until this rank's next turn, assuming that all ranks want to keep `wants`, and returns the bytes
+    /// that this rank may keep. `wants` lists cumulative sizes, most urgent values first.
     ///
-    /// All ranks keep their values in one pool, in which messages in the page cache come first. If the pool does not suffice
-    /// for all, the ranks whose turns come last in this round get the room: they begin the next round, and later others may
-    /// have it. So the same memory saves reading and writing in every round.
+    /// All ranks keep their values in one pool, from which messages in the page cache are served first. If it is too
+    /// small, the ranks with the last turns of this round get the room: they begin the next round, and others may then
+    /// use it. So the same memory saves reading and writing in every round.
     pub fn claim_room(&self, wants: &[u64]) -> u64 {
         let own = self.status().kept_kib();
         let choose = |left: u64| self.room_of(left << 10, wants).div_ceil(1 << 10);
@@ -209,7 +210,7 @@ impl TurnLock {
         u64::from(kib) << 10
     }
 
-    /// Replaces this rank's claim by the bytes that it really keeps.
+    /// Replaces this rank's claim by the bytes that it actually keeps.
     pub fn keep(&self, bytes: u64) {
         let kib = kib(bytes);
         self.control.pool().settle(self.status().kept_kib(), kib);
@@ -223,8 +224,8 @@ impl TurnLock {
         self.status().set_cached_kib(kib);
     }
 
-    /// Counts turns from 0 again, at the begin of an epoch, of other work, or of a batch: turns with the same number need about
-    /// as much memory.
+    /// Restarts the numbering of turns, at the start of an epoch, of other work, or of a batch. Turns with the same
+    /// number take about the same memory.
     pub fn number_turns(&self) {
         self.number.set(0);
     }
@@ -234,8 +235,8 @@ impl TurnLock {
         self.control.pool_after(self.number.get())
     }
 
-    /// The part of `left` bytes that this rank may keep: ranks after it in this round get their wishes beyond their present
-    /// claims.
+    /// Part of `left` bytes that this rank may keep; ranks after it in this round get what they want beyond their
+    /// current claims.
     fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
         let upwards = !self.turns.get().is_multiple_of(2);
         let behind = if upwards { self.slot + 1..self.control.num_ranks() } else { 0..self.slot };
@@ -266,7 +267,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Bytes in MiB that four ranks keep after rounds in which each wants the same; `each` is an equal part of the pool.
+    /// Bytes in MiB that four ranks keep after `rounds` rounds with the same wants; `each` is an equal share of the
+    /// pool.
     fn kept(each: u64, wants: [u64; 2], rounds: usize) -> Vec<u64> {
         let control = Arc::new(Control::in_memory(4, 1).unwrap());
         control.set_parked_share(each * MIB);
@@ -316,7 +318,7 @@ mod tests {
         for lock in &locks {
             lock.acquire().unwrap();
         }
-        // Rank 1 comes last in this round; rank 0 has not made its claim when it claims all.
+        // Rank 1 is last in this round, and rank 0 has no claim yet when it claims everything.
         assert_eq!(locks[1].claim_room(&[16 * MIB]), 16 * MIB);
         assert_eq!(locks[0].claim_room(&[4 * MIB]), 0);
         locks[1].keep(13 * MIB);

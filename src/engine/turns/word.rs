@@ -1,16 +1,16 @@
-//! A 32-bit word that processes share, change and sleep on.
+//! A 32-bit word that processes share, change and wait on.
 
-/// The operations of the protocol on a shared word. The real one is a futex in a mapped file (`futex.rs`); the model checker
-/// brings its own, so that the protocol is checked without system calls.
+/// Operations of the protocol on a shared word. The real one is a futex in a mapped file (`futex.rs`); the model
+/// checker uses its own, to check the protocol without system calls.
 pub trait Word {
     /// The value.
     fn load(&self) -> u32;
 
-    /// Replaces `expected` by `new`; returns whether it did.
+    /// Replaces `expected` by `new`; returns whether the word held `expected`.
     fn compare_exchange(&self, expected: u32, new: u32) -> bool;
 
-    /// Sleeps while the word holds `expected`, until a wake whose mask shares a bit with `mask`. May return early: callers read
-    /// the word again.
+    /// Sleeps while the word holds `expected`, until a wake whose mask shares a bit with `mask`. May return early, so
+    /// callers read the word again.
     fn wait(&self, expected: u32, mask: u32);
 
     /// Wakes the sleepers whose mask shares a bit with `mask`.

@@ -1,6 +1,6 @@
-//! The kinds of work that the ranks of a run do together.
+//! Kinds of work that all ranks of a run do at the same time.
 
-/// A kind of work of all ranks, with its own need of memory. Ranks begin it together.
+/// A kind of work of all ranks, with its own memory needs. Ranks begin it together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Work {
@@ -13,7 +13,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// All kinds of work, each at the place of its number.
+    /// All kinds of work, indexed by number.
     pub const ALL: [Work; 3] = [Work::Training, Work::SampledEvaluation, Work::Evaluation];
 
     /// The kind of work with this number.
