@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of bytes converted at a time: large enough for few system calls, small enough to stay in the cache.
+/// Number of bytes converted at a time: enough for few system calls, few enough for the cache.
 const CHUNK: usize = 64 << 10;
 
-/// A row-major array in a file: its type, shape and place. Rows are read on request.
+/// A row-major array in a file: type, shape and offset. Rows are read on request.
 ///
 /// The first dimension counts rows; an array without dimensions has one row of one element.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ArrayRef {
 }
 
 impl ArrayRef {
-    /// The array of `shape` at `offset`; `None` if it does not lie inside the file.
+    /// The array of `shape` at `offset`; `None` if it exceeds the file.
     pub(crate) fn new(
         file: &Arc<InputFile>,
         name: &str,
@@ -73,7 +73,7 @@ impl ArrayRef {
 
     /// Number of elements of one row.
     pub fn row_len(&self) -> u64 {
-        // Without rows, the file does not bound the product.
+        // Without rows, the file's size does not limit the product.
         self.row_shape().iter().fold(1, |product, &size| product.saturating_mul(size))
     }
 
@@ -82,7 +82,7 @@ impl ArrayRef {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
-    /// Some of the rows as a separate array; `None` if the array has fewer rows.
+    /// A range of the rows as a separate array; `None` if the array has fewer rows.
     pub(crate) fn rows(&self, rows: Range<u64>) -> Option<Self> {
         if rows.start > rows.end || rows.end > self.num_rows() || self.shape.is_empty() {
             return None;
@@ -93,7 +93,7 @@ impl ArrayRef {
         Some(ArrayRef { shape, offset: self.offset + rows.start * row, ..self.clone() })
     }
 
-    /// The same elements as an array of one dimension.
+    /// The same elements as a one-dimensional array.
     pub(crate) fn flat(&self) -> Self {
         let elements = self.num_rows().saturating_mul(self.row_len());
         ArrayRef { shape: vec![elements], ..self.clone() }
@@ -136,7 +136,7 @@ impl ArrayRef {
     /// Fills `out` with rows, converted without loss.
     ///
     /// # Errors
-    /// As for [`Self::read_rows`], or if a value is not an `i64`, such as a fraction.
+    /// As for [`Self::read_rows`], or if a value is not an `i64`, for example a fraction.
     pub fn read_i64(&self, rows: Range<u64>, out: &mut [i64]) -> Result<()> {
         self.convert(rows, out, Dtype::to_i64)
     }
@@ -148,12 +148,12 @@ impl ArrayRef {
     pub fn read_u64(&self, rows: Range<u64>, out: &mut [u64]) -> Result<()> {
         self.convert(rows, out, |dtype, bytes, out| {
             dtype.to_i64(bytes, bytemuck::cast_slice_mut(out))?;
-            // A set sign bit means a negative number, since `to_i64` admits nothing above 2^63.
+            // A set sign bit means a negative number, because `to_i64` returns nothing above 2^63.
             out.iter().position(|&value| value >> 63 != 0).map_or(Ok(()), Err)
         })
     }
 
-    /// Drops the bytes of rows that have been read from the system's page cache.
+    /// Drops rows that have been read from the page cache.
     ///
     /// # Errors
     /// If the system refuses (`Io`).
@@ -189,7 +189,7 @@ impl ArrayRef {
         Ok(())
     }
 
-    /// Offset of a range of rows, which a buffer of `len` units of `unit` bytes (1: elements) must hold exactly.
+    /// Offset of a range of rows; checks that it matches a buffer of `len` units of `unit` bytes (1: elements).
     fn start_of(&self, rows: &Range<u64>, len: u64, unit: u64) -> Result<u64> {
         let count = rows.end.checked_sub(rows.start).filter(|_| rows.end <= self.num_rows());
         let Some(count) = count else {

@@ -1,4 +1,4 @@
-//! Arrays on their way to unnamed files.
+//! Arrays written to unnamed files.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use super::file::InputFile;
 use crate::error::{Error, Result};
 use crate::io::{Dtype, UnnamedFile};
 
-/// An array whose elements are written one after the other to a file without a name.
+/// An array whose elements are appended to a file without a name.
 pub(crate) struct ArrayFile(UnnamedFile);
 
 impl ArrayFile {
-    /// An array that takes its space in `folder`.
+    /// Creates an array whose disk space is taken in `folder`.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         UnnamedFile::create(folder).map(ArrayFile)
     }
@@ -21,7 +21,7 @@ impl ArrayFile {
         self.0.write(bytes)
     }
 
-    /// The array; errors about it name `path`, where its content came from.
+    /// The finished array; errors about it name `path`, from which its content came.
     pub(crate) fn finish(self, path: &Path, dtype: Dtype, shape: Vec<u64>) -> Result<ArrayRef> {
         let file = InputFile::from_open(path, self.0.finish()?.0)?;
         ArrayRef::new(&file, "", dtype, shape, 0)

@@ -1,4 +1,4 @@
-//! Reading of long columns, a block of rows at a time.
+//! Reads long columns in blocks of rows.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -12,13 +12,13 @@ pub(crate) fn ranges(rows: u64) -> impl Iterator<Item = Range<u64>> {
     (0..rows).step_by(ROWS as usize).map(move |start| start..rows.min(start + ROWS))
 }
 
-/// Reads a range of rows into a buffer that is reused.
+/// Reads a range of rows into a reusable buffer.
 pub(crate) fn read(array: &ArrayRef, rows: Range<u64>, out: &mut Vec<u64>) -> Result<()> {
     out.resize((rows.end - rows.start) as usize, 0);
     array.read_u64(rows, out)
 }
 
-/// Like [`read`], for a column that may be missing; then the buffer becomes empty.
+/// Like [`read`], for an optional column; the buffer is empty without it.
 pub(crate) fn read_optional(
     array: Option<&ArrayRef>,
     rows: Range<u64>,
@@ -28,7 +28,7 @@ pub(crate) fn read_optional(
     array.map_or(Ok(()), |array| read(array, rows, out))
 }
 
-/// Converts a mask value to a truth value.
+/// Converts a mask value to a boolean.
 pub(crate) fn truth(mask: &ArrayRef, row: u64, value: u64) -> Result<bool> {
     match value {
         0 => Ok(false),

@@ -1,11 +1,11 @@
 //! A block of a partition's edges.
 
-/// Inner edges, one per index of the five vectors. A block is filled again and again, so that its memory is reused.
+/// Inner edges, one per index of the five vectors. A block can be refilled, which reuses its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EdgeBlock {
     /// Global id of the source node.
     pub src: Vec<u64>,
-    /// Destination node, counted among the inner nodes: its global id less the start of the partition's range.
+    /// Index of the destination among the inner nodes: its global id minus the start of the partition's range.
     pub dst: Vec<u64>,
     /// Edge type, by id.
     pub etype: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Ids, types and feature rows of edges whose columns are in the order in which they are read.
+//! Ids, types and feature rows of edges whose columns are in reading order.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
@@ -14,7 +14,7 @@ pub(crate) struct EdgeColumnReader {
     path: PathBuf,
     columns: EdgeColumns,
     ids: EdgeIds,
-    /// Whether feature rows count the edges of a type in this order; otherwise they follow the ids.
+    /// Whether feature rows are numbered by type in this order; otherwise they follow the ids.
     rows_in_edge_order: bool,
     /// Number of inner edges of each type so far.
     counts: Vec<u64>,
@@ -32,7 +32,7 @@ impl EdgeColumnReader {
         }
         Ok(EdgeColumnReader {
             path: graph.path.clone(),
-            // Without ids, edges are numbered in the order in which they come, and so are feature rows.
+            // Without ids, edges and feature rows are numbered in the order of the file.
             rows_in_edge_order: !graph.is_graphbolt || columns.id.is_none(),
             columns,
             counts: vec![0; ids.num_types()],
@@ -45,7 +45,7 @@ impl EdgeColumnReader {
 
     /// Reads the columns of a range of edges.
     pub(crate) fn read(&mut self, rows: Range<u64>) -> Result<()> {
-        // With ids the types are known, and the ranges in the JSON file count.
+        // If there are ids, they determine the types through the JSON file's ranges.
         let types = self.columns.ty.as_ref().filter(|_| self.columns.id.is_none());
         blocks::read_optional(types, rows.clone(), &mut self.types)?;
         blocks::read_optional(self.columns.id.as_ref(), rows.clone(), &mut self.stored)?;
@@ -63,7 +63,7 @@ impl EdgeColumnReader {
         self.stored.get(at).is_some_and(|&stored| self.ids.global(stored).is_some())
     }
 
-    /// The inner edge at position `at` of the range. Callers must ask for inner edges in order, each once.
+    /// The inner edge at position `at` of the range. Inner edges must be requested in order, each once.
     pub(crate) fn inner_edge(&mut self, at: usize, row: u64) -> Result<Edge> {
         let (id, etype) = match self.stored.get(at) {
             Some(&stored) => {

@@ -1,4 +1,4 @@
-//! The mapping from a file's edge ids to global ids.
+//! Mapping from edge ids in a file to global ids.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -14,13 +14,13 @@ pub(crate) struct EdgeIds {
     own: Range<u64>,
     /// End of each edge type inside `own`.
     type_ends: Vec<u64>,
-    /// Inner edges by original id, in directories that keep original ids.
+    /// Inner edges by original id, in directories with original ids.
     original: Option<RankedBitmap>,
 }
 
 impl EdgeIds {
-    /// Prepares the mapping. In a directory that keeps original ids, the column of ids is read once, and a bit per edge of the
-    /// whole graph is kept.
+    /// Prepares the mapping. In a directory with original ids, this reads the column of ids and keeps a bit per edge of
+    /// the whole graph.
     pub(crate) fn load(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<Self> {
         let book = config.book();
         let types = 0..book.etypes().len();

@@ -1,4 +1,4 @@
-//! Ids, types and feature rows of edges, looked up by their entry.
+//! Ids, types and feature rows of edges by entry.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -17,13 +17,13 @@ pub(crate) struct EdgeNumbers {
     order: Order,
 }
 
-// Each reader has one of these, so its size does not matter.
+// There is one per reader, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Order {
     /// Entry `i` is local edge `i`: columns are read along with the entries.
     SameAsEntries(EdgeColumnReader),
-    /// Entry `i` is another local edge, which is looked up.
+    /// Entry `i` is a different local edge, which is looked up.
     Listed { edge_of_entry: ArrayRef, edges: Lookup, buffer: Vec<u64> },
 }
 
@@ -31,12 +31,12 @@ enum Order {
 enum Lookup {
     /// Inner edges come first and have consecutive ids.
     Consecutive(EdgeIds),
-    /// Inner edges are anywhere: holds id and row of every local edge. Heterogeneous partitions of DGL 0.6 that were saved
-    /// without COO need it.
+    /// Inner edges are anywhere: holds id and row of every local edge. Only heterogeneous partitions of DGL 0.6 that
+    /// were saved without COO need this.
     Table(Vec<(u64, u64)>, EdgeIds),
 }
 
-/// Stands for the id of an edge that is not inner.
+/// Placeholder for the id of an edge that is not inner.
 const HALO: u64 = u64::MAX;
 
 impl EdgeNumbers {
@@ -61,8 +61,8 @@ impl EdgeNumbers {
         }
     }
 
-    /// The edge of the entry at position `at` of the last range; `None` for halo edges. `inner` says whether its destination is
-    /// an inner node; the marks must agree with it. Callers must ask for entries in order.
+    /// The edge of the entry at position `at` of the last range; `None` for halo edges. `inner` says whether its
+    /// destination is an inner node, which the marks must confirm. Entries must be requested in order.
     pub(crate) fn edge(&mut self, at: usize, entry: u64, inner: bool) -> Result<Option<Edge>> {
         match &mut self.order {
             Order::SameAsEntries(columns) => {

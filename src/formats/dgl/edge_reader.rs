@@ -1,4 +1,4 @@
-//! Reading of a partition's inner edges, a block at a time.
+//! Reads a partition's inner edges in blocks.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -10,10 +10,10 @@ use crate::formats::dgl::local_graph::LocalGraph;
 use crate::formats::dgl::node_table::NodeTable;
 use std::path::PathBuf;
 
-/// One pass over the inner edges of a partition, in the order of the file: local edge order where the file has COO, by
-/// destination otherwise.
+/// A pass over the inner edges of a partition in the order of the file: by local edge if the file has COO, otherwise by
+/// destination.
 ///
-/// It holds the global ids of the halo nodes, and the columns of one block.
+/// Memory holds the global ids of the halo nodes, and the columns of one block.
 #[derive(Debug)]
 pub struct EdgeReader {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub struct EdgeReader {
     entries: EntryStream,
     numbers: EdgeNumbers,
     max: usize,
-    /// Number of inner edges still to come.
+    /// Number of inner edges that are left.
     left: u64,
     src: Vec<u64>,
     dst: Vec<u64>,
@@ -48,8 +48,8 @@ impl EdgeReader {
         })
     }
 
-    /// Fills `block` with the next edges, at least one and at most as many as a block may have. Returns false, with an empty
-    /// block, once all edges have been read.
+    /// Fills `block` with the next edges, at least one, up to the block's maximum. Returns false, with an empty block,
+    /// after the last edge.
     ///
     /// # Errors
     /// If the file cannot be read, or contradicts itself or the JSON file: an end that is not a node, an edge outside the

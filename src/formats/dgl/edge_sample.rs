@@ -1,4 +1,4 @@
-//! Samples of a partition's edges, without a pass over all of them.
+//! Samples of a partition's edges that do not require reading all of them.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::formats::dgl::node_table::NodeTable;
 use crate::formats::dgl::partition::Partition;
 use crate::formats::dgl::topology::Topology;
 
-/// Number of edges per run where all edges are taken.
+/// Number of edges per run if all edges are taken.
 const BLOCK: u64 = 64 << 10;
 
 /// A run of consecutive inner edges.
@@ -23,14 +23,14 @@ pub struct EdgeRun {
     pub by_destination: bool,
 }
 
-/// A partition from which edges are sampled. The ids of nodes, which opening a partition checks, are read once.
+/// A partition from which edges are sampled; its node ids, which opening it checks, are read only once.
 #[derive(Debug)]
 pub struct SampledPartition {
     partition: Partition,
     nodes: NodeTable,
 }
 
-/// How a sample is spread over a file: a number of runs, each of limited length.
+/// Distribution of a sample over a file: a number of runs with a maximum length.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     /// Number of runs.
@@ -54,8 +54,8 @@ impl SampledPartition {
         &self.partition
     }
 
-    /// Calls `take` with runs from places all over the file, or with all edges, run by run, if the partition has no more than the
-    /// sample. Edge ids are not read.
+    /// Calls `take` with runs from places all over the file; if the partition has no more edges than the sample, with
+    /// all edges, run by run. Edge ids are not read.
     ///
     /// # Errors
     /// If the ends of edges cannot be read.
@@ -73,7 +73,7 @@ impl SampledPartition {
                     blocks::read(dst, part(total), &mut ends.dst)?;
                 }
                 Entries::Pairs { src, dst } => {
-                    // The run lies in the middle of its share of the file.
+                    // The run is in the middle of its part of the file.
                     let Spread { max, .. } = spread;
                     let begin = total / runs * run + (total / runs).saturating_sub(max) / 2;
                     let entries = begin.min(total)..total.min(begin + max);
@@ -104,7 +104,7 @@ impl SampledPartition {
         Ok(())
     }
 
-    /// The inner edges among those with these ends.
+    /// Appends the inner edges among those with these ends.
     fn name(&self, ends: &Ends, edges: &mut Vec<[u64; 2]>) {
         let nodes = &self.nodes;
         edges.clear();
@@ -114,7 +114,7 @@ impl SampledPartition {
     }
 }
 
-/// Local nodes at the two ends of edges, in buffers that are used again.
+/// Local nodes at the two ends of edges, in reusable buffers.
 #[derive(Default)]
 struct Ends {
     src: Vec<u64>,
@@ -123,7 +123,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Reads at most `max` edges of some rows of an array that is sorted by rows: the other ends become the sources.
+    /// Reads at most `max` edges of a range of rows from an array that is sorted by row; the other ends become sources.
     fn read_rows(
         &mut self,
         [indptr, other]: [&ArrayRef; 2],

@@ -1,4 +1,4 @@
-//! The ends of edges in file order, a block at a time.
+//! Ends of edges in file order, in blocks.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -28,7 +28,7 @@ impl EntryStream {
         }
     }
 
-    /// Reads up to `max` entries: local source and destination of each. Returns their range, which is empty at the end.
+    /// Reads up to `max` entries: local source and destination. Returns their range, which is empty at the end.
     pub(crate) fn next_block(
         &mut self,
         max: usize,
@@ -67,7 +67,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Fills in the row of each entry of a range; ranges must follow each other.
+    /// Fills in the row of each entry of a range; ranges must be consecutive.
     fn fill(
         &mut self,
         indptr: &ArrayRef,

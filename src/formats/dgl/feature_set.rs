@@ -1,11 +1,11 @@
-//! The features of a partition's nodes or edges, found by key.
+//! Features of a partition's nodes or edges, by key.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::feature::Feature;
 use crate::formats::dgl::tensor_file::TensorFile;
 use std::path::{Path, PathBuf};
 
-/// The types that features may belong to: per type the prefixes of its keys, and the number of rows.
+/// Types that features may belong to: prefixes of keys and number of rows, by type.
 pub(crate) struct TypeRows {
     pub(crate) prefixes: Vec<String>,
     pub(crate) rows: u64,
@@ -17,7 +17,7 @@ pub struct FeatureSet {
     path: PathBuf,
     num_types: usize,
     features: Vec<Feature>,
-    /// The reason why the tables cannot be used, if there is one.
+    /// The reason why the tables cannot be used, if they cannot.
     unusable: Option<String>,
 }
 
@@ -57,8 +57,8 @@ impl FeatureSet {
         &self.path
     }
 
-    /// The feature of each type that `key` selects. A key of the file (`paper/feat`) selects that one feature; a feature's name
-    /// (`feat`) selects that feature of every type; any other text selects the features whose keys end in it.
+    /// The feature of each type that `key` selects. A key of the file (`paper/feat`) selects that feature; a name
+    /// (`feat`) selects that feature of every type; any other text selects features whose keys end with it.
     ///
     /// # Errors
     /// If no feature or several of one type match, or the tables cannot be used because the structure file lacks edge ids. The
@@ -98,15 +98,15 @@ impl FeatureSet {
     }
 }
 
-/// The type whose prefix a key has, and the rest of the key, which may hold more slashes. A key without any prefix is a name of
-/// the only type, as DGL 0.5 wrote it.
+/// The type whose prefix a key has, and the remainder of the key, which may contain slashes. A key without a prefix is
+/// a name of the only type, as in DGL 0.5.
 fn split_key<'a>(key: &'a str, types: &[TypeRows]) -> Option<(usize, &'a str)> {
     let prefixes = types.iter().enumerate();
     let prefixes = prefixes.flat_map(|(ty, t)| t.prefixes.iter().map(move |p| (ty, p)));
     let matches = prefixes.filter_map(|(ty, prefix)| {
         Some((ty, key.strip_prefix(prefix.as_str())?.strip_prefix('/')?))
     });
-    // Type names may also hold slashes: the longest prefix leaves the shortest name.
+    // Type names may contain slashes, too: the longest prefix leaves the shortest name.
     let longest = matches.min_by_key(|(_, name)| name.len());
     longest.or_else(|| (types.len() == 1).then_some((0, key)))
 }

@@ -1,4 +1,4 @@
-//! Input files that several readers read at any offset.
+//! Input files that several readers read at arbitrary offsets.
 
 use crate::error::{Error, Result};
 use crate::io::{drop_pages, open_input};
@@ -27,7 +27,7 @@ impl InputFile {
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
     }
 
-    /// Wraps an open file; errors name `path`, where its content came from.
+    /// Wraps an open file; errors name `path`, from which its content came.
     ///
     /// # Errors
     /// If the system does not report the file's length.
@@ -46,7 +46,7 @@ impl InputFile {
         self.len
     }
 
-    /// Fills `out` with the bytes from `offset` on; `field` names them in errors.
+    /// Fills `out` with bytes starting at `offset`; errors name `field`.
     ///
     /// # Errors
     /// If the system cannot read the bytes, or the file has become shorter.

@@ -1,4 +1,4 @@
-//! Reading of rows that must be finite: one NaN or infinity would spoil a whole model.
+//! Reads rows that must be finite, because one NaN or infinity would spoil a whole model.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 
 impl ArrayRef {
-    /// Fills `out` with rows, converted, and checks them while they are in the processor's cache.
+    /// Fills `out` with converted rows, and checks them while they are in the processor's cache.
     ///
     /// # Errors
     /// As for [`Self::read_rows`], or if a value is NaN, infinite, or too large for a `float32`.
@@ -49,7 +49,7 @@ impl ArrayRef {
             .with_hint("replace such values (numpy.nan_to_num does it) and write the file again")
     }
 
-    /// Formats a place as "row 3, column 7", counted from 0 as users count.
+    /// Formats a place as "row 3, column 7", counted from 0.
     pub(crate) fn place(&self, row: u64, column: u64) -> String {
         if self.row_shape().is_empty() {
             return format!("row {row}");

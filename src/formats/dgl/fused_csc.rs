@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const SCRIPT_CLASS: &str = "__torch__.torch.classes.graphbolt.FusedCSCSamplingGraph";
-/// The number that GraphBolt writes in place of a version.
+/// The number that GraphBolt writes instead of a version.
 const VERSION: u64 = 6199;
 
 /// Names and arrays of one dictionary of the file.
 pub type Arrays = BTreeMap<String, ArrayRef>;
 
-/// The arrays of a GraphBolt graph, by place and type, without their values.
+/// The arrays of a GraphBolt graph, by name, without their values.
 ///
 /// Row `i` of the adjacency holds the in-edges of node `i`; entries of `edge_attributes` are in the same order.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct FusedCsc {
 }
 
 impl FusedCsc {
-    /// Reads the directory of `path`; no array is read.
+    /// Reads the directory of the file at `path`, but no arrays.
     ///
     /// # Errors
     /// If the file cannot be read, is not a GraphBolt graph, names classes that GraphBolt does not use, is cut short, or
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The state, found by the path graph object -> `_c_csc_graph` -> script object -> (dictionary of dictionaries, class
+    /// The state, found via graph object -> `_c_csc_graph` -> script object -> (dictionary of dictionaries, class
     /// name).
     fn state(&self) -> Option<&'a Value<'a>> {
         let graph = self.state_of(self.pickle.root(), Class::FusedCsc)?;

@@ -24,7 +24,7 @@ pub struct GraphFile {
 }
 
 impl GraphFile {
-    /// Reads the headers of `path`; no column or structure is read.
+    /// Reads the headers of the file at `path`, but no columns or structure.
     ///
     /// # Errors
     /// If the file cannot be read, is not a graph file, has another version, is cut short or inconsistent, or has bytes left
@@ -83,7 +83,7 @@ fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {
     let count = reader.count(MIN_GRAPH)?;
     let (offsets, trailer) = read_offsets(reader, count)?;
     reader.enter("header");
-    // Bytes 32 to 4095 are what happened to be in memory when DGL wrote the file.
+    // DGL writes uninitialised memory into bytes 32 to 4095.
     reader.seek(CONTENT)?;
     let first = reader.u64()?;
     let labels = read_labels(reader)?;
@@ -110,7 +110,8 @@ fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {
     Ok((labels, graphs))
 }
 
-/// Reads the table at the end of the file: length, count, offsets, length again. Returns the offsets and the table's place.
+/// Reads the table at the end of the file: length, count, offsets, length again. Returns the offsets and the table's
+/// offset.
 fn read_offsets(reader: &mut HeaderReader<'_>, count: usize) -> Result<(Vec<u64>, u64)> {
     let size = reader.pos() + reader.remaining();
     let blob = 8 + 8 * count as u64;

@@ -44,7 +44,7 @@ pub struct GraphRecord {
     pub edge_frames: Vec<Frame>,
 }
 
-/// Reads a graph; fields are named after `graph`.
+/// Reads a graph; names of fields begin with `graph`.
 pub(crate) fn read(reader: &mut HeaderReader<'_>, graph: &str) -> Result<GraphRecord> {
     reader.enter(graph);
     magic::expect(reader, magic::HETERO_GRAPH, "graph")?;
@@ -82,13 +82,13 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>, graph: &str) -> Result<GraphRe
     Ok(GraphRecord { ntypes, etypes, num_nodes, relations, node_frames, edge_frames })
 }
 
-/// The node types at the ends of each edge type. The caller must check that they are below the number of node types.
+/// The node types at the ends of each edge type. The caller must check that they exist.
 fn read_metagraph(reader: &mut HeaderReader<'_>, graph: &str) -> Result<Vec<(usize, usize)>> {
     reader.enter(format!("{graph} metagraph"));
     magic::expect(reader, magic::IMMUTABLE_GRAPH, "metagraph")?;
     let csr = sparse::read_csr(reader)?;
     let (rows, count) = (csr.num_rows, csr.indices.num_rows());
-    // Records of known size follow for both, so both can be checked before memory is allocated for them.
+    // Both counts are followed by records of known size, so they are checked before memory is allocated.
     if rows > reader.remaining() / 8 || count > reader.remaining() / relation::MIN_BYTES {
         return Err(reader.fail(format!("claims {rows} node types and {count} edge types")));
     }
@@ -136,7 +136,7 @@ fn read_frames(
     Ok(frames)
 }
 
-/// Reads columns with `rows` rows each; fields are named after `prefix`.
+/// Reads columns with `rows` rows each; names of fields begin with `prefix`.
 pub(crate) fn read_frame(reader: &mut HeaderReader<'_>, prefix: &str, rows: u64) -> Result<Frame> {
     reader.enter(prefix);
     let count = reader.count(8 + ndarray::MIN_BYTES)?;

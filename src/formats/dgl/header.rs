@@ -1,15 +1,15 @@
-//! A cursor over the headers in a binary file: small reads in file order, which skip large data.
+//! A cursor over the headers of a binary file, with small sequential reads that skip large data.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Number of bytes fetched by one read. Headers are short and lie close together.
+/// Number of bytes per read. Headers are short and close together.
 const WINDOW: u64 = 4096;
 
-/// A reader of little-endian numbers and strings, one after the other. Every count is checked against the rest of the file
-/// before memory is allocated for it.
+/// Reads consecutive little-endian numbers and strings. Every count is checked against the rest of the file before
+/// memory is allocated for it.
 pub(crate) struct HeaderReader<'a> {
     file: &'a Arc<InputFile>,
     field: String,
@@ -25,8 +25,8 @@ impl<'a> HeaderReader<'a> {
         Self::within(file, 0..file.len())
     }
 
-    /// A cursor at the start of a range of the file, which it does not leave. A range that starts after its end, as the
-    /// directory of a damaged archive may claim, is empty.
+    /// A cursor at the start of a range of the file, which it cannot leave. A range that starts after its end, as in
+    /// the directory of a damaged archive, is empty.
     pub(crate) fn within(file: &'a Arc<InputFile>, place: Range<u64>) -> Self {
         HeaderReader {
             file,
@@ -43,7 +43,7 @@ impl<'a> HeaderReader<'a> {
         self.file
     }
 
-    /// Names the part that is read from now on, for errors.
+    /// Sets the name of the part that is read next, for errors.
     pub(crate) fn enter(&mut self, field: impl Into<String>) {
         self.field = field.into();
     }
@@ -100,13 +100,13 @@ impl<'a> HeaderReader<'a> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 
-    /// Reads an `i64` that counts something.
+    /// Reads a nonnegative `i64`.
     pub(crate) fn size(&mut self) -> Result<u64> {
         let value = i64::from_le_bytes(self.take()?);
         u64::try_from(value).map_err(|_| self.fail(format!("a size is negative ({value})")))
     }
 
-    /// Reads the number of elements that follow, each of at least `min_bytes`.
+    /// Reads the number of following elements, each of at least `min_bytes`.
     pub(crate) fn count(&mut self, min_bytes: u64) -> Result<usize> {
         let count = self.u64()?;
         if count.checked_mul(min_bytes).is_none_or(|bytes| bytes > self.remaining()) {
@@ -118,7 +118,7 @@ impl<'a> HeaderReader<'a> {
         Ok(count as usize)
     }
 
-    /// Reads a length and that many bytes of UTF-8.
+    /// Reads a length and a UTF-8 string of that length.
     pub(crate) fn string(&mut self) -> Result<String> {
         let len = self.count(1)?;
         let mut bytes = vec![0; len];

@@ -9,7 +9,7 @@ use crate::formats::dgl::relation::DglRelation;
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 
-/// The encoding of the ends of edges. An *entry* is an index of these arrays.
+/// Encoding of the ends of edges. An *entry* is an index into these arrays.
 #[derive(Clone, Debug)]
 pub(crate) enum Entries {
     /// Source and destination of each entry.
@@ -55,8 +55,8 @@ pub(crate) struct LocalGraph {
     pub(crate) entries: Entries,
     /// Local edge of each entry; without it entry `i` is local edge `i`.
     pub(crate) edge_of_entry: Option<ArrayRef>,
-    /// Whether this is GraphBolt's file. There, local edges are sorted by destination; elsewhere they are in the order in which
-    /// feature rows are stored.
+    /// Whether this is GraphBolt's file, in which local edges are sorted by destination; in other files they are in the
+    /// order of feature rows.
     pub(crate) is_graphbolt: bool,
     pub(crate) nodes: NodeColumns,
     pub(crate) edges: EdgeColumns,
@@ -145,7 +145,7 @@ impl LocalGraph {
     }
 }
 
-/// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC hardly any.
+/// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC almost none.
 fn entries_of(relation: &DglRelation) -> Option<(Entries, Option<ArrayRef>)> {
     let coo = relation.coo.as_ref();
     if let (Some(csc), None) = (&relation.csc, coo.filter(|coo| coo.edge_ids.is_none())) {
@@ -174,7 +174,7 @@ fn integers(array: &ArrayRef) -> Result<ArrayRef> {
     Err(array.fail(format!("must be a vector of integers, but is {dtype} {shape:?}")))
 }
 
-/// Checks that type names in the file have the same ids as in the JSON file.
+/// Checks that types have the same ids in this file and the JSON file.
 fn check_type_ids(graph: &FusedCsc, book: &PartitionBook) -> Result<()> {
     let ntypes = graph.node_type_to_id.iter().map(|(name, &id)| {
         let agrees = book.ntype_id(name) == Some(id as usize);

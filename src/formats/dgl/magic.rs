@@ -22,7 +22,7 @@ pub(crate) fn expect(reader: &mut HeaderReader<'_>, magic: u64, record: &str) ->
     Err(reader.fail(format!("no {record} at offset {at} (found {found:#018x})")))
 }
 
-/// Reads the number at the start of a file. The error for another kind of file names that kind.
+/// Reads the number at the start of a file. If it belongs to another kind of file, the error names that kind.
 pub(crate) fn expect_file(reader: &mut HeaderReader<'_>, magic: u64, wanted: &str) -> Result<()> {
     if reader.remaining() < 8 {
         return Err(reader.fail(format!("is too short to be {wanted}")));
@@ -38,7 +38,7 @@ pub(crate) fn expect_file(reader: &mut HeaderReader<'_>, magic: u64, wanted: &st
     Err(reader.fail(problem))
 }
 
-/// The kind of a file of a partition directory, by its first bytes.
+/// The kind of a file in a partition directory, recognised by its first bytes.
 pub(crate) fn kind_of(start: &[u8]) -> Option<&'static str> {
     let first = start.first_chunk::<8>().map(|&b| u64::from_le_bytes(b));
     match first {

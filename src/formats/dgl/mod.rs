@@ -1,8 +1,8 @@
 //! DGL's partition directories: readers for every version since 0.5, and a writer.
 //!
-//! [`PartitionConfig`] reads the JSON file, [`Partition`] opens one partition. Opening reads headers and node ids; edges and
-//! features are streamed. Modules for what the files hold below that level: [`graph_file`], [`tensor_file`], [`fused_csc`],
-//! [`npy`]. [`writer`] writes directories.
+//! [`PartitionConfig`] reads the JSON file, [`Partition`] opens one partition. Opening reads headers and node ids;
+//! edges and features are streamed. [`graph_file`], [`tensor_file`], [`fused_csc`] and [`npy`] read the files at a
+//! lower level. [`writer`] writes directories.
 
 pub mod array;
 pub(crate) mod array_file;

@@ -7,24 +7,24 @@ use crate::formats::dgl::local_graph::LocalGraph;
 use crate::formats::dgl::relabel;
 use std::ops::Range;
 
-/// The global id of every local node. DGL puts inner nodes first and in order, so that only halo nodes take memory.
+/// Global id of every local node. DGL puts inner nodes first and in order, so only halo nodes take memory.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeTable {
     own: Range<u64>,
-    /// Number of local nodes at the start that are inner nodes, in order.
+    /// Number of inner nodes, in order, at the start of the local nodes.
     prefix: u64,
     /// Global ids of the other local nodes.
     others: Vec<u64>,
 }
 
 impl NodeTable {
-    /// Reads and checks the ids: the inner nodes must be exactly those of the partition, in ascending order; the others must be
-    /// nodes of other partitions.
+    /// Reads and checks the ids: the inner nodes must be exactly those of the partition, in ascending order, and the
+    /// others must belong to other partitions.
     pub(crate) fn load(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<Self> {
         let book = config.book();
         let own = book.node_range(part);
         let owned = own.end - own.start;
-        // Opening the file has shown that there are not fewer.
+        // Opening the file has checked that there are at least `owned` nodes.
         let halo = graph.num_nodes.saturating_sub(owned) as usize;
         let relabelled = relabelled_ids(config, graph)?;
         let mut table = NodeTable { own, prefix: 0, others: Vec::with_capacity(halo) };
@@ -117,7 +117,7 @@ impl NodeTable {
     }
 }
 
-/// All node ids in the new numbering, for directories that keep original ids.
+/// All node ids in the new numbering, for directories with original ids.
 fn relabelled_ids(config: &PartitionConfig, graph: &LocalGraph) -> Result<Option<Vec<u64>>> {
     let Some(maps) = config.original() else { return Ok(None) };
     let mut ids = Vec::new();

@@ -14,15 +14,15 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The array of a numpy file.
 #[derive(Clone, Debug)]
 pub(crate) struct NpyArray {
-    /// The elements. For an array in Fortran order, this is its transpose, with the dimensions in reverse.
+    /// The array; for an array in Fortran order, its transpose, with dimensions in reverse order.
     pub(crate) array: ArrayRef,
     /// Whether the array is in Fortran order.
     pub(crate) transposed: bool,
-    /// Whether the first byte of each element is the highest.
+    /// Whether elements are big-endian.
     pub(crate) big_endian: bool,
 }
 
-/// Reads the header of `path`. The elements must end where the file ends.
+/// Reads the header of the file at `path`. The elements must end at the end of the file.
 ///
 /// # Errors
 /// If the file cannot be read, is not a numpy file, is cut short, in Fortran order or big endian, or has an unsupported type.
@@ -85,11 +85,11 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     Ok(NpyArray { array, transposed, big_endian })
 }
 
-/// The description of an array at the begin of its file.
+/// The description at the beginning of an array's file.
 #[derive(Debug, PartialEq, Eq)]
 struct Header {
     dtype: Dtype,
-    /// Numbers of elements along each side, as the file has them.
+    /// Size of each dimension, as stored.
     shape: Vec<u64>,
     /// Whether the array is in Fortran order.
     transposed: bool,
@@ -122,7 +122,7 @@ fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
 fn dtype_of(descr: &str) -> Option<Dtype> {
     match descr {
         "|b1" => Some(Dtype::Bool),
-        // The form in which numpy stores ml_dtypes.bfloat16.
+        // numpy's representation of ml_dtypes.bfloat16.
         "<V2" | "|V2" => Some(Dtype::BF16),
         _ => NPY_TYPES.iter().find(|(_, name)| *name == descr).map(|(dtype, _)| *dtype),
     }

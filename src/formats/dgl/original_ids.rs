@@ -1,4 +1,4 @@
-//! The ids of nodes and edges before the graph was partitioned.
+//! Ids that nodes and edges had before the graph was partitioned.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -17,9 +17,9 @@ pub struct OriginalIds {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Consecutive rows of the column, from this row on.
+    /// Consecutive rows of the column, starting with this one.
     From(u64),
-    /// Rows from all over the column.
+    /// Selected rows of the column.
     Picked(Vec<u64>),
 }
 
@@ -29,7 +29,7 @@ impl OriginalIds {
         OriginalIds { rows, column: column.clone(), source: Source::From(first) }
     }
 
-    /// The rows of `column` for which `pick` holds; they are kept in memory.
+    /// The rows of `column` for which `pick` is true; they are kept in memory.
     pub(crate) fn pick(
         column: &ArrayRef,
         mut pick: impl FnMut(Range<u64>) -> Result<Vec<bool>>,

@@ -1,4 +1,4 @@
-//! The places of original ids in a partition's files.
+//! The files and columns with a partition's original ids.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -12,11 +12,11 @@ use crate::formats::dgl::topology::Topology;
 use crate::graph::TypeNodes;
 use std::ops::Range;
 
-/// Name of the node data that holds original ids.
+/// Name of node data with original ids.
 const NODE_DATA: &str = "orig_id";
 
-/// The original ids of the inner nodes of a type: those that the user has given, of `orig_nids.dgl`, of the structure, or node data
-/// that the user has called `orig_id`.
+/// Original ids of the inner nodes of a type: those that the user has passed, from `orig_nids.dgl`, from the structure
+/// file, or node data that the user has named `orig_id`.
 pub(crate) fn of_nodes(
     topology: &Topology,
     node_data: &FeatureSet,
@@ -69,11 +69,11 @@ pub(crate) fn of_edges(topology: &Topology, etype: usize) -> Result<Option<Origi
     OriginalIds::pick(originals, |rows| inner.rows(rows)).map(Some)
 }
 
-/// How the inner rows of one type are recognised.
+/// How inner rows of a type are recognised.
 enum Inner<'a> {
-    /// By the mask, where ids are original and there is only one type.
+    /// By a mask; if ids are original, there is only one type.
     Marked(&'a ArrayRef),
-    /// By the ids of this type that the partition owns.
+    /// By ids in the partition's range of the type.
     Owned(&'a ArrayRef, Range<u64>),
 }
 

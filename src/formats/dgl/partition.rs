@@ -1,4 +1,4 @@
-//! One partition in the form that training reads, whichever version of DGL wrote it.
+//! One partition in the form that training reads, for all versions of DGL.
 
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
@@ -13,8 +13,8 @@ use crate::graph::PartitionBook;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges are read
-/// on request.
+/// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges
+/// are read on request.
 ///
 /// The inner nodes are exactly `book().node_range(part())`, in ascending order.
 #[derive(Clone, Debug)]
@@ -82,9 +82,9 @@ impl Partition {
         self.topology.graph().num_edges - self.num_inner_edges()
     }
 
-    /// The inner edges, in blocks of at most `max` edges, in the order of the file: by local edge where it holds COO, by
-    /// destination otherwise. For an order that does not depend on the file, sort by edge id. Each call starts from the
-    /// beginning.
+    /// The inner edges, in blocks of at most `max` edges, in the order of the file: by local edge if it has COO,
+    /// otherwise by destination. Sort by edge id for an order that is independent of the file. Each call starts from
+    /// the beginning.
     ///
     /// # Errors
     /// If the ids of nodes or edges cannot be read or contradict the JSON file.
@@ -92,8 +92,8 @@ impl Partition {
         self.topology.edges(max)
     }
 
-    /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), they are numbered in the
-    /// order of the file and edge features cannot be used.
+    /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), they are numbered in
+    /// file order, and edge features cannot be used.
     pub fn has_edge_ids(&self) -> bool {
         self.topology.graph().edges.id.is_some()
     }
@@ -108,14 +108,14 @@ impl Partition {
         &self.edge_features
     }
 
-    /// Remarks for the user on how this partition was understood.
+    /// Notes for the user on how this partition was interpreted.
     pub fn notes(&self) -> &[String] {
         self.topology.notes()
     }
 
-    /// The original type-wise ids of the inner nodes of a type, if any file holds them: one that the user
-    /// [has given](PartitionConfig::with_original_ids), `orig_nids.dgl` (the pipeline), an `orig_id` column (DGL up to 0.9), the ids
-    /// themselves (`reshuffle=False`), or node data `orig_id`.
+    /// Original type-wise ids of the inner nodes of a type, if a file has them: one that the user [has
+    /// passed](PartitionConfig::with_original_ids), `orig_nids.dgl` (the pipeline), an `orig_id` column (DGL up to
+    /// 0.9), the ids themselves (`reshuffle=False`), or node data `orig_id`.
     ///
     /// # Errors
     /// If the ids cannot be read, or have another number or type.
@@ -123,8 +123,8 @@ impl Partition {
         original_sources::of_nodes(&self.topology, &self.node_features, ntype)
     }
 
-    /// The original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. If the file does
-    /// not hold them in that order they are kept in memory, 8 bytes an edge.
+    /// Original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. If the file
+    /// stores them in another order, they are kept in memory, 8 bytes per edge.
     ///
     /// # Errors
     /// If the ids cannot be read, or have another number or type.
@@ -177,7 +177,7 @@ pub fn open_node_features(config: &PartitionConfig, part: usize) -> Result<Featu
     FeatureSet::open(&files.node_feats, &types.collect::<Vec<_>>(), None)
 }
 
-/// The prefixes of edge feature keys: the canonical name since DGL 1.0, the relation before.
+/// Prefixes of edge feature keys: the canonical name since DGL 1.0, the relation before.
 fn edge_type_rows(book: &PartitionBook, part: usize) -> Vec<TypeRows> {
     let types = book.etypes().iter().enumerate();
     let types = types.map(|(etype, name)| {

@@ -1,13 +1,13 @@
-//! An interpreter for the pickles inside PyTorch files of graphs.
+//! An interpreter for the pickles in PyTorch files of graphs.
 //!
-//! It supports the instructions and the classes that graph files use and refuses everything else: no name is looked up,
-//! nothing is executed. Values live in one list and refer to each other by index, so that a value may be filled after it has
+//! It supports the instructions and classes of graph files and refuses all others: no names are looked up, and nothing
+//! is executed. Values are in one list and refer to each other by index, so that a value can be filled after it has
 //! been stored, and cycles do no harm.
 
 use crate::formats::dgl::pickle_value::{Class, Index, PickleStorage, Tensor, Value};
 use std::collections::HashMap;
 
-/// A mistake in a pickle, and its byte.
+/// A mistake in a pickle, and its offset.
 #[derive(Debug)]
 pub(crate) struct PickleError {
     pub(crate) offset: usize,
@@ -47,7 +47,7 @@ impl<'a> Pickle<'a> {
         &self.values[self.root]
     }
 
-    /// The value at an index that another value holds.
+    /// The value at an index.
     pub(crate) fn value(&self, index: Index) -> &Value<'a> {
         &self.values[index]
     }
@@ -137,7 +137,7 @@ impl<'a> Machine<'a> {
         self.stack.push(self.values.len() - 1);
     }
 
-    /// The top of the stack, which lies above the last mark.
+    /// Pops the top of the stack, which must be above the last mark.
     fn pop(&mut self) -> Step<Index> {
         let floor = self.marks.last().copied().unwrap_or(0);
         if self.stack.len() <= floor {

@@ -5,7 +5,7 @@ use crate::io::Dtype;
 /// Index of a value in its pickle.
 pub(crate) type Index = usize;
 
-/// A value of a pickle. One byte of a pickle may become one of these, so they are small; large parts are boxed.
+/// A value of a pickle. Each byte of a pickle may become one, so values are small; large parts are boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     None,
@@ -61,7 +61,7 @@ fn storage_dtype(name: &str) -> Option<Dtype> {
     })
 }
 
-/// A run of elements in a member of the archive.
+/// A range of elements in a member of the archive.
 #[derive(Clone, Debug)]
 pub(crate) struct PickleStorage<'a> {
     pub(crate) dtype: Dtype,

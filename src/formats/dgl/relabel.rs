@@ -1,13 +1,13 @@
-//! New global ids for directories that keep original ids (`reshuffle=False`).
+//! New global ids for directories with original ids (`reshuffle=False`).
 //!
-//! New ids run partition by partition, and inside a partition in ascending order of the original id.
+//! New ids are assigned partition by partition, and inside a partition by ascending original id.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use std::ops::Range;
 
-/// Replaces original node ids by new ones. `owner` holds the partition of every original node and is read once; memory use is
+/// Replaces original node ids by new ones. `owner`, the partition of every original node, is read once; memory is
 /// proportional to `ids` only. `range` returns the new ids of a partition.
 pub(crate) fn nodes(
     owner: &ArrayRef,

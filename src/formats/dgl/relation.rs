@@ -75,7 +75,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<DglRelation> {
     Ok(relation)
 }
 
-/// Skips the metagraph that precedes each matrix; it repeats other parts of the file.
+/// Skips the metagraph before each matrix, which repeats other parts of the file.
 fn enter_matrix(reader: &mut HeaderReader<'_>, field: &str, format: &str) -> Result<()> {
     reader.enter(format!("{field} {format}"));
     magic::expect(reader, magic::IMMUTABLE_GRAPH, "metagraph")?;

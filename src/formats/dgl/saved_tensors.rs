@@ -1,4 +1,4 @@
-//! Tensors in files that `torch.save` has written: one, or a dictionary of them.
+//! Tensors in files written by `torch.save`: one, or a dictionary of them.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -7,11 +7,11 @@ use crate::formats::dgl::pickle_value::Value;
 use crate::formats::dgl::torch_archive::TorchArchive;
 use std::path::Path;
 
-/// The tensors of a file by their keys; a tensor that stands alone has an empty key. Of a tuple, such as the pair of mappings that
+/// The tensors of a file by key; a single tensor has an empty key. Of a tuple, such as the pair of mappings that
 /// `partition_graph(return_mapping=True)` returns, the first member is read.
 ///
 /// # Errors
-/// If the file cannot be read, or holds anything else.
+/// If the file cannot be read, or has other content.
 pub(crate) fn open_saved_tensors(path: &Path) -> Result<Vec<(String, ArrayRef)>> {
     let archive = TorchArchive::open(path)?;
     let fail = |problem: &str| archive.file().fail("data.pkl", problem);

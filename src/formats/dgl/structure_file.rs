@@ -1,12 +1,12 @@
-//! The choice of the file that holds the structure of a partition.
+//! Choice of the file with the structure of a partition.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::local_graph::LocalGraph;
 use std::path::Path;
 
-/// Reads the headers of `graph.dgl`, or of GraphBolt's file if `graph.dgl` does not exist, and compares counts with the JSON
-/// file. Also returns remarks for the user on the choice.
+/// Reads the headers of `graph.dgl`, or of GraphBolt's file if `graph.dgl` does not exist, and checks counts against
+/// the JSON file. Also returns notes for the user.
 pub(crate) fn open_structure(
     config: &PartitionConfig,
     part: usize,

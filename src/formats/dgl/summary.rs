@@ -1,4 +1,4 @@
-//! A summary of a partition, from the headers of its files.
+//! Summary of a partition, from the headers of its files.
 
 use crate::error::Result;
 use crate::formats::dgl::config::{PartFiles, PartitionConfig};
@@ -6,7 +6,7 @@ use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::open_features;
 use crate::formats::dgl::structure_file::open_structure;
 
-/// Counts, sizes and features of one partition, for people. Ids and edges are neither read nor checked, so this is quick for
+/// Counts, sizes and features of one partition. Ids and edges are neither read nor checked, so this is fast for
 /// partitions of any size; [`Partition::open`](super::Partition::open) and [`verify`](super::verify()) check them.
 #[derive(Clone, Debug)]
 pub struct PartitionSummary {
@@ -26,7 +26,7 @@ pub struct PartitionSummary {
     pub node_features: FeatureSet,
     /// Features of inner edges.
     pub edge_features: FeatureSet,
-    /// Remarks for the user on how this partition was understood.
+    /// Notes for the user on how this partition was interpreted.
     pub notes: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ impl TensorFile {
     }
 }
 
-/// Reads `count` pairs of a name and an array; errors call each array `prefix` + name. A name may not repeat.
+/// Reads `count` pairs of a name and an array; errors name an array `prefix` + name. Names must be unique.
 pub(crate) fn read_pairs(
     reader: &mut HeaderReader<'_>,
     count: usize,

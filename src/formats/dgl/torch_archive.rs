@@ -1,4 +1,4 @@
-//! The zip archives that `torch.save` writes: one pickle and the bytes of each tensor, all stored uncompressed.
+//! Zip archives written by `torch.save`: one pickle and the bytes of each tensor, stored uncompressed.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -13,11 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 use zip::{CompressionMethod, ZipArchive};
 
-/// Largest size of a pickle in bytes. A graph's pickle names its arrays in some kilobytes; their content is in other members.
-/// Each byte of a pickle may become a value of 32 bytes, so larger pickles are refused.
+/// Maximum size of a pickle in bytes. A graph's pickle takes some kilobytes, because arrays are in other members. Each
+/// byte of a pickle may become a value of 32 bytes, so larger pickles are refused.
 const MAX_PICKLE: u64 = 1 << 20;
 
-/// The place of a member's bytes.
+/// Location of a member's bytes.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     offset: u64,
@@ -106,7 +106,7 @@ impl TorchArchive {
     }
 
     fn check_byte_order(&self) -> Result<()> {
-        // Archives of torch before 2.1 have no such entry and have the machine's byte order.
+        // Archives of torch before 2.1 lack this entry and have the machine's byte order.
         let name = format!("{}/byteorder", self.root);
         let Some(member) = self.members.get(&name) else { return Ok(()) };
         let mut text = vec![0; member.len.min(16) as usize];
@@ -118,7 +118,7 @@ impl TorchArchive {
     }
 }
 
-/// Compares every member of the archive with its checksum, and so reads all of it.
+/// Compares every member of the archive with its checksum, which reads the whole file.
 pub(crate) fn verify_checksums(path: &Path) -> Result<()> {
     let file = InputFile::open(path)?;
     let mut zip = open_zip(&file)?;

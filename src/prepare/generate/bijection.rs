@@ -1,8 +1,8 @@
-//! A seeded order of any number of ids that takes no memory.
+//! A seeded permutation of any number of ids that takes no memory.
 
 use super::draws::{Purpose, PurposeDraws, below};
 
-/// Number of half rounds; four would look random to the eye, eight leave no pattern that a model could learn.
+/// Number of half rounds; four look random to the eye, eight leave no pattern that a model could learn.
 const HALF_ROUNDS: usize = 8;
 
 /// A bijection of `0..len`: a Feistel network over pairs of digits, repeated while the result is out of range (cycle walking).

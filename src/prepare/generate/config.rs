@@ -37,7 +37,7 @@ pub struct GeneratorConfig {
 }
 
 impl GeneratorConfig {
-    /// Refuses parameters from which no graph can be generated.
+    /// Checks that a graph can be generated with these parameters.
     ///
     /// # Errors
     /// If a value is zero, too large, or does not fit another one; the message names its field.
@@ -76,7 +76,7 @@ impl GeneratorConfig {
     }
 }
 
-/// Largest number of nodes or edges; a trillion is beyond any disk. With no more features than this, the bytes of all features
-/// can be counted in 63 bits.
+/// Maximum number of nodes or edges; a trillion does not fit on any disk. With no more features than this, the number
+/// of bytes of all features fits in 63 bits.
 const MAX_IDS: u64 = 1 << 40;
 const MAX_FEATURES: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! The random numbers of a graph: each a pure function of the seed, its purpose, and an index.
+//! Random numbers of a graph: each is a pure function of the seed, its purpose, and an index.
 
 use crate::kernels::philox4x32;
 
@@ -48,7 +48,7 @@ impl PurposeDraws {
     }
 }
 
-/// Maps a random number to a number below `limit`, all equally likely.
+/// Maps a random number to a uniform number below `limit`.
 pub(super) fn below(random: u64, limit: u64) -> u64 {
     ((u128::from(random) * u128::from(limit)) >> 64) as u64
 }
@@ -58,7 +58,7 @@ pub(super) fn happens(random: u32, probability: f64) -> bool {
     f64::from(random) < probability * 2f64.powi(32)
 }
 
-/// Maps a random number to a number of `0..limit` other than `one`, all equally likely. `limit` is 2 or more.
+/// Maps a random number to a uniform number of `0..limit` other than `one`. `limit` is at least 2.
 pub(super) fn other_than(one: u64, random: u64, limit: u64) -> u64 {
     let other = below(random, limit - 1);
     other + u64::from(other >= one)

@@ -8,12 +8,12 @@ use super::labels::Labels;
 const NOISE_MEAN: f32 = 4.0 * 65_535.0;
 const NOISE_VARIANCE: f64 = (65_536.0 * 65_536.0 - 1.0) * 8.0 / 12.0;
 
-/// Features as a pure function from (node, column) to a value: the mean of the node's class in that column, plus noise.
+/// Features as a pure function of node and column: the mean of the node's class in that column, plus noise.
 ///
-/// With C classes and D columns the noise has the variance 1 / D, so that a row has a length of about 1 (with longer rows, the
-/// first epochs are lost on shrinking the output). Means are `+a` or `-a` at random, with `a = signal * sqrt(2 ln C) / D`. As
-/// the best of C wrong guesses rises about `sqrt(2 ln C)` above the noise, a classifier of single rows is about equally good
-/// for any C and D.
+/// With C classes and D columns, the noise has the variance 1 / D, so that a row has a length of about 1 (with longer
+/// rows, the first epochs only shrink the output). Means are `+a` or `-a` at random, with `a = signal * sqrt(2 ln C) /
+/// D`. Because the best of C wrong guesses is about `sqrt(2 ln C)` above the noise, a classifier of single rows is
+/// about equally good for any C and D.
 pub(super) struct Features<'a> {
     labels: &'a Labels<'a>,
     columns: u64,
@@ -66,7 +66,7 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// A sum of eight uniform numbers, which is as good as normal (it ends at 4.9 standard deviations) and, unlike formulas
+    /// A sum of eight uniform numbers, which is close to normal (up to 4.9 standard deviations) and, unlike formulas
     /// with logarithms, has the same bits on every machine.
     fn noise(&self, node: u64, column: u32) -> f32 {
         let words = self.noise.words(node, column);

@@ -1,4 +1,4 @@
-//! From a configuration to a partition directory.
+//! Generates a partition directory from a configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ pub struct Generated {
 /// Generates the graph of `config` as a partition directory in `out`, a new or empty folder. The same configuration gives the
 /// same bytes on every machine.
 ///
-/// `progress` is called now and then; an error that it returns ends the work. Work is done on rayon's current thread pool.
-/// Memory use: one bit per node and some buffers, whatever the number of edges and features. Disk use: the result, and 16 bytes
-/// per edge for a while.
+/// `progress` is called from time to time; an error that it returns ends the work, which is done on rayon's current
+/// thread pool. Memory: one bit per node and some buffers, for any number of edges and features. Disk: the result, and
+/// temporarily 16 bytes per edge.
 ///
 /// # Errors
-/// If the configuration is bad (see [`GeneratorConfig::check`]), `out` is not empty or cannot be written to, the disk is full,
-/// or `progress` fails. In every case no file is left behind.
+/// If the configuration is invalid (see [`GeneratorConfig::check`]), `out` is not empty or cannot be written to, the
+/// disk is full, or `progress` fails. All files are then removed.
 pub fn generate(
     config: &GeneratorConfig,
     out: &Path,

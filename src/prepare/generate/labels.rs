@@ -4,7 +4,7 @@ use super::config::GeneratorConfig;
 use super::draws::{Purpose, PurposeDraws, happens, other_than};
 use super::model::RandomGraph;
 
-/// Classes as a pure function of nodes: the class of the node's place, or for some outliers any other one.
+/// Classes as a pure function of nodes: the class of the node's place, or for outliers a random other class.
 pub(super) struct Labels<'a> {
     model: &'a dyn RandomGraph,
     classes: u64,

@@ -1,4 +1,4 @@
-//! The drawing of all edges, sorted by the partition that owns them.
+//! Draws all edges, sorted by the partition that owns them.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ const EDGE: usize = 16;
 /// Approximate size of all buffers of the spool together, in bytes.
 const BUFFERS: usize = 16 << 20;
 
-/// Draws every pair and stores both its directions with the partition of the destination. If the number of edges is odd, only
-/// one direction of the last pair is stored.
+/// Draws every pair and stores both its directions with the destination's partition. If the number of edges is odd,
+/// only one direction of the last pair is stored.
 pub(super) fn spool_edges(
     config: &GeneratorConfig,
     model: &dyn RandomGraph,

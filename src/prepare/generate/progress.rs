@@ -1,6 +1,6 @@
-//! GenerateProgress of generating a graph.
+//! Progress of generating a graph.
 
-/// The step that is being done.
+/// The current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenerateStep {
     /// Edges are drawn and sorted by partition.
@@ -11,10 +11,10 @@ pub enum GenerateStep {
     Features,
 }
 
-/// GenerateProgress of a step; the steps come one after the other.
+/// Progress of a step; steps follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GenerateProgress {
-    /// The step that is being done.
+    /// The current step.
     pub step: GenerateStep,
     /// Number of edges, or of nodes in the last step, that are done.
     pub done: u64,

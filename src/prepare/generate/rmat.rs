@@ -14,14 +14,15 @@ const OUTLIERS: f64 = 0.04;
 /// See [`RandomGraph::signal`].
 const SIGNAL: f64 = 1.0;
 
-/// Graph500's shares of the upper left, upper right and lower left quadrant, added up; 0.05 remains for the last one.
+/// Graph500's cumulative probabilities of the upper left, upper right and lower left quadrants; 0.05 remains for the
+/// last one.
 const QUADRANTS: [f64; 3] = [0.57, 0.76, 0.95];
 
 /// Number of draws for one attempt at a pair; each serves four levels.
 const STEPS: u32 = 16;
 
-/// Graph500's R-MAT: a pair is a cell of the adjacency matrix, found by descending into one of four quadrants until one cell is
-/// left. Ids are then scrambled.
+/// Graph500's R-MAT: a pair is a cell of the adjacency matrix, found by repeatedly choosing one of four quadrants. Ids
+/// are then scrambled.
 #[derive(Debug)]
 pub(super) struct Rmat {
     nodes: u64,
@@ -61,8 +62,8 @@ impl Rmat {
         (row, column)
     }
 
-    /// The class of an id before scrambling. Blocks of consecutive ids hold each class once, in another order each time. With
-    /// the same order everywhere, the degree of a node, which depends on the bits of its id, would reveal its class.
+    /// Class of an id before scrambling. Each block of consecutive ids contains each class once, in a different order.
+    /// With the same order everywhere, a node's degree, which depends on the bits of its id, would reveal its class.
     fn class(&self, id: u64) -> u64 {
         let (block, at) = (id / self.classes, id % self.classes);
         (at + self.turn(block)) % self.classes
@@ -85,7 +86,7 @@ impl RandomGraph for Rmat {
         let mut attempt = 0;
         loop {
             let (u, v) = self.cell(index, attempt);
-            // Drawn each time: in a separate block no two nodes are kin, and the search for kin would never end.
+            // Drawn for each attempt: in a separate block without kin, the search for kin would never end.
             let kin = happens(self.kinship.words(index, attempt)[0], KIN);
             attempt += 1;
             if u >= self.nodes || v >= self.nodes {

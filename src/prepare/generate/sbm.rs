@@ -5,11 +5,11 @@ use super::draws::{Purpose, PurposeDraws, below, happens, other_than};
 use super::even_cut::EvenCut;
 use super::model::RandomGraph;
 
-/// Largest number of nodes in a community: enough that neighbours seldom repeat at usual degrees, few enough that a cut into
-/// partitions goes through few communities.
+/// Maximum number of nodes in a community: large enough that neighbours rarely repeat at usual degrees, small enough
+/// that a cut into partitions divides few communities.
 const COMMUNITY: u64 = 128;
 
-/// Fraction of the pairs that are inside a community; the others go anywhere.
+/// Fraction of pairs inside a community; the others are anywhere.
 const INSIDE: f64 = 0.9;
 
 /// See [`RandomGraph::outliers`].

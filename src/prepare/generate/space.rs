@@ -1,4 +1,4 @@
-//! A check that the disk has room for a graph.
+//! Checks that the disk has room for a graph.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const PER_NODE: u64 = 17 + 11;
 /// Bytes of the headers of a partition's three files.
 const PER_PART: u64 = 3 * 4096;
 
-/// Refuses a graph for which the disk of `out` clearly has no room, before any work is done.
+/// Returns an error if the disk of `out` clearly has no room for the graph, before any work is done.
 pub(super) fn check_space(config: &GeneratorConfig, out: &Path) -> Result<()> {
     let of_nodes = config.nodes * (4 * config.features + PER_NODE);
     let needed = of_nodes + config.edges * PER_EDGE + config.num_parts * PER_PART;

@@ -13,7 +13,7 @@ pub(super) enum SplitRole {
 }
 
 /// A random split of the nodes: 60 % for training, 20 % for validation, 20 % for test, as exactly as whole nodes allow,
-/// whatever the seed.
+/// for any seed.
 #[derive(Debug)]
 pub(super) struct Split {
     order: Bijection,

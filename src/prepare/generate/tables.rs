@@ -15,8 +15,8 @@ use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
 
-/// Number of bytes of a table made at a time, and by one thread at a time. Blocks need not end with a row, so that memory does
-/// not grow with the width of rows.
+/// Number of bytes of a table that are made at a time, and by one thread at a time. Blocks need not end with a row, so
+/// memory does not grow with the width of rows.
 const BLOCK: u64 = 4 << 20;
 const CHUNK: usize = 64 << 10;
 
@@ -80,9 +80,9 @@ fn specs(columns: u64) -> Vec<FeatureSpec> {
     ]
 }
 
-/// Appends the rows of a range of nodes to an array. `write(first, out)` makes the bytes of the elements from `first` on, where
-/// `node * columns + column` is the index of an element; several threads call it. `tell` is called now and then with the next
-/// node.
+/// Appends the rows of a range of nodes to an array. `write(first, out)` makes the bytes of elements starting with
+/// `first`, where an element's index is `node * columns + column`; several threads call it. `tell` is called from time
+/// to time with the next node.
 fn fill(
     array: &mut ArrayWriter,
     nodes: Range<u64>,

@@ -1,4 +1,4 @@
-//! Splits by shares: which nodes or edges they divide, and the masks that they make.
+//! Splits by shares: the nodes or edges to divide, and the masks.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use crate::graph::CanonicalEtype;
 const LABELS: [&str; 2] = ["label", "labels"];
 
 impl Import<'_> {
-    /// The columns of the files of edges of a type that become edge data: those that the user names, and those by which edges are split.
+    /// Columns of the edge files of a type that become edge data: columns that the user names, and columns by which
+    /// edges are split.
     pub(super) fn edge_columns(&self, etype: &CanonicalEtype) -> Vec<String> {
         let mut columns = self.files.edge_columns.clone();
         for split in self.files.drawn_splits.iter().filter(|split| split.is_of_edges(etype)) {
@@ -133,7 +134,7 @@ impl Import<'_> {
     }
 }
 
-/// The types of nodes or of edges that a split divides together.
+/// Types of nodes or edges that a split divides together.
 struct SplitTypes {
     ntypes: Vec<String>,
     etypes: Vec<usize>,
@@ -180,7 +181,7 @@ fn find<'t>(data: &'t [(String, Table)], name: &str) -> Option<&'t Table> {
     data.iter().find(|(known, _)| known == name).map(|(_, table)| table)
 }
 
-/// Checks that a table holds a value for each row that is split.
+/// Checks that a table has a value for each row to split.
 fn values<'t>(split: &DrawnSplit, table: Option<&'t Table>) -> Result<&'t Table> {
     let table = table.ok_or_else(|| split.missing_column())?;
     if has_one_value(table) {

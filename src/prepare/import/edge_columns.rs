@@ -14,16 +14,16 @@ pub(super) struct EdgeFileColumns {
     pub(super) ends: [usize; 2],
     /// Edge data, in the order of their names.
     pub(super) data: Vec<usize>,
-    /// A column that says whether an edge is directed, as Gephi writes it.
+    /// Column that says whether an edge is directed, as Gephi writes it.
     pub(super) kind: Option<usize>,
     /// The column that names the type of each edge.
     pub(super) relation: Option<usize>,
-    /// The part of the note about the columns.
+    /// Part of the note about the columns.
     pub(super) note: String,
 }
 
 impl EdgeFileColumns {
-    /// Chooses the columns of a file: by the names that the user gives, by usual names, or by their order.
+    /// Determines the columns of a file: by names that the user passes, by usual names, or by order.
     ///
     /// # Errors
     /// If the file does not show which columns are source and destination.
@@ -163,7 +163,7 @@ fn place(number: &str, rows: &FileRows) -> Result<usize> {
     })
 }
 
-/// Refuses ends that number two kinds of nodes where the graph has one.
+/// Returns an error if the ends number two kinds of nodes but the graph has one.
 fn check_kinds(rows: &FileRows, ends: [usize; 2], etype: &CanonicalEtype) -> Result<()> {
     // neo4j writes `:START_ID(Person),:END_ID(Movie)`.
     let [source, target] = ends.map(|at| rows.columns()[at].name.as_str());

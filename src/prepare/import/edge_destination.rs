@@ -6,9 +6,9 @@ use super::spool::{EdgeSpool, ListedEdges};
 use super::tables::{ConvertedArray, NUMBERS, edge_value};
 use crate::error::Result;
 
-/// A destination of the rows of a file of edges. The columns that are read are those of the ends, of edge data, and of the relation.
+/// A destination for the rows of an edge file. The selected columns are the ends, edge data, and the relation.
 pub(super) trait EdgeDestination {
-    /// Checks all but the ends of the current row, as [`push`](Self::push) would.
+    /// Checks everything except the ends of the current row, like [`push`](Self::push).
     fn check(&mut self, rows: &FileRows) -> Result<()>;
 
     /// Takes the edge of the current row.
@@ -39,7 +39,7 @@ impl EdgeDestination for EdgesOfType<'_> {
     }
 }
 
-/// Edges whose type a column names, or edges of one type among those of many.
+/// Edges whose type is in a column, or edges of one type among several.
 pub(super) struct SpooledRows<'a> {
     pub(super) spool: &'a mut EdgeSpool,
     /// The type, unless a column names it.

@@ -1,4 +1,4 @@
-//! Reading files of edges.
+//! Reads edge files.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::graph::CanonicalEtype;
 
 const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
 
-/// Number of lines up to which nothing is strange about nodes that occur once.
+/// Number of lines up to which nodes that occur only once are not suspicious.
 const FEW: u64 = 2;
 
-/// Progress of reading edges: the bytes of files that have been read, and of all.
+/// Progress of reading edges: bytes of files read, and total.
 pub(super) struct EdgeProgress<'t> {
     pub(super) done: u64,
     pub(super) total: u64,
@@ -110,7 +110,7 @@ impl EdgeReading<'_, '_> {
                 Ok(Some(ids)) => ids,
                 Ok(None) => continue,
                 Err(error) => {
-                    // A wrong field on the first line is most likely the name of a column.
+                    // An invalid field on the first line is most likely the name of a column.
                     let is_first = count == 1 && is_bare;
                     let error = if is_first { with_header_hint(error) } else { error };
                     match &self.import.bad_rows {
@@ -157,7 +157,7 @@ impl EdgeReading<'_, '_> {
         Ok(())
     }
 
-    /// Refuses a file without names of columns beside one of the same type whose names tell another order.
+    /// Returns an error for a file without column names if another file of the type names its columns in another order.
     fn check_order(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<()> {
         let order = [&columns.ends[..], &columns.data].concat();
         let (path, is_named) = (rows.path().to_owned(), rows.file.named);
@@ -172,7 +172,7 @@ impl EdgeReading<'_, '_> {
         Ok(())
     }
 
-    /// Takes a file's facts about the whole graph; returns the text for a note.
+    /// Uses a file's facts about the whole graph; returns text for a note.
     fn heed_facts(&mut self, rows: &FileRows) -> Result<String> {
         let facts = &rows.file.facts;
         if let Some(words) = facts.two_kinds.as_ref().filter(|_| self.etype.src == self.etype.dst) {
@@ -195,7 +195,7 @@ impl EdgeReading<'_, '_> {
         })
     }
 
-    /// Notes that edges are undirected, as a column says.
+    /// Records that edges are undirected according to a column.
     fn note_undirected(&mut self, rows: &FileRows, at: usize, note: usize) {
         let kind = rows.value(at).name().unwrap_or_default();
         if let Some(note) = self.import.notes.get_mut(note) {
@@ -203,7 +203,7 @@ impl EdgeReading<'_, '_> {
         }
     }
 
-    /// Number of nodes so far of types whose names are not known beforehand.
+    /// Number of nodes so far, of types whose names are not known in advance.
     fn new_names(&self) -> u64 {
         let count = |ntype: usize| self.import.spaces[ntype].new_names();
         let [src, dst] = self.ends;
@@ -218,11 +218,11 @@ impl EdgeReading<'_, '_> {
             || same_type && (first[0] == ids[1] || first[1] == ids[0])
     }
 
-    /// Reads a row: the ends of its edge, or none if it is a node without edges.
+    /// Reads a row; returns the ends of its edge, or `None` for a node without edges.
     fn read_row(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<Option<[u64; 2]>> {
         let is_lone = rows.file.facts.has_lone_nodes && rows.value(1) == CellValue::Missing;
         if self.import.bad_rows.is_some() {
-            // A bad row leaves no trace.
+            // Check first, so that a bad row changes nothing.
             for (at, ntype) in self.ends.into_iter().enumerate().take(2 - usize::from(is_lone)) {
                 if let Some(refusal) = self.import.spaces[ntype].refusal(rows.value(at)) {
                     return Err(refusal.error(|problem| fail(rows, columns.ends[at], &problem)));
@@ -269,7 +269,7 @@ fn undirected(words: &str) -> String {
     format!("; it says {words:?}, so each edge stands for both directions: pass ‹undirected›")
 }
 
-/// The edge of a file's first line, whose nodes have new names and do not occur again so far.
+/// The edge of a file's first line, if its nodes have new names that have not occurred again.
 struct FirstEdge {
     ids: [u64; 2],
     note: String,
@@ -292,7 +292,7 @@ impl FirstEdge {
     }
 }
 
-/// The first row of a file without names of columns, which may hold the numbers of nodes and edges.
+/// The first row of a file without column names, which may contain the numbers of nodes and edges.
 #[derive(Default)]
 struct FirstRow {
     ids: Option<[u64; 2]>,
@@ -308,7 +308,7 @@ impl FirstRow {
         }
     }
 
-    /// The row, if it has the right numbers of nodes and of the other rows.
+    /// The row, if it matches the numbers of nodes and of other rows.
     fn are_counts(self, rows: u64) -> Option<[u64; 2]> {
         let [nodes, edges] = self.ids?;
         let are_nodes = nodes == self.largest || nodes == self.largest + 1;

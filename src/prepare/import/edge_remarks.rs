@@ -1,4 +1,4 @@
-//! Remarks on edges that have been read: bad rows, and numbers of nodes with gaps.
+//! Notes after edges have been read: bad rows, and gaps in the numbers of nodes.
 
 use super::files::{BadRowRule, BadRows};
 use super::graph::{EdgeType, RawEdges};
@@ -7,7 +7,7 @@ use super::readers::BadRowSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Bitmap;
 
-/// Number of nodes up to which gaps are nothing to mention.
+/// Number of nodes up to which gaps are not mentioned.
 const FEW_NODES: u64 = 100;
 
 impl Import<'_> {
@@ -32,7 +32,7 @@ impl Import<'_> {
         }
     }
 
-    /// Notes types of which most nodes have no edge, because numbers have gaps.
+    /// Adds notes about types of which most nodes have no edge, because numbers have gaps.
     pub(super) fn note_gaps(&mut self, etypes: &[EdgeType], edges: &RawEdges) -> Result<()> {
         for (at, space) in self.spaces.iter().enumerate() {
             let nodes = space.end();

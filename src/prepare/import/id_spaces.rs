@@ -8,7 +8,7 @@ use super::readers::{Ask, Wants, nearest};
 use super::tables::ScannedTable;
 use crate::error::{Error, Result};
 
-/// The node types that edges or counts name. Takes the names of nodes out of the tables.
+/// Node types named by edges or counts. Takes node names out of the tables.
 pub(super) fn id_spaces(
     files: &GraphFiles,
     tables: &mut [ScannedTable],
@@ -86,7 +86,7 @@ pub(super) fn id_spaces(
     Ok(spaces)
 }
 
-/// Refuses embedded columns whose names cannot be those of node types.
+/// Checks that names of embedded columns can be names of node types.
 fn check_values(tables: &[ScannedTable], ntypes: &BTreeSet<&String>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for column in tables.iter().flat_map(|table| &table.embedded) {

@@ -1,4 +1,4 @@
-//! From files to a graph.
+//! Reads a graph from files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::graph::CanonicalEtype;
 /// Tables of nodes or edges by type and name.
 pub(super) type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
 
-/// Reads the files of a graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of
-/// nodes; all other data are streamed. `tell` is called with the bytes read so far and the total.
+/// Reads the files of a graph. Unnamed temporary files take space in `folder`. `memory` limits the memory for node
+/// names; all other data are streamed. `tell` is called with the number of bytes read so far and the total.
 ///
 /// # Errors
 /// If a file is missing or malformed, or files contradict each other; the message names file and line.
@@ -95,7 +95,7 @@ fn class_names(tables: &[ScannedTable]) -> ClassNames {
     tables.iter().filter_map(named).collect()
 }
 
-/// Groups files of one type and name, in the order in which they are given.
+/// Groups files by type and name, in the given order.
 fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFile<T>>> {
     let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for file in files {
@@ -110,15 +110,15 @@ pub(super) struct Import<'f> {
     /// The splits that list edges.
     pub(super) edge_splits: Vec<DataFile<CanonicalEtype>>,
     pub(super) ask: Ask<'f>,
-    /// Bound on the memory for names of nodes and for edges of splits.
+    /// Limit for the memory of node names and of edges in splits.
     pub(super) memory: u64,
     pub(super) scanned: Vec<ScannedTable>,
     pub(super) spaces: Vec<IdSpace>,
-    /// The list of bad rows, if there is one.
+    /// The list of bad rows, if they are listed.
     pub(super) bad_rows: Option<Rc<BadRowList>>,
     /// The files that hold each edge of a type in both directions.
     pub(super) both_directions: BTreeMap<CanonicalEtype, PathBuf>,
-    /// The first file of each type, whether it names its columns, and the places of those that are read.
+    /// First file of each type, whether it names its columns, and the columns that are read.
     pub(super) orders: BTreeMap<CanonicalEtype, (PathBuf, bool, Vec<usize>)>,
     pub(super) notes: Vec<String>,
 }
@@ -298,7 +298,7 @@ impl Import<'_> {
         [end(&name.src), end(&name.dst)]
     }
 
-    /// The edges from the values of a column to the nodes that have them.
+    /// Edges from the values of a column to the nodes that have them.
     fn embedded(
         &mut self,
         name: CanonicalEtype,
@@ -319,7 +319,7 @@ impl Import<'_> {
         Ok(EdgeType { name, ends, data: Vec::new(), embeds: true, both_directions: None })
     }
 
-    /// Reads the files of a type, and returns the edge data that they hold.
+    /// Reads the edge files of a type; returns their edge data.
     fn read_edges(
         &mut self,
         name: &CanonicalEtype,
@@ -342,7 +342,7 @@ impl Import<'_> {
         columns.iter().zip(arrays).map(finish).collect()
     }
 
-    /// The edge type whose edges have just been written, with its edge data: `own` data are those of the files of edges.
+    /// The edge type whose edges have just been written, with its edge data; `own` are data from the edge files.
     fn edge_type(
         &mut self,
         name: CanonicalEtype,

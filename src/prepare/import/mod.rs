@@ -2,14 +2,14 @@
 //!
 //! An [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 //!
-//! Everything that takes a file opens it as `readers::FileRows`. A file is looked at once: `readers::formats` finds its format, whose
-//! `open` answers an `Ask` (the purpose of the rows, and the user's flags) with an `Opened`: the columns with their names and
-//! forms, what the file says of the graph, and a `Reader`, which fills `CellBlock`s of cells. `FileRows` goes through them row by row and
-//! gives a `CellValue` for each column that was selected. What a word of text means, and which words stand for nothing, is in
-//! `readers::values`; which names are usual for sources, destinations and ids in `readers::names`.
+//! Everything that takes a file opens it as `readers::FileRows`. A file is examined once: `readers::formats` finds its
+//! format, whose `open` answers an `Ask` (the purpose of the rows, and the user's flags) with an `Opened`: the columns
+//! with names and forms, facts about the graph, and a `Reader` that fills `CellBlock`s of cells. `FileRows` iterates
+//! over their rows and returns a `CellValue` for each selected column. `readers::values` defines the meaning of words
+//! in text, including words for missing values; `readers::names` lists usual names of sources, destinations and ids.
 //!
-//! A format is a file in `readers` with a `FORMAT`, its line in `readers/mod.rs`, and its name in the table of
-//! `readers/formats.rs`. It is read wherever files are.
+//! A format is a file in `readers` with a `FORMAT`, a line in `readers/mod.rs`, and a name in the table of
+//! `readers/formats.rs`. All flags that take a file then read it.
 
 mod drawn;
 mod drawn_splits;

@@ -1,4 +1,4 @@
-//! Reading edges whose types a column names, and edges that splits list.
+//! Reads edges whose types are in a column, and edges that splits list.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
 impl GraphFiles {
-    /// Takes the splits that list edges out of `splits`: those of an edge type, all if a column names the types of edges, and files
-    /// whose columns are those of edges.
+    /// Removes from `splits` those that list edges: splits of an edge type, all splits if a column has the types of
+    /// edges, and files with columns of edges.
     pub(super) fn take_edge_splits(
         &mut self,
         ask: &Ask<'_>,
@@ -42,14 +42,14 @@ impl GraphFiles {
         Ok(found)
     }
 
-    /// Whether the columns of a file of a split are those of edges of the graph's only node type. A line of text without names of columns
-    /// is a name, unless nodes are numbered.
+    /// Whether the columns of a split's file are those of edges of the graph's only node type. A line of text without
+    /// column names is a name, unless nodes are numbered.
     fn lists_edges(&self, file: &DataFile<String>, ask: &Ask<'_>) -> bool {
         let is_of_type = |edges: &EdgeFile| [&edges.etype.src, &edges.etype.dst] == [&file.ty; 2];
         if file.array.is_some() || !self.edges.iter().all(is_of_type) {
             return false;
         }
-        // Any other file is a list, whose reader reports errors.
+        // All other files are lists, whose reader reports errors.
         let Ok(rows) = FileRows::open(&file.path, &Ask { wants: Wants::Edges, ..*ask }) else {
             return false;
         };
@@ -76,7 +76,7 @@ impl GraphFiles {
 }
 
 impl Import<'_> {
-    /// The edges of all types, if a column names the types, or splits list edges.
+    /// Edges of all types, if a column has the types or splits list edges.
     pub(super) fn divided_edges(
         &mut self,
         progress: &mut EdgeProgress<'_>,

@@ -1,4 +1,4 @@
-//! The node types of relations that DGL 0.6 to 0.9 name without them.
+//! Completes relations that DGL 0.6 to 0.9 name without their node types.
 
 use super::partition_config::PartitionConfig;
 use super::types::Types;
@@ -9,7 +9,7 @@ use crate::graph::CanonicalEtype;
 
 const BLOCK: usize = 16 << 10;
 
-/// Placeholder names that are used until the missing ones are known.
+/// Placeholder names for types that are not yet known.
 pub(super) fn stand_ins(types: &Types, known: &[Option<CanonicalEtype>]) -> Vec<CanonicalEtype> {
     let end = types.ntypes.first().map_or("", String::as_str);
     let names = known.iter().zip(&types.etype_keys);
@@ -17,8 +17,8 @@ pub(super) fn stand_ins(types: &Types, known: &[Option<CanonicalEtype>]) -> Vec<
     names.map(|(etype, rel)| etype.clone().unwrap_or_else(|| stand_in(rel))).collect()
 }
 
-/// Completes `etypes`: each relation takes the node types at the ends of one of its edges. Edges are read until every relation
-/// has been seen.
+/// Completes `etypes`: each relation gets the node types at the ends of one of its edges. Edges are read until all
+/// relations have occurred.
 pub(super) fn infer(
     config: &PartitionConfig,
     mut etypes: Vec<Option<CanonicalEtype>>,

@@ -1,4 +1,4 @@
-//! Values in a JSON file that know their place, so that errors can name it.
+//! Values of a JSON file with their location, which errors name.
 
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! `node_map` and `edge_map`: the ids that belong to each partition.
+//! `node_map` and `edge_map`: ids by partition.
 
 use super::field::Field;
 use crate::error::Result;
@@ -17,8 +17,8 @@ pub(crate) struct OriginalMaps {
     pub(crate) edges: ArrayRef,
 }
 
-/// Numbers of ids of each partition and type, from ranges. The ranges must tile the id space, partition by partition and inside
-/// a partition type by type.
+/// Number of ids of each partition and type, from ranges. The ranges must tile the id space, partition by partition and
+/// inside a partition type by type.
 pub(super) fn counts(field: &Field<'_>, keys: &[String], parts: usize) -> Result<Vec<Vec<u64>>> {
     let mut ranges = Vec::with_capacity(keys.len());
     if field.value().is_array() {
@@ -56,7 +56,7 @@ pub(super) fn counts(field: &Field<'_>, keys: &[String], parts: usize) -> Result
     Ok(counts)
 }
 
-/// The ranges of one type: a list of [start, end), or of ends where each range starts at the previous end.
+/// The ranges of one type: a list of [start, end), or of ends if each range starts at the previous end.
 fn type_ranges(field: &Field<'_>, parts: usize) -> Result<Vec<Range<u64>>> {
     let items = field.list()?;
     if items.len() != parts {
@@ -77,7 +77,7 @@ fn type_ranges(field: &Field<'_>, parts: usize) -> Result<Vec<Range<u64>>> {
     Ok(ranges)
 }
 
-/// Number of ids of each partition, from a map that holds the partition of every original id.
+/// Number of ids of each partition, from a map with the partition of every original id.
 pub(super) fn original_counts(map: &ArrayRef, due: u64, parts: usize) -> Result<Vec<Vec<u64>>> {
     if map.shape() != [due] || !map.dtype().is_integer() {
         let (dtype, shape) = (map.dtype(), map.shape());

@@ -1,4 +1,4 @@
-//! Opening of the JSON file of a partition directory.
+//! Opens the JSON file of a partition directory.
 
 use super::canonical;
 use super::field::Field;
@@ -15,18 +15,18 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest size of the JSON file in bytes; a few numbers per partition and type take far less.
+/// Maximum size of the JSON file in bytes; a few numbers per partition and type take far less.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Largest number of nodes or edges; more are beyond any disk.
+/// Maximum number of nodes or edges; more do not fit on any disk.
 const MAX_IDS: u64 = 1 << 40;
 
 impl PartitionConfig {
     /// Reads the JSON file of a partition directory written by any DGL since 0.5.
     ///
-    /// Nodes and edges of directories written with `reshuffle=False` have original ids in the files; they get new ids here,
-    /// partition by partition and ascending in the original id. Edge types without node types (DGL 0.6 to 0.9) get them from
-    /// the edges, for which structure files are read.
+    /// In directories written with `reshuffle=False`, nodes and edges have original ids in the files; here they get new
+    /// ids, partition by partition and by ascending original id. Edge types without node types (DGL 0.6 to 0.9) get
+    /// these from edges, for which structure files are read.
     ///
     /// # Errors
     /// If the file cannot be read, is not JSON, does not describe a partitioned graph, or contradicts itself.
@@ -70,8 +70,8 @@ impl PartitionConfig {
     }
 }
 
-/// The folder below which files are looked for: that of the JSON file; if that is a link without any partition in its folder, the folder
-/// of the file to which it leads.
+/// The folder in which files are searched: that of the JSON file or, if this is a link to a file and its folder has no
+/// partitions, that of the linked file.
 fn folder_of(path: &Path, root: &Field<'_>) -> PathBuf {
     let beside = path.parent().unwrap_or(Path::new(""));
     let target = if path.is_symlink() { std::fs::canonicalize(path).ok() } else { None };
@@ -104,7 +104,7 @@ fn read_json(path: &Path) -> Result<Value> {
         .map_err(|e| Error::input(path, "", format!("is not valid JSON: {e}")))
 }
 
-/// Refuses other JSON files that DGL's tools write, with an error that names their kind.
+/// Returns an error for other JSON files of DGL's tools; it names their kind.
 fn check_kind(root: &Field<'_>) -> Result<()> {
     root.object()?;
     let chunked = root.get("num_nodes_per_chunk").or(root.get("num_nodes_per_type"));
@@ -131,7 +131,7 @@ fn part_files(root: &Field<'_>, finder: &mut Finder<'_>) -> Result<Vec<PartFiles
 
 type Counts = (Vec<Vec<u64>>, Vec<Vec<u64>>);
 
-/// Numbers of ids per partition and type, of nodes and of edges; and the maps of original ids, if the directory has them.
+/// Number of nodes and of edges per partition and type; and the maps of original ids, if the directory has them.
 fn id_counts(
     root: &Field<'_>,
     types: &Types,

@@ -1,4 +1,4 @@
-//! The places of each partition's files.
+//! Locations of each partition's files.
 
 use super::field::Field;
 use crate::error::Result;
@@ -22,14 +22,14 @@ pub struct PartFiles {
 }
 
 impl PartFiles {
-    /// The file of structure that is read: DGL's, or GraphBolt's if that does not exist.
+    /// The structure file that is read: DGL's or, if that does not exist, GraphBolt's.
     pub fn structure(&self) -> Option<&Path> {
         let dgl = self.graph.as_deref().filter(|dgl| dgl.exists() || self.graphbolt.is_none());
         dgl.or(self.graphbolt.as_deref())
     }
 }
 
-/// A search for the files that a JSON file names, although it may have been moved since.
+/// Searches for the files that a JSON file names, because the directory may have been moved.
 pub(super) struct Finder<'a> {
     folder: &'a Path,
     notes: Vec<String>,
@@ -41,14 +41,14 @@ impl<'a> Finder<'a> {
         Finder { folder, notes: Vec::new() }
     }
 
-    /// Notes on files that were found in another place than the JSON file says.
+    /// Notes on files that were found elsewhere than the JSON file says.
     pub(super) fn into_notes(self) -> Vec<String> {
         self.notes
     }
 
-    /// Returns the stored path, or its last `keep` components below the folder if only that exists. Of a relative path that
-    /// leads upwards (DGL writes one for `out_path="../parts"`), only the last components are tried: no file outside of the
-    /// folder is opened for it.
+    /// Returns the stored path or, if only that exists, its last `keep` components below the folder. Of a relative path
+    /// that leads upwards (DGL writes one for `out_path="../parts"`), only the last components are tried, so that no
+    /// file outside the folder is opened.
     ///
     /// # Errors
     /// If the field is not a string, or leads upwards to another file.

@@ -19,7 +19,7 @@ pub struct PartitionConfig {
     pub(super) book: Arc<PartitionBook>,
     pub(super) parts: Arc<[PartFiles]>,
     pub(super) original: Option<OriginalMaps>,
-    /// For each node type the original ids of its nodes, by their ids within the type, if the user has named files of them.
+    /// Original ids that the user has passed in files: for each node type, the ids of its nodes, by id within the type.
     pub(super) given_ids: Arc<[Option<ArrayRef>]>,
     pub(super) notes: Vec<String>,
 }
@@ -30,7 +30,7 @@ impl PartitionConfig {
         &self.path
     }
 
-    /// The folder with the directory's other files: the folder of the JSON file, or of the file to which it links.
+    /// The folder of the directory's other files: that of the JSON file, or of the file that it links to.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -40,11 +40,11 @@ impl PartitionConfig {
         &self.graph_name
     }
 
-    /// The same directory with original ids that the user has given: for each node type the original id of each of its nodes, by the
-    /// node's id within the type. They take the place of those that files of the directory hold.
+    /// The same directory with original ids that the user has passed: for each node type, the original id of each of
+    /// its nodes, by id within the type. They replace original ids in files of the directory.
     ///
     /// # Errors
-    /// If they are not a vector of integers with one for each node.
+    /// If they are not a vector of integers, one per node.
     pub fn with_original_ids(mut self, ids: Vec<Option<ArrayRef>>) -> Result<Self> {
         for (ntype, array) in ids.iter().enumerate() {
             let Some(array) = array else { continue };
@@ -65,7 +65,7 @@ impl PartitionConfig {
         Ok(self)
     }
 
-    /// Whether nodes have kept their numbers within each type: partitions are ranges of them.
+    /// Whether nodes have kept their order within each type, so that partitions are ranges of original ids.
     pub fn keeps_numbers(&self) -> bool {
         self.part_method.as_deref() == Some("range")
     }
@@ -75,7 +75,7 @@ impl PartitionConfig {
         self.part_method.as_deref()
     }
 
-    /// Number of hops of foreign nodes in the files, if the JSON file says so.
+    /// Number of hops of foreign nodes in the files, if the JSON file states it.
     pub fn halo_hops(&self) -> Option<u64> {
         self.halo_hops
     }
@@ -106,12 +106,12 @@ impl PartitionConfig {
         self.original.is_some()
     }
 
-    /// Remarks for the user on how the directory was understood.
+    /// Notes for the user on how the directory was interpreted.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The original ids of a node type that the user has given.
+    /// Original ids of a node type that the user has passed.
     pub(crate) fn given_ids(&self, ntype: usize) -> Option<&ArrayRef> {
         self.given_ids.get(ntype)?.as_ref()
     }

@@ -21,7 +21,7 @@ impl Types {
         Ok(Types { ntypes: names("ntypes", "_N")?, etype_keys: names("etypes", "_E")? })
     }
 
-    /// The canonical name of each edge type. `None` where the file does not name the node types at its ends.
+    /// Canonical name of each edge type; `None` if the file does not name the node types at its ends.
     pub(super) fn canonical(&self, root: &Field<'_>) -> Result<Vec<Option<CanonicalEtype>>> {
         let names = self.etype_keys.iter().map(|key| {
             if key.contains(':') {
@@ -43,7 +43,7 @@ impl Types {
     }
 }
 
-/// The names of `{name: id}`, whose ids must be 0, 1, ... once each.
+/// Names in `{name: id}`; ids must be 0, 1, ... without gaps or duplicates.
 fn by_id(field: &Field<'_>) -> Result<Vec<String>> {
     let entries = field.object()?;
     let mut names = vec![None; entries.len()];

@@ -6,11 +6,11 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::partition::Partition;
 use crate::formats::dgl::torch_archive;
 
-/// Reads every structure file of a directory once or twice and checks it against itself, the JSON file and the other
-/// partitions. Returns the findings: at most one of each kind per partition, none for a sound directory.
+/// Reads every structure file of a directory once or twice and checks it for consistency with itself, the JSON file and
+/// the other partitions. Returns the findings: at most one of each kind per partition, none for a valid directory.
 ///
-/// Memory use: the halo nodes of one partition and two bits per edge of it. Of features, only the finiteness of values can be
-/// checked: DGL's files have no checksums, so a changed value is not found.
+/// Memory: the halo nodes of one partition and two bits per edge of it. Of features, only finiteness is checked: DGL's
+/// files have no checksums, so changed values are not detected.
 pub fn verify(config: &PartitionConfig) -> Vec<Error> {
     let mut findings = Vec::new();
     let mut known = features::Known::default();
@@ -32,7 +32,7 @@ pub fn verify(config: &PartitionConfig) -> Vec<Error> {
 fn check(partition: &Partition) -> Vec<Result<()>> {
     let topology = partition.topology();
     if topology.graph().is_graphbolt {
-        // A damaged archive is reported as such, not by its consequences.
+        // Report a damaged archive rather than its consequences.
         let checksums = torch_archive::verify_checksums(&topology.graph().path);
         if checksums.is_err() {
             return vec![checksums];

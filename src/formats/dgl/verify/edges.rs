@@ -12,8 +12,9 @@ use crate::graph::Bitmap;
 /// Number of edges read at a time.
 const BLOCK: usize = 16 << 10;
 
-/// Checks that masks are 0 or 1, that inner edges have the ids of the partition once each and halo edges have other ids, and
-/// that types agree with ids. Returns the set of inner edges by local edge; `None` if the file neither marks nor numbers edges.
+/// Checks that masks are 0 or 1, that inner edges have each of the partition's ids once and halo edges have other ids,
+/// and that types match ids. Returns the set of inner edges by local edge; `None` if the file neither marks nor numbers
+/// edges.
 pub(super) fn check_columns(topology: &Topology) -> Result<Option<Bitmap>> {
     let (config, graph) = (topology.config(), topology.graph());
     let (book, columns) = (config.book(), &graph.edges);
@@ -77,8 +78,8 @@ fn wrong_id(column: &ArrayRef, row: u64, id: u64, inner: bool) -> Error {
     column.fail(format!("row {row} is {id}, {problem}"))
 }
 
-/// Checks that every end is a local node, that entries stand for each local edge once, and that an edge is inner exactly if its
-/// destination is.
+/// Checks that every end is a local node, that entries represent each local edge once, and that an edge is inner if and
+/// only if its destination is.
 pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> Result<()> {
     let graph = topology.graph();
     let nodes = topology.nodes()?;

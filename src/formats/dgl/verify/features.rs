@@ -31,7 +31,7 @@ impl Known {
     }
 }
 
-/// Values of each feature that are not finite, where they must be; NaN in labels means that a node has none.
+/// Non-finite values of features that must be finite. (NaN in labels means that a node has none.)
 pub(super) fn check_values(set: &FeatureSet) -> Vec<Result<()>> {
     set.features().iter().filter(|f| !f.name().contains("label")).map(check_array).collect()
 }

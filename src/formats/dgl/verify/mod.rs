@@ -1,4 +1,4 @@
-//! The full check of a partition directory: everything that opening leaves out because it reads whole columns.
+//! The full check of a partition directory, including checks that opening omits because they read whole columns.
 
 pub(super) mod directory;
 mod edges;

@@ -11,14 +11,14 @@ use std::sync::Arc;
 /// Number of bytes collected before they are written.
 const BUFFER: usize = 64 << 10;
 
-/// A writer of the elements of an array of known length, in order and in chunks of any size.
+/// Writes the elements of an array of known length, in order and in chunks of any size.
 #[derive(Debug)]
 pub struct ArrayWriter {
     file: Arc<File>,
     path: PathBuf,
     name: String,
     dtype: Dtype,
-    /// Offset of the next bytes, and the end of the array.
+    /// Offset of the next bytes, and end of the array.
     room: Range<u64>,
     buffer: Vec<u8>,
 }
@@ -46,7 +46,7 @@ impl ArrayWriter {
         self.dtype
     }
 
-    /// Appends elements as they are to be stored (little endian).
+    /// Appends elements in stored form (little endian).
     ///
     /// # Errors
     /// If the array is full, or the file cannot be written.
@@ -132,7 +132,7 @@ impl ArrayWriter {
         Ok(())
     }
 
-    /// An internal error: the caller is responsible for lengths, and a wrong one is not the fault of any file.
+    /// An internal error: the caller is responsible for lengths, so a wrong one is not the fault of a file.
     fn misused(&self, problem: &str) -> Error {
         Error::internal(format!("writing {} of {}: {problem}", self.name, self.path.display()))
     }

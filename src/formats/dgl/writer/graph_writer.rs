@@ -1,4 +1,4 @@
-//! Writing the structure of a partition: `graph.dgl`.
+//! Writes the structure of a partition: `graph.dgl`.
 
 use super::array_writer::ArrayWriter;
 use super::output_file::OutputFile;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// A `graph.dgl` that is being written: COO, local edge `i` at entry `i`.
 ///
-/// Inner nodes and inner edges come first, in ascending order of ids, so their ids follow from the partition book. If it is
-/// dropped before [`finish`](Self::finish), it leaves no file behind.
+/// Inner nodes and inner edges come first, by ascending id, so their ids follow from the partition book. If it is
+/// dropped before [`finish`](Self::finish), the file is removed.
 #[derive(Debug)]
 pub struct GraphWriter {
     file: OutputFile,
@@ -38,7 +38,7 @@ struct Columns {
 }
 
 impl GraphWriter {
-    /// Starts `path` for partition `part` with all its inner nodes. Unless the file is `durable`, the end of the writing does not wait
+    /// Starts the file for partition `part`, with all its inner nodes. Only if the file is `durable` does `finish` wait
     /// for the disk.
     pub(super) fn create(
         path: &Path,
@@ -58,7 +58,7 @@ impl GraphWriter {
         let (src, dst) = put_structure(&mut file, num_nodes, num_edges)?;
         file.put_u64s(&[1, num_nodes]);
         let alone = book.num_parts() == 1;
-        // DGL's order of columns is that of a hash map and depends on which columns there are.
+        // DGL's order of columns is that of a hash map, which depends on the set of columns.
         let typed = book.is_heterogeneous() || alone;
         let part_column = !alone;
         let (node_names, edge_names): (&[&str], &[&str]) = match (typed, part_column) {
@@ -88,7 +88,7 @@ impl GraphWriter {
         Ok(writer)
     }
 
-    /// Appends halo nodes: their global ids. They get the local ids after the inner nodes.
+    /// Appends halo nodes by global id. Their local ids follow those of the inner nodes.
     ///
     /// # Errors
     /// If a node belongs to this partition or to none, there are more nodes than announced, or the file cannot be written.

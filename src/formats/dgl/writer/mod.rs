@@ -1,6 +1,6 @@
-//! Writing partition directories as DGL 1.0 and later write them.
+//! Writes partition directories in the format of DGL 1.0 and later.
 //!
-//! All sizes are given first; then arrays are appended in chunks, in any interleaving, and no array is ever held in memory.
+//! All sizes are passed first; then arrays are appended in chunks, interleaved in any way. No array is held in memory.
 //! Each file gets its name when it is complete.
 
 mod array_writer;

@@ -1,4 +1,4 @@
-//! Output files that get their name when they are complete.
+//! Output files that get their names when they are complete.
 
 use super::array_writer::ArrayWriter;
 use crate::error::{Error, Result};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
-/// A file of headers one after the other, with room for the elements of arrays.
+/// A file of consecutive headers, with room for elements of arrays.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     path: PathBuf,
     temporary: NamedTempFile,
     file: Arc<File>,
-    /// Headers that are not written yet, and their offset.
+    /// Headers that have not been written, and their offset.
     pending: Vec<u8>,
     pending_at: u64,
-    /// Whether the content has to outlive a crash of the machine.
+    /// Whether the content must survive a crash of the machine.
     durable: bool,
 }
 
@@ -43,7 +43,7 @@ impl OutputFile {
         })
     }
 
-    /// The same file; unless it is `durable`, the end of the writing does not wait for the disk.
+    /// The same file; `finish` waits for the disk only if it is `durable`.
     pub(super) fn durable(self, durable: bool) -> Self {
         OutputFile { durable, ..self }
     }
@@ -71,7 +71,7 @@ impl OutputFile {
         self.put(text.as_bytes());
     }
 
-    /// Leaves a gap, which reads as zeros, up to an offset.
+    /// Leaves a gap, which reads as zeros, up to this offset.
     pub(super) fn skip_to(&mut self, offset: u64) -> Result<()> {
         self.flush()?;
         self.pending_at = offset;

@@ -9,17 +9,18 @@ use crate::error::{Error, Result};
 use crate::io::MadeFolders;
 use crate::platform::signals::Unfinished;
 
-/// Largest size of a name in bytes; most file systems admit 255, of which `.json` takes some.
+/// Maximum size of a name in bytes; most file systems allow 255, including `.json`.
 const MAX_NAME: usize = 200;
 
 /// Prefix of the hidden folder's name.
 const UNFINISHED: &str = ".unfinished-";
 
-/// The folder of a partition directory that is being written. Files are written in a hidden folder inside it, so that they need
-/// not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it leaves nothing behind.
+/// The folder of a partition directory that is being written. Files are written to a hidden folder inside it, so that
+/// they need not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it
+/// leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
-    // Dropped before `made`, which must be empty then.
+    // Dropped before `made`, which must then be empty.
     staging: TempDir,
     path: PathBuf,
     made: MadeFolders,
@@ -45,13 +46,13 @@ impl OutputFolder {
         self.staging.path()
     }
 
-    /// Moves `names` from the staging folder to their places, in that order; either all or none.
+    /// Moves `names` from the staging folder to their final places, in this order; all or none.
     pub(crate) fn commit(self, names: &[String]) -> Result<()> {
         for (done, name) in names.iter().enumerate() {
             let target = self.path.join(name);
             if let Err(error) = fs::rename(self.staging().join(name), &target) {
                 for name in &names[..done] {
-                    // Back to the folder that is removed with everything in it; if that fails, nothing can be done.
+                    // Move it back to the folder that is removed; a failure here cannot be handled.
                     let _ = fs::rename(self.path.join(name), self.staging().join(name));
                 }
                 return Err(Error::io("create", &target, error));
@@ -62,7 +63,7 @@ impl OutputFolder {
     }
 }
 
-/// Refuses a graph name that cannot be part of a file's name.
+/// Checks that a graph name can be part of a file name.
 pub(crate) fn check_graph_name(name: &str) -> Result<()> {
     let unusual = |c: char| c == '/' || c.is_control();
     let problem = if name.is_empty() {

@@ -1,4 +1,4 @@
-//! Writing a whole partition directory.
+//! Writes a whole partition directory.
 
 use super::graph_writer::GraphWriter;
 use super::output_file::OutputFile;
@@ -23,8 +23,8 @@ pub struct FeatureSpec {
     pub row_shape: Vec<u64>,
 }
 
-/// A partition directory that is being written. Every partition needs a graph and two feature files, which may be written in
-/// any order and at the same time; the JSON file comes last.
+/// A partition directory that is being written. Every partition needs a graph and two feature files, which may be
+/// written in any order and in parallel; the JSON file is written last.
 #[derive(Debug)]
 pub struct PartitionWriter {
     folder: PathBuf,
@@ -36,8 +36,8 @@ pub struct PartitionWriter {
 }
 
 impl PartitionWriter {
-    /// A writer of `<graph_name>.json` and `part<k>/` into `folder`. `part_method` and `halo_hops` tell a reader how the graph
-    /// was partitioned and how far halo nodes reach.
+    /// Creates a writer of `<graph_name>.json` and `part<k>/` in `folder`. `part_method` and `halo_hops` tell readers
+    /// how the graph was partitioned and how far halo nodes reach.
     pub fn new(
         folder: &Path,
         graph_name: &str,
@@ -55,7 +55,7 @@ impl PartitionWriter {
         }
     }
 
-    /// The same writer for files that need not outlive a crash of the machine, so that it does not wait for the disk.
+    /// The same writer for files that need not survive a crash of the machine, so that it does not wait for the disk.
     #[must_use]
     pub fn temporary(self) -> Self {
         PartitionWriter { durable: false, ..self }
@@ -76,7 +76,7 @@ impl PartitionWriter {
         GraphWriter::create(&path, book, part, num_halo_nodes, num_halo_edges, *durable)
     }
 
-    /// Starts the features of a partition's inner nodes: for each, a row per inner node of the type.
+    /// Starts the features of a partition's inner nodes, each with a row per inner node of its type.
     ///
     /// # Errors
     /// If the partition or type does not exist, or the file cannot be written.
@@ -89,7 +89,7 @@ impl PartitionWriter {
         self.tensors(part, "node_feat.dgl", &specs)
     }
 
-    /// Starts the features of a partition's inner edges: for each, a row per inner edge of the type.
+    /// Starts the features of a partition's inner edges, each with a row per inner edge of its type.
     ///
     /// # Errors
     /// If the partition or type does not exist, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! A check of the free space on a disk.
+//! Checks the free space on a disk.
 
 use std::path::Path;
 
@@ -6,9 +6,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 use crate::platform::free_space;
 
-/// Refuses to write `what` if the disk lacks `needed` bytes of free space, before writing fails. `out` need not exist.
+/// Returns an error if the disk lacks `needed` bytes of free space for `what`, before writing fails. `out` need not
+/// exist.
 pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
-    // A file system that does not report its free space is not refused.
+    // If the file system does not report its free space, nothing is checked.
     let Some(free) = free_space(out).filter(|free| needed > *free) else { return Ok(()) };
     let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let problem = format!(

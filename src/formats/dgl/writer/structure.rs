@@ -1,4 +1,4 @@
-//! Writing of a partition's structure from its edges: nodes, foreign ends, edges.
+//! Writes a partition's structure from its edges: nodes, foreign ends, edges.
 
 use super::graph_writer::GraphWriter;
 use super::partition_writer::PartitionWriter;
@@ -8,7 +8,7 @@ use crate::graph::{Bitmap, PartitionBook, RankedBitmap};
 /// Number of halo nodes passed to the writer at a time.
 const BLOCK: usize = 1 << 12;
 
-/// The edges of partitions, with global ids, for two passes.
+/// The edges of partitions, by global ids, which can be read twice.
 pub(crate) trait PartitionEdges {
     /// Calls `take` with sources and destinations of the inner edges of a partition, in the order of edge ids.
     fn inner(&self, part: usize, take: &mut dyn FnMut(&[[u64; 2]]) -> Result<()>) -> Result<()>;
@@ -31,8 +31,8 @@ pub(crate) struct Halo {
     pub(crate) cut_edges: u64,
 }
 
-/// Writes `graph.dgl` of a partition. `tell` is called now and then with the number of inner edges written. Memory use: one bit
-/// per node of the whole graph, and buffers.
+/// Writes `graph.dgl` of a partition. `tell` is called from time to time with the number of inner edges written.
+/// Memory: one bit per node of the whole graph, and buffers.
 pub(crate) fn write_structure(
     writer: &PartitionWriter,
     book: &PartitionBook,

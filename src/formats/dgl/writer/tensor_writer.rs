@@ -1,4 +1,4 @@
-//! Writing dictionaries of tensors, such as `node_feat.dgl`.
+//! Writes dictionaries of tensors, such as `node_feat.dgl`.
 
 use super::array_writer::ArrayWriter;
 use super::output_file::OutputFile;
@@ -12,13 +12,14 @@ use std::path::Path;
 pub struct TensorSpec {
     /// Name in the dictionary.
     pub key: String,
-    /// Element type. Truth values are stored as `uint8`, as DGL stores them.
+    /// Element type. Booleans are stored as `uint8`, as in DGL.
     pub dtype: Dtype,
     /// Sizes of all dimensions.
     pub shape: Vec<u64>,
 }
 
-/// A dictionary of tensors that is being written. If it is dropped before [`finish`](Self::finish), it leaves no file behind.
+/// A dictionary of tensors that is being written. If it is dropped before [`finish`](Self::finish), the file is
+/// removed.
 #[derive(Debug)]
 pub struct TensorWriter {
     file: OutputFile,
@@ -42,7 +43,7 @@ impl TensorWriter {
         Ok(TensorWriter { file, arrays })
     }
 
-    /// The same writer; unless the file is `durable`, `finish` does not wait for the disk.
+    /// The same writer; `finish` waits for the disk only if the file is `durable`.
     pub(super) fn durable(self, durable: bool) -> Self {
         TensorWriter { file: self.file.durable(durable), ..self }
     }

@@ -6,16 +6,16 @@ use crate::prepare::import::files::SplitShares;
 /// Number of bits of a key that are counted in one pass.
 const BITS: u32 = 16;
 
-/// A source of keys: calls its argument with the key of each row, `None` for a row without one.
+/// A source of keys: calls its argument with the key of each row, or `None` for a row without a key.
 pub(super) type Keys<'a> = dyn FnMut(&mut dyn FnMut(Option<u64>) -> Result<()>) -> Result<()> + 'a;
 
-/// The keys at which parts end: a row is in the first part whose end is above its key.
+/// Keys at which parts end: a row belongs to the first part whose end is above its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartEnds([u128; 3]);
 
 impl PartEnds {
-    /// Finds the ends of parts whose sizes are as close to `shares` as equal keys, which stay together, allow. Reads the keys
-    /// several times.
+    /// Finds the ends of parts whose sizes are as close to `shares` as possible, because equal keys stay together.
+    /// Reads the keys several times.
     pub(super) fn find(keys: &mut Keys<'_>, shares: SplitShares) -> Result<Self> {
         let mut count = 0;
         keys(&mut |key| {
@@ -37,12 +37,12 @@ impl PartEnds {
     }
 }
 
-/// The end of the smallest `due` of `count` keys, or of slightly more or fewer if several are equal there.
+/// End of the smallest `due` of `count` keys, or of slightly more or fewer if several are equal there.
 fn end_after(keys: &mut Keys<'_>, count: u64, due: u64) -> Result<u128> {
     if due == count {
         return Ok(1 << u64::BITS);
     }
-    // The upper bits of the key that follows the smallest `due` keys, and the number of keys below them.
+    // Upper bits of the key after the smallest `due` keys, and number of keys below them.
     let (mut known, mut below) = (0u64, 0u64);
     let mut equal = 0;
     for shift in (0..u64::BITS).step_by(BITS as usize).rev() {

@@ -1,4 +1,4 @@
-//! The rows that a split divides, and their order.
+//! Rows that a split divides, and their order.
 
 use crate::error::Result;
 use crate::kernels::philox4x32;
@@ -25,12 +25,13 @@ pub(crate) struct DividedRows<'a> {
     /// Number of rows.
     pub(crate) count: u64,
     pub(crate) order: RowOrder<'a>,
-    /// Labels of nodes: those without one are in no part.
+    /// Labels of nodes; nodes without a label are in no part.
     pub(crate) labels: Option<&'a Table>,
 }
 
 impl DividedRows<'_> {
-    /// Calls `take` with the key of each row, which says its place in the order; `None` for a row that is in no part.
+    /// Calls `take` with the key of each row, which determines its place in the order, or `None` for a row that is in
+    /// no part.
     pub(super) fn keys(&self, take: &mut dyn FnMut(Option<u64>) -> Result<()>) -> Result<()> {
         if let RowOrder::Edges { seed, edges, etype } = self.order {
             return edges.read(etype, |_, block| {
@@ -68,7 +69,7 @@ impl DividedRows<'_> {
     }
 }
 
-/// The key of an edge, which is that of its reverse.
+/// Key of an edge; equal for its reverse.
 fn key_of_pair([a, b]: [u64; 2], seed: u64) -> u64 {
     let [low, high] = draw_pair([a.min(b), 0], seed);
     let [key, _] = draw_pair([a.max(b) ^ low, high], seed);

@@ -1,4 +1,4 @@
-//! Choices that do not go together.
+//! Checks for options that contradict each other.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::graph::CanonicalEtype;
 use crate::prepare::import::readers::nearest;
 
 impl GraphFiles {
-    /// Checks choices of columns and of rows before any file is read.
+    /// Checks options about columns and rows before any file is read.
     ///
     /// # Errors
     /// If a choice has no effect, or contradicts another.
@@ -32,7 +32,8 @@ impl GraphFiles {
         }
     }
 
-    /// Refuses a misspelt type before the column of a split, which would be read as a part of the column's name.
+    /// Returns an error for a misspelt type before the column of a split, which would otherwise be read as part of the
+    /// column's name.
     fn check_split_types(&self) -> Result<()> {
         let ends = self.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
         let types: Vec<&str> = ends.map(String::as_str).collect();
@@ -49,7 +50,7 @@ impl GraphFiles {
         Ok(())
     }
 
-    /// Refuses to skip rows of edges where other files have a row for each.
+    /// Returns an error if rows of edges are skipped although other files have a row for each.
     fn check_bad_rows(&self) -> Result<()> {
         let skips = self.bad_rows.as_ref().is_some_and(|rule| rule.rows == BadRows::Skip);
         match self.edge_data.first() {
@@ -64,7 +65,7 @@ impl GraphFiles {
         }
     }
 
-    /// Refuses types of edges where a column names them.
+    /// Returns an error for edge types if a column has the types.
     fn check_relation_column(&self) -> Result<()> {
         let typed = self.edges.iter().find(|file| file.etype != edge());
         let (Some(column), Some(file)) = (&self.relation_column, typed) else { return Ok(()) };
@@ -74,7 +75,7 @@ impl GraphFiles {
             .with_hint(format!("pass ‹edges={path}›, or leave the column out")))
     }
 
-    /// Refuses choices of columns for types that have no files of edges.
+    /// Returns an error for columns of types without edge files.
     fn check_end_columns(&self) -> Result<()> {
         for (field, choices) in
             [("source_column", &self.source_columns), ("target_column", &self.target_columns)]

@@ -1,18 +1,18 @@
-//! Columns that are chosen by name, of one type or of all.
+//! Columns selected by name, for one type or all.
 
 use crate::error::{Error, Result};
 
 /// The name of a column in the tables of one type, or of all types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnOf<T> {
-    /// Type of nodes or edges; `None` for all types that have no choice of their own.
+    /// Type of nodes or edges; `None` for all types without a selection of their own.
     pub ty: Option<T>,
     /// Name of the column.
     pub column: String,
 }
 
 impl<T: PartialEq> ColumnOf<T> {
-    /// Parses `COLUMN` or `TYPE=COLUMN`. What stands before the first `=` is a type if `parse` makes one of it.
+    /// Parses `COLUMN` or `TYPE=COLUMN`. The text before the first `=` is a type if `parse` accepts it.
     pub fn parse(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Self {
         let typed = text.split_once('=').and_then(|(ty, column)| Some((parse(ty)?, column)));
         let (ty, column) = typed.map_or((None, text), |(ty, column)| (Some(ty), column));
@@ -24,7 +24,8 @@ impl<T: PartialEq> ColumnOf<T> {
         self.ty.as_ref().is_none_or(|own| own == ty)
     }
 
-    /// The only column that `choices`, the values of `field`, name for a type; a choice for this type comes before one for all.
+    /// The column that `choices`, the values of `field`, select for a type; a selection for the type precedes one for
+    /// all types.
     ///
     /// # Errors
     /// If there are two.

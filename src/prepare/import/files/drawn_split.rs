@@ -1,4 +1,4 @@
-//! Splits that are drawn, or made by the order of a column.
+//! Splits drawn at random, or made by the order of a column.
 
 use std::str::FromStr;
 
@@ -68,7 +68,7 @@ pub enum SplitOrder {
 /// A split of nodes or of edges by shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawnSplit {
-    /// Type of the nodes, or of the edges as `SRC:REL:DST`; none if the flag names none.
+    /// Type of the nodes, or of the edges as `SRC:REL:DST`; `None` if the flag names none.
     pub ty: Option<String>,
     /// The order of the nodes or edges.
     pub order: SplitOrder,
@@ -111,13 +111,13 @@ impl DrawnSplit {
         self.ty.as_deref().and_then(CanonicalEtype::parse)
     }
 
-    /// The column of node tables that orders nodes, if the split may be one of nodes.
+    /// The column of node tables by which nodes are ordered, if the split may divide nodes.
     pub(crate) fn column_of_nodes(&self) -> Option<ColumnOf<String>> {
         let column = self.column().filter(|_| self.etype().is_none())?;
         Some(ColumnOf { ty: self.ty.clone(), column: column.to_owned() })
     }
 
-    /// Whether the split may be one of the edges of a type. Without a type, only a column makes one.
+    /// Whether the split may divide edges of a type. Without a type, only a split by column may.
     pub(crate) fn is_of_edges(&self, etype: &CanonicalEtype) -> bool {
         match &self.ty {
             Some(_) => self.etype().as_ref() == Some(etype),

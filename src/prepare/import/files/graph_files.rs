@@ -77,25 +77,25 @@ pub struct GraphFiles {
     pub listed_labels: Vec<ListedLabels>,
     /// Lists of nodes or of edges, each of which becomes a mask.
     pub splits: Vec<DataFile<String>>,
-    /// The split that is taken of masks with several, counted from 0.
+    /// The split to use if masks hold several, counted from 0.
     pub split_index: Option<u64>,
-    /// Splits of nodes or of edges by shares.
+    /// Splits of nodes or edges by shares.
     pub drawn_splits: Vec<DrawnSplit>,
     /// How the files identify nodes.
     pub node_ids: NodeIds,
-    /// Files with the names of the nodes of a type, one per line, in the order of node data. Nodes of types with a file of names
-    /// are identified by strings.
+    /// Files with the names of a type's nodes, one per line, in the order of node data. Nodes of these types are
+    /// identified by strings.
     pub node_names: Vec<(String, PathBuf)>,
-    /// The treatment of bad rows of files of edges; without it, the first is an error.
+    /// Treatment of bad rows in edge files; without it, the first one is an error.
     pub bad_rows: Option<BadRowRule>,
-    /// How text files are read where they are not to be recognised.
+    /// Rules for reading text files that replace automatic detection.
     pub text: TextRules,
-    /// Names of further columns of files of edges, which become edge data: columns with these names, or in files without names
-    /// the columns after source and destination.
+    /// Names of further columns of edge files, which become edge data: columns with these names or, in files without
+    /// names, the columns after source and destination.
     pub edge_columns: Vec<String>,
-    /// The column that names the type of each edge of the files of edges: its name, or its number from 1 in files without names.
+    /// The column with each edge's type: its name, or its number from 1 in files without names.
     pub relation_column: Option<String>,
-    /// Whether an edge is also its reverse where splits list edges.
+    /// Whether splits list undirected edges.
     pub undirected: bool,
     /// Tables of nodes with columns of ids.
     pub node_tables: NodeTables,
@@ -103,9 +103,9 @@ pub struct GraphFiles {
     pub source_columns: Vec<ColumnOf<CanonicalEtype>>,
     /// Columns with the destinations of edges.
     pub target_columns: Vec<ColumnOf<CanonicalEtype>>,
-    /// The folder of a data set whose layout defines the content of its files; they get no notes.
+    /// Folder of a data set whose layout defines the content of its files, which then get no notes.
     pub layout: Option<PathBuf>,
-    /// Remarks on files that are left out.
+    /// Notes on files that are left out.
     pub notes: Vec<String>,
 }
 

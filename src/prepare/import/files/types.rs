@@ -1,4 +1,4 @@
-//! The types that flags without a type mean.
+//! The types that flags without a type refer to.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(crate) fn unknown_etype<'t>(
 }
 
 impl GraphFiles {
-    /// The same files, with the graph's only type where the user gave none; and remarks on types without edges.
+    /// These files with the graph's only type where the user passed none; and notes on types without edges.
     ///
     /// # Errors
     /// If the graph has several types, or only some files of edges have one.

@@ -1,4 +1,4 @@
-//! The edges of a graph as the user gave them.
+//! Edges of a graph as the user passed them.
 
 use std::fs::File;
 use std::ops::Range;
@@ -14,7 +14,7 @@ const ID: usize = 5;
 /// Size of both ends of an edge.
 pub(crate) const ENDS: usize = 2 * ID;
 
-/// Largest number of nodes; more are beyond any disk.
+/// Maximum number of nodes; more do not fit on any disk.
 pub(crate) const MAX_IDS: u64 = 1 << 40;
 
 /// Number of edges read at a time.
@@ -42,7 +42,7 @@ impl RawEdges {
     /// Size of an edge in the file.
     pub(crate) const BYTES: u64 = ENDS as u64;
 
-    /// Gives back the disk space: the edges cannot be read any more.
+    /// Releases the disk space; the edges can no longer be read.
     ///
     /// # Errors
     /// If the file cannot be cut.
@@ -55,7 +55,7 @@ impl RawEdges {
         self.types[etype].count
     }
 
-    /// The edges of other types: for each of them the type here that has its edges, and whether they are its reverses.
+    /// Edges for another list of types: for each, the type here that has its edges, and whether they are reversed.
     pub(crate) fn in_order(self, order: impl Iterator<Item = (usize, bool)>) -> Self {
         let types = order.map(|(etype, reversed)| {
             let edges = self.types[etype];

@@ -1,4 +1,4 @@
-//! A graph as the user gave it.
+//! A graph as the user passed it.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,7 @@ use crate::graph::CanonicalEtype;
 use crate::prepare::import::ids::NodeNames;
 use crate::prepare::import::tables::{ClassNames, Table};
 
-/// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read in place when they are
-/// needed.
+/// A graph between a user's files and partitions. Edges are in a temporary file; tables are read in place on demand.
 #[derive(Debug)]
 pub struct RawGraph {
     /// Node types, sorted by name as DGL sorts them.
@@ -36,8 +35,8 @@ pub struct NodeType {
     pub count: u64,
     /// Named tables with a row per node.
     pub data: Vec<(String, Table)>,
-    /// Original ids of nodes from before the input numbered them, in pieces that continue each other; empty if the input's
-    /// numbers are the original ones.
+    /// Original ids of nodes from before the input numbered them, in consecutive pieces; empty if the input's numbers
+    /// are the original ones.
     pub originals: Vec<OriginalIds>,
     /// Names of the nodes, if the input identifies them by strings.
     pub names: Option<NodeNames>,
@@ -54,9 +53,9 @@ pub struct EdgeType {
     pub ends: [usize; 2],
     /// Named tables with a row per edge.
     pub data: Vec<(String, Table)>,
-    /// Whether the sources are the values of a column, whose rows are learned. Such relations have no reverses.
+    /// Whether the sources are values of a column, whose rows are learned. These relations have no reverses.
     pub embeds: bool,
-    /// The file that holds each edge in both directions already, if there is one.
+    /// The file that already contains each edge in both directions, if there is one.
     pub both_directions: Option<PathBuf>,
 }
 

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
 impl RawGraph {
-    /// The graph with a relation `rev_x` for every relation `x` between different node types, as DGL's `AddReverse` names it. Its
-    /// edges have the numbers and the data of the edges of `x`.
+    /// The graph with a relation `rev_x` for every relation `x` between different node types, like DGL's `AddReverse`.
+    /// Its edges have the numbers and the data of the edges of `x`.
     ///
     /// # Errors
     /// If no relation joins different node types, or a name is taken.

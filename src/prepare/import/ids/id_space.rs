@@ -1,4 +1,4 @@
-//! The nodes of one type while their number is not known yet.
+//! Nodes of one type while their number is unknown.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use crate::fields::mark;
 use crate::prepare::import::graph::MAX_IDS;
 use crate::prepare::import::readers::{CellValue, is_missing, parse_id, shown};
 
-/// Number of nodes that is accepted for any number of edges: they take little memory.
+/// Number of nodes that is accepted for any number of edges, because they take little memory.
 const USUAL: u64 = 1 << 24;
-/// Largest number of nodes per edge, for more nodes than that.
+/// Maximum number of nodes per edge beyond that.
 const FEWEST_EDGES: u64 = 100;
 
 /// Hint for a list of nodes.
 pub(crate) const LIST: &str = "a mask has a row of 0 or 1 for every node, ‹node_data=train_mask=FILE›; a list of nodes is ‹split=train=FILE›";
 
-/// Hint for ids such as `17.0`, which tools write for whole numbers in a column with missing values.
+/// Hint for ids such as `17.0`, which tools write for integers in a column with missing values.
 const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
 
 /// Whether node data with this description is a mask.
@@ -41,7 +41,7 @@ impl Refusal {
         Refusal { hint: Some(hint.to_owned()), ..self }
     }
 
-    /// The error that `fail` makes of it.
+    /// The refusal as an error, which `fail` makes.
     pub(crate) fn error(self, fail: impl FnOnce(String) -> Error) -> Error {
         let error = fail(self.problem);
         match self.hint {
@@ -51,14 +51,14 @@ impl Refusal {
     }
 }
 
-/// A value that stands for a node: its number or its name.
+/// A value that identifies a node: its number or its name.
 enum NodeKey<'v> {
     Id(u64),
     Name(Cow<'v, [u8]>),
 }
 
 impl<'v> NodeKey<'v> {
-    /// Meaning of a value where nodes have names, or numbers.
+    /// Interprets a value as a name or a number.
     fn of(value: CellValue<'v>, is_named: bool) -> Result<Self, Refusal> {
         match value {
             CellValue::Missing => Err(missing("nothing")),
@@ -85,13 +85,13 @@ impl<'v> NodeKey<'v> {
 pub(crate) struct IdSpace {
     /// Name of the type.
     pub(crate) name: String,
-    /// The number of nodes and its origin, once it is known.
+    /// Number of nodes and where it was stated, if known.
     known: Option<(u64, String)>,
-    /// One above the largest id that occurred.
+    /// One more than the largest id that occurred.
     end: u64,
     /// Number of the line or edge that is being read.
     place: u64,
-    /// Place of the largest id, and its file once that has been read.
+    /// Line or edge with the largest id, and its file once that has been read.
     largest: u64,
     largest_in: Option<(PathBuf, &'static str)>,
     names: Option<NodeNames>,
@@ -113,12 +113,12 @@ impl IdSpace {
         }
     }
 
-    /// Notes the file that lists all nodes.
+    /// Records the file that lists all nodes.
     pub(crate) fn is_listed_in(&mut self, path: &Path) {
         self.listed_in = Some(path.to_owned());
     }
 
-    /// Notes a number of nodes that `origin` states.
+    /// Records a number of nodes that `origin` states.
     ///
     /// # Errors
     /// If another number was stated before.
@@ -157,7 +157,7 @@ impl IdSpace {
         names.is_some_and(|names| names.known(word).is_some())
     }
 
-    /// The id of a value; `Err` describes a mistake in it.
+    /// The id of a value; the inner `Err` describes a mistake in the value.
     pub(crate) fn id_of(&mut self, value: CellValue<'_>) -> Result<Result<u64, Refusal>> {
         match NodeKey::of(value, self.is_named()) {
             Ok(NodeKey::Id(id)) => Ok(self.admit(id)),
@@ -166,7 +166,7 @@ impl IdSpace {
         }
     }
 
-    /// The error of a value. Unlike [`id_of`](Self::id_of), notes nothing.
+    /// The refusal of a value, if it is invalid. Unlike [`id_of`](Self::id_of), records nothing.
     pub(crate) fn refusal(&self, value: CellValue<'_>) -> Option<Refusal> {
         match NodeKey::of(value, self.is_named()) {
             Ok(NodeKey::Id(id)) => self.refusal_of_id(id),
@@ -190,7 +190,7 @@ impl IdSpace {
         Ok(id.ok_or_else(|| not_an_id(word)))
     }
 
-    /// The error of a name that no node has so far.
+    /// The refusal of a name that no node has.
     fn refusal_of_name(&self, names: &NodeNames, word: &[u8]) -> Option<Refusal> {
         if is_missing(word.trim_ascii()) {
             return Some(missing(&shown(word)));
@@ -216,7 +216,7 @@ impl IdSpace {
         Some(if hints.is_empty() { refusal } else { refusal.with_hint(&hints.join(" ")) })
     }
 
-    /// The error of an id.
+    /// The refusal of an id, if it is invalid.
     fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
         match &self.known {
             Some((count, origin)) if id >= *count => {
@@ -233,7 +233,7 @@ impl IdSpace {
         }
     }
 
-    /// Notes an id; `Err` describes a mistake in it.
+    /// Records an id; `Err` describes a mistake in it.
     pub(crate) fn admit(&mut self, id: u64) -> Result<u64, Refusal> {
         if let Some(refusal) = self.refusal_of_id(id) {
             return Err(refusal);
@@ -249,19 +249,20 @@ impl IdSpace {
         self.place = place;
     }
 
-    /// One above the largest id so far.
+    /// One more than the largest id so far.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Notes that a file has been read after which the largest id was no longer below `end`; places are its lines, or edges.
+    /// Records that a file has been read in which the largest id became at least `end`; places in it are lines or
+    /// edges.
     pub(crate) fn has_read(&mut self, path: &Path, unit: &'static str, end: u64) {
         if self.end > end {
             self.largest_in = Some((path.to_owned(), unit));
         }
     }
 
-    /// Checks that the number of nodes is credible if only the edges determine it.
+    /// Checks that the number of nodes is plausible if it is known from edges only.
     ///
     /// # Errors
     /// If the largest id is far too large for the number of edges.
@@ -283,17 +284,17 @@ impl IdSpace {
         Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 
-    /// Whether the largest id of the edges is all that says how many nodes there are.
+    /// Whether the number of nodes is known only from the largest id in edges.
     pub(crate) fn is_counted_by_edges(&self) -> bool {
         self.known.is_none() && self.names.is_none()
     }
 
-    /// Number of nodes with names so far, if names are not known beforehand; otherwise 0.
+    /// Number of nodes with names so far, if names are not known in advance; otherwise 0.
     pub(crate) fn new_names(&self) -> u64 {
         self.names.as_ref().filter(|names| names.is_open()).map_or(0, NodeNames::len)
     }
 
-    /// The error for names that have no room, if that is why reading has ended after `read` of `total` bytes of edges.
+    /// The error for names that exceed memory, if that ended the reading after `read` of `total` bytes of edges.
     pub(crate) fn too_many(&self, read: u64, total: u64) -> Option<Error> {
         let names = self.names.as_ref().filter(|names| names.is_full())?;
         Some(names.too_many_after(read, total))
@@ -310,7 +311,7 @@ impl IdSpace {
         self.known.as_ref().map(|(count, _)| *count).or(named).unwrap_or(self.end)
     }
 
-    /// Ends the reading of edges: from now on the nodes that have occurred are all nodes.
+    /// Ends the reading of edges: the nodes that have occurred are all nodes.
     pub(crate) fn settle(&mut self) {
         let count = self.count();
         self.known.get_or_insert((count, "the largest id of the edges".to_owned()));
@@ -325,7 +326,7 @@ impl IdSpace {
     }
 }
 
-/// The refusal of a value that is missing, and of a word for that.
+/// The refusal of a missing value, or of a word for one.
 fn missing(word: &str) -> Refusal {
     let problem = format!("the node is missing: {word}");
     Refusal::new(problem)
@@ -344,7 +345,7 @@ fn not_an_id(word: &[u8]) -> Refusal {
     })
 }
 
-/// The same number as other programs write it: `17.0` for `17`, and `17` for `17.0`.
+/// The same number in the notation of other programs: `17.0` for `17`, and `17` for `17.0`.
 fn with_or_without_decimals(field: &[u8]) -> Vec<u8> {
     field.strip_suffix(b".0").map_or_else(|| [field, b".0"].concat(), <[u8]>::to_vec)
 }

@@ -1,4 +1,4 @@
-//! Nodes that are identified by strings.
+//! Nodes identified by strings.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
     folder.join(NODE_NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
 }
 
-/// Memory of a name besides its bytes: its entry in the map, a reference to it, and the overhead of an allocation.
+/// Memory per name in addition to its bytes: map entry, reference, overhead of an allocation.
 const PER_NAME: u64 = 80;
 
-/// Number of names up to which they are compared with one that is not known.
+/// Maximum number of names that are compared with an unknown one.
 const COMPARED: usize = 10_000;
 
 /// Memory that a name takes, in bytes.
@@ -28,7 +28,7 @@ fn memory_of(name: &[u8]) -> u64 {
     PER_NAME + name.len() as u64
 }
 
-/// Memory that the names in the rest of a file take, in bytes; they are in the first column that was selected.
+/// Memory for the names in the rest of a file, in bytes; they are in the first selected column.
 pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
     let mut memory = 0;
     while rows.advance()? {
@@ -48,7 +48,7 @@ pub struct NodeNames {
 }
 
 impl NodeNames {
-    /// An empty list of names; nodes are numbered in the order in which they first occur. The names may take `limit` bytes.
+    /// An empty list of names; nodes are numbered in the order of their first occurrence. Names may take `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
         NodeNames { ids: HashMap::new(), open: true, memory: 0, limit }
     }
@@ -81,7 +81,7 @@ impl NodeNames {
         Ok((names, note))
     }
 
-    /// Ends the list: from now on, unknown names are not nodes.
+    /// Ends the list: unknown names are no longer added.
     pub(crate) fn close(&mut self) {
         self.open = false;
     }
@@ -96,7 +96,7 @@ impl NodeNames {
         self.ids.get(name).copied()
     }
 
-    /// The name that `name` was likely meant to be, unless there are too many to look at.
+    /// The name that was most likely meant by `name`, unless there are too many to compare.
     pub(super) fn nearest(&self, name: &[u8]) -> Option<&str> {
         let few = Some(&self.ids).filter(|ids| ids.len() <= COMPARED);
         let names = few.into_iter().flat_map(HashMap::keys);
@@ -121,12 +121,12 @@ impl NodeNames {
         Ok(Some(id))
     }
 
-    /// Whether a name has had no room.
+    /// Whether a name has exceeded the limit.
     pub(crate) fn is_full(&self) -> bool {
         self.memory > self.limit
     }
 
-    /// The error for names that have no room; all of them are `more` bytes more than those that were read.
+    /// The error for names that exceed the limit; all names take `more` bytes more than those read so far.
     pub(crate) fn too_many(&self, more: u64) -> Error {
         let needed = self.memory + more;
         let (count, left) = (self.ids.len(), size(self.limit));
@@ -139,7 +139,7 @@ impl NodeNames {
             .missing_memory(needed - self.limit)
     }
 
-    /// The error for names that have no room after `read` of `total` bytes of the files in which they occur.
+    /// The error for names that exceed the limit after `read` of `total` bytes of their files.
     pub(crate) fn too_many_after(&self, read: u64, total: u64) -> Error {
         let rest = total.saturating_sub(read) as f64 / read.max(1) as f64;
         self.too_many(if read == 0 { 0 } else { (rest * self.memory as f64) as u64 })

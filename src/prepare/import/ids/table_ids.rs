@@ -1,4 +1,4 @@
-//! The ids of a table's rows.
+//! Ids of a table's rows.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use crate::prepare::import::readers::{CellValue, FileRows, is_missing, shown};
 /// Ids while they are read.
 pub(crate) struct TableIds {
     names: NodeNames,
-    /// Whether each id so far is the number of its row.
+    /// Whether each id so far equals the number of its row.
     are_rows: bool,
 }
 
 impl TableIds {
-    /// No ids so far. `keep_names` holds on to names that are just the numbers of rows; names may take `memory` bytes.
+    /// Starts without ids. `keep_names` keeps names even if they are just row numbers; names may take `memory` bytes.
     pub(crate) fn new(keep_names: bool, memory: u64) -> Self {
         TableIds { names: NodeNames::new(memory), are_rows: !keep_names }
     }
@@ -59,8 +59,8 @@ impl TableIds {
         }
     }
 
-    /// The error for names that have no room, if that is why the present row was refused. Reads the rest of the table for the size of
-    /// all names.
+    /// The error for names that exceed memory, if that is why the current row was refused. Reads the rest of the table
+    /// to determine the size of all names.
     pub(crate) fn too_many(&self, rows: &mut FileRows) -> Result<Option<Error>> {
         if !self.names.is_full() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! networkx's adjacency lists: a line for each node, with the nodes to which edges lead from it.
+//! networkx's adjacency lists: a line per node, with the targets of its edges.
 
 use super::block::{CellBlock, Cells, TextSpan};
 use super::format::Format;
@@ -7,7 +7,7 @@ use super::lines::Lines;
 use super::look::{Ask, Column, Form, GraphFacts, Opened, Reader, Wants};
 use crate::error::Result;
 
-/// Number of edges after which a block ends; those of a node are in one.
+/// Number of edges after which a block ends; a node's edges are in one block.
 const BLOCK: usize = 1 << 14;
 
 pub(crate) const FORMAT: Format = Format {

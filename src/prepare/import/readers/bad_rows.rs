@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{AtomicFile, UnnamedFile};
 
-/// The errors of bad rows, a line for each: in an unnamed file until all are known, then in a text file for the user.
+/// Errors of bad rows, one line each: in an unnamed file until all are known, then in a text file for the user.
 #[derive(Debug)]
 pub(crate) struct BadRowList {
     path: PathBuf,
@@ -31,18 +31,18 @@ pub(crate) struct BadRowSummary {
 }
 
 impl BadRowList {
-    /// No bad rows so far; `path` will list them, and temporary files take their space in `folder`.
+    /// A list without rows; `path` will contain the list, and temporary files take space in `folder`.
     pub(crate) fn new(path: &Path, folder: &Path) -> Self {
         let (path, folder) = (path.to_owned(), folder.to_owned());
         BadRowList { path, folder, found: RefCell::default() }
     }
 
-    /// A list for rows that are listed elsewhere.
+    /// A list for rows that are reported elsewhere.
     pub(crate) fn unheeded(folder: &Path) -> Rc<Self> {
         Rc::new(BadRowList::new(Path::new(""), folder))
     }
 
-    /// Takes the error of a row. An error of another kind is returned.
+    /// Adds the error of a row. Errors of other kinds are returned.
     pub(crate) fn take(&self, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Input {
             return Err(error);
@@ -59,7 +59,7 @@ impl BadRowList {
         Ok(())
     }
 
-    /// Writes the list for the user. `None` if all rows are good.
+    /// Writes the list for the user; `None` if there are no bad rows.
     pub(crate) fn finish(&self) -> Result<Option<BadRowSummary>> {
         let FoundRows { lines, count, first } = self.found.take();
         let Some((lines, first)) = lines.zip(first) else { return Ok(None) };

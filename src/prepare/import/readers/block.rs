@@ -1,6 +1,6 @@
 //! Rows of columns, a block at a time.
 
-/// The rows that a reader has read last: a list of cells for each column that was asked for.
+/// The rows that were read last: a list of cells per selected column.
 #[derive(Debug, Default)]
 pub(crate) struct CellBlock {
     /// Number of rows.
@@ -13,7 +13,7 @@ pub(crate) struct CellBlock {
     pub(crate) lines: Vec<u64>,
 }
 
-/// The place of a text in [`CellBlock::bytes`]. An empty text is a missing value.
+/// Location of a text in [`CellBlock::bytes`]. An empty text is a missing value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextSpan {
     pub(crate) start: u32,
@@ -36,10 +36,10 @@ impl TextSpan {
     }
 }
 
-/// Whole number that stands for a missing one; NumPy's `NaT` is the same.
+/// Integer that represents a missing one; equal to NumPy's `NaT`.
 pub(crate) const NO_NUMBER: i64 = i64::MIN;
 
-/// The cells of a column, row by row; a list of several has the values of a row one after the other.
+/// Cells of a column, row by row; a list's values are consecutive.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Text(Vec<TextSpan>),

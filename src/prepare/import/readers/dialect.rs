@@ -1,4 +1,4 @@
-//! How a text file writes its rows, as its first lines show.
+//! Detection of a text file's format from its first lines.
 
 use super::fields::Separator;
 use super::input::Input;
@@ -9,11 +9,11 @@ use super::separators::guess;
 use super::values::{CellValue, is_missing, is_value, parse_id};
 use crate::error::{Error, Result};
 
-/// How a text file writes its rows.
+/// How a text file represents rows.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Dialect {
     pub(crate) separator: Separator,
-    /// Names of the columns, if the file has them, and their place.
+    /// Names of the columns, if the file has them, and their location.
     pub(crate) names: Option<Vec<String>>,
     names_in: &'static str,
     /// Number of columns.
@@ -21,15 +21,15 @@ pub(crate) struct Dialect {
     /// Number of lines before the first row.
     pub(crate) skip: u64,
     pub(crate) comments: Comments,
-    /// Content of the comments at the beginning.
+    /// Facts in the comments at the beginning.
     pub(crate) facts: GraphFacts,
 }
 
 impl Dialect {
-    /// Looks at the beginning of a text file.
+    /// Examines the beginning of a text file.
     ///
     /// # Errors
-    /// If the beginning can be read in two ways.
+    /// If the beginning is ambiguous.
     pub(crate) fn of(input: &Input, ask: &Ask<'_>) -> Result<Self> {
         let comments = match ask.rules.comment {
             None => Comments::Usual,
@@ -65,7 +65,7 @@ impl Dialect {
             && is_header(&records, ask)
         {
             let mut header = first.clone();
-            // R leaves out the name of the numbers of rows.
+            // R omits the name of the column of row numbers.
             let rest = &records[1..];
             let is_numbered = |(at, record): (usize, &Vec<String>)| {
                 let number = record.first().and_then(|word| parse_id(word.as_bytes()));
@@ -97,7 +97,7 @@ impl Dialect {
         Ok(Dialect { separator, names, names_in, width, skip, comments, facts })
     }
 
-    /// The file as a note describes it.
+    /// Description of the file for a note.
     pub(crate) fn describe(&self) -> String {
         let separator = match self.separator {
             _ if self.width == 1 => String::new(),
@@ -113,10 +113,10 @@ impl Dialect {
     }
 }
 
-/// Whether the first record names the columns: it holds no value and no node, but others do.
+/// Whether the first record names the columns: it contains neither values nor nodes, but other records do.
 fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
     let Some((words, rest)) = records.split_first() else { return false };
-    // Lists and tables have no header because files of edges have one.
+    // `--header` for edge files does not apply to lists and tables.
     let forced = ask.rules.header.filter(|header| !header || ask.wants == Wants::Edges);
     if let Some(header) = forced.filter(|header| !header || !ask.has_others) {
         return header;
@@ -147,7 +147,7 @@ fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
         }
         Wants::List | Wants::Table => words.iter().any(|word| is_usual_id(word)),
     };
-    // Of names of nodes, a few may be numbers, or begin like one.
+    // A few names of nodes may be numbers, or begin like one.
     let are_names = ask.ids_are_names && words.len() <= 2 + usize::from(ask.has_relations);
     let fewest = if are_names { 3 } else { 1 };
     let is_number = |word: &[u8]| {
@@ -167,7 +167,7 @@ fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
         || rest.len() >= fewest && (0..words.len()).any(is_numeric)
 }
 
-/// Content of comments in KONECT's and SNAP's lists: `% bip unweighted`, `# Undirected graph: ...`.
+/// Uses comments in KONECT's and SNAP's lists: `% bip unweighted`, `# Undirected graph: ...`.
 fn heed(comment: &str, facts: &mut GraphFacts) {
     if comment.contains("ndirected graph") {
         facts.undirected = Some("undirected graph".to_owned());
@@ -188,7 +188,7 @@ fn heed(comment: &str, facts: &mut GraphFacts) {
     }
 }
 
-/// Refuses a file of names whose first lines may be comments or rows: `#a,bob`.
+/// Returns an error for a file of names whose first lines may be comments or rows: `#a,bob`.
 fn check_comments(input: &Input, sample: &Sample, fits: impl Fn(&str) -> bool) -> Result<()> {
     for SampleLine { number, text } in &sample.comments {
         let behind = text.chars().nth(1).unwrap_or(' ');

@@ -25,9 +25,9 @@ pub(crate) struct RecordEnd {
 }
 
 impl Separator {
-    /// Splits the record that begins at `start` into fields, without white space and quotes around them. Texts that differ from
-    /// what the file holds are appended to `bytes`, which the file takes up to `end` only. `None`: a field in quotes continues
-    /// after `end`.
+    /// Splits the record that begins at `start` into fields, without surrounding white space and quotes. Texts that
+    /// differ from the file's bytes are appended to `bytes`, whose first `end` bytes are the file's. `None` if a quoted
+    /// field continues after `end`.
     pub(crate) fn split(
         self,
         bytes: &mut Vec<u8>,
@@ -44,7 +44,7 @@ impl Separator {
             if self == Separator::Blank && (at == end || bytes[at] == b'\n') {
                 return Some(RecordEnd { at: (at + 1).min(end), lines });
             }
-            // A quote begins a quoted field only where a field begins.
+            // A quote starts a quoted field only at the beginning of a field.
             let is_quoted = at < end && bytes[at] == b'"';
             let quoted =
                 if is_quoted { self.quoted_field(bytes, at, end) } else { Quoted::Literal };
@@ -93,7 +93,7 @@ impl Separator {
         let mut has_escapes = false;
         loop {
             let Some(len) = memchr(b'"', &bytes[close.min(end)..end]) else {
-                // Only between separators may a field in quotes hold line breaks.
+                // Quoted fields may contain line breaks only if there are separators.
                 return match self {
                     Separator::Byte(_) => Quoted::Open,
                     _ => Quoted::Literal,
@@ -136,7 +136,7 @@ enum Quoted {
     Field { text: TextSpan, stop: usize, breaks: u64 },
     /// The beginning of a field in quotes that does not end.
     Open,
-    /// A character like others.
+    /// An ordinary character.
     Literal,
 }
 

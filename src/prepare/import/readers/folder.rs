@@ -1,4 +1,4 @@
-//! Folders of Parquet files, as Spark and Dask write them: one table, with a column for each `name=value` of their paths.
+//! Folders of Parquet files, as Spark and Dask write them: one table, with a column per `name=value` in paths.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::input::Input;
 use super::look::{Ask, Column, Form, Opened, Reader};
 use crate::error::{Error, Result};
 
-/// Largest depth of folders in folders.
+/// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 8;
 
-/// Opens a folder as one table. The first file shows which columns there are.
+/// Opens a folder as one table; the first file determines the columns.
 pub(crate) fn open(folder: &Path, ask: &Ask<'_>) -> Result<Opened> {
     let mut parts = Vec::new();
     collect(folder, &[], MAX_DEPTH, &mut parts)?;
@@ -89,7 +89,7 @@ struct Current {
 }
 
 impl FolderReader {
-    /// Opens the next file; its columns may have another order.
+    /// Opens the next file, whose columns may be in another order.
     fn advance(&mut self) -> Result<()> {
         let part = &self.parts[self.next];
         let opened = part.open(&Ask::new(super::look::Wants::Table, Path::new("")))?;

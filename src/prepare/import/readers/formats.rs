@@ -1,4 +1,4 @@
-//! The formats of files.
+//! The list of file formats.
 
 use super::format::Format;
 use super::input::Input;
@@ -6,7 +6,7 @@ use super::look::{Ask, Opened};
 use super::{adjacency_lists, json, matrix_market, metis, npy, npz, parquet, refused, text};
 use crate::error::Result;
 
-/// All formats, in the order in which they are tried. The last one takes any file.
+/// All formats, in the order in which they are tried. The last one accepts any file.
 const FORMATS: [&Format; 8] = [
     &npy::FORMAT,
     &npz::FORMAT,
@@ -18,7 +18,7 @@ const FORMATS: [&Format; 8] = [
     &text::FORMAT,
 ];
 
-/// Looks at a file: finds its format and its columns.
+/// Finds a file's format and opens it.
 pub(crate) fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     refused::check(input)?;
     let format = FORMATS.iter().find(|format| (format.has)(input)).unwrap_or(&&text::FORMAT);

@@ -1,4 +1,4 @@
-//! The bytes of a file, unpacked.
+//! The decompressed bytes of a file.
 
 use std::fs::File;
 use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -12,17 +12,17 @@ use super::zip_member;
 use crate::error::{Error, Result};
 use crate::io::open_input;
 
-/// Number of bytes at the start of a file that are looked at.
+/// Number of bytes that are examined at the start of a file.
 const HEAD: u64 = 64 << 10;
 
 /// The byte order mark that some programs write at the start of a file.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A way to pack a file, recognised by its first bytes.
+/// A compression or archive format, recognised by a file's first bytes.
 struct Packing {
     name: &'static str,
     magic: &'static [u8],
-    /// Whether a file with these first bytes is packed so.
+    /// Whether a file has this packing, judged by its first bytes.
     has: fn(&Path) -> bool,
     unpack: fn(Counted) -> std::io::Result<Box<dyn Read>>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Input {
     pub(crate) path: PathBuf,
     /// The first bytes, unpacked.
     pub(crate) head: Vec<u8>,
-    /// Whether these are all.
+    /// Whether `head` is the whole file.
     pub(crate) is_whole: bool,
     /// How the file is packed.
     pub(crate) packing: Option<&'static str>,
@@ -73,7 +73,7 @@ impl Read for ByteStream {
 }
 
 impl ByteStream {
-    /// Bytes read so far; packed bytes if the file is packed.
+    /// Number of bytes read so far; compressed bytes if the file is compressed.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -123,7 +123,7 @@ impl Input {
         Ok(ByteStream { bytes, read })
     }
 
-    /// Whether the file's name ends in a way, apart from the ending of a packed file.
+    /// Whether the file's name ends with this extension, ignoring that of a compression.
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let name = match self.packing {

@@ -1,4 +1,4 @@
-//! JSON: a row for each object, which follow one another as in JSON Lines, or in a list.
+//! JSON: a row per object. Objects follow one another, as in JSON Lines, or are in a list.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::json_objects::{JsonObject, JsonObjects};
 use super::look::{Ask, Column, Form, Opened, Reader};
 use crate::error::{Error, Result};
 
-/// Number of objects that show which columns there are, if they do not take more than [`BYTES`].
+/// Number of objects that determine the columns, if they take at most [`BYTES`].
 const SAMPLE: usize = 100;
 
 /// Number of rows, and of bytes, after which a block ends.
@@ -78,7 +78,7 @@ fn is_map(input: &Input) -> bool {
     is_one && digits > 0 && key.get(digits) == Some(&b'"')
 }
 
-/// The keys of some objects, in the order of the object that has most.
+/// Keys of these objects, in the order of the object with the most.
 fn columns_of(sample: &[JsonObject]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -159,7 +159,7 @@ impl Reader for JsonReader {
 }
 
 impl JsonReader {
-    /// Refuses keys that none of the first objects has, and those that an object has twice.
+    /// Returns an error for keys that none of the first objects has, and for duplicate keys.
     fn check(&self, object: &JsonObject) -> Result<()> {
         let is_known = |at: usize, key: &str| {
             self.columns.get(at).is_some_and(|column| column.name == key)

@@ -1,4 +1,4 @@
-//! The objects of a JSON file, one after the other, or the entries of its only object.
+//! Objects of a JSON file, one after the other, or entries of its only object.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::input::{ByteStream, Input};
 use crate::error::{Error, Result};
 
-/// Largest length of an object in bytes; parsed, it takes several times as much.
+/// Maximum length of an object in bytes; parsed, it takes several times as much.
 const LONGEST: usize = 4 << 20;
 
 /// A value of an object, and its key.
@@ -24,7 +24,7 @@ pub(super) struct JsonObject {
 }
 
 impl JsonObject {
-    /// The value of a key, which is likely at a place.
+    /// The value of a key, which is probably at index `place`.
     pub(super) fn value(&self, place: usize, key: &str) -> Option<&Value> {
         let likely = self.fields.get(place).filter(|field| field.key == key);
         let field = likely.or_else(|| self.fields.iter().rev().find(|field| field.key == key));
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for JsonObject {
 pub(super) struct JsonObjects {
     input: Input,
     stream: BufReader<ByteStream>,
-    /// Whether each entry of the file's only object is a row: an object of its key as `id`, and its `value`.
+    /// Whether each entry of the file's only object is a row: an object with the entry's key as `id`, and its `value`.
     is_map: bool,
     /// The bytes of the last object.
     text: Vec<u8>,
@@ -106,7 +106,7 @@ impl JsonObjects {
         self.before + 1
     }
 
-    /// Bytes of the file read so far, about.
+    /// Approximate number of bytes of the file read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.stream.get_ref().bytes_read()
     }
@@ -172,7 +172,7 @@ impl JsonObjects {
         }
     }
 
-    /// Reads the next entry of the only object as an object of its own.
+    /// Reads the next entry of the only object as a separate object.
     fn advance_entry(&mut self) -> Result<bool> {
         let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
         self.text.push(b'{');
@@ -193,7 +193,7 @@ impl JsonObjects {
                     b'\\' if is_string => is_escaped = true,
                     b'"' => is_string = !is_string,
                     _ if is_string => {}
-                    // The brace of the object itself, and what stands between entries.
+                    // The object's own brace, and separators of entries.
                     b'{' | b',' if depth == 0 && is_bare => continue,
                     _ if is_bare && byte.is_ascii_whitespace() => continue,
                     b'}' if depth == 0 && is_bare => continue,

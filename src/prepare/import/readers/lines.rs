@@ -1,4 +1,4 @@
-//! The lines of a text that is not a table.
+//! Lines of a text that is not a table.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -23,7 +23,7 @@ impl Lines {
         Ok(Lines { input: input.bare(), stream, comments, text: Vec::new(), number: 0 })
     }
 
-    /// Moves to the next line that is not a comment, though it may be empty; false at the end.
+    /// Moves to the next line that is not a comment (it may be empty); false at the end.
     pub(super) fn advance(&mut self) -> Result<bool> {
         loop {
             self.text.clear();
@@ -43,7 +43,7 @@ impl Lines {
         }
     }
 
-    /// Moves to the next line with words; false at the end.
+    /// Moves to the next nonempty line; false at the end.
     pub(super) fn advance_to_words(&mut self) -> Result<bool> {
         while self.advance()? {
             if self.words().next().is_some() {
@@ -68,7 +68,7 @@ impl Lines {
         self.number
     }
 
-    /// Bytes of the file read so far, about.
+    /// Approximate number of bytes of the file read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.stream.get_ref().bytes_read()
     }

@@ -10,10 +10,10 @@ use super::rows::FileRows;
 use crate::error::{Error, Result};
 
 impl FileRows {
-    /// Looks at a file that has a value for each node of a list, and chooses the column with these.
+    /// Opens a file with a value per node of a list, and selects the column of values.
     ///
     /// # Errors
-    /// As for [`FileRows::open`], or if the file does not show which column that is.
+    /// As for [`FileRows::open`], or if it is not clear which column that is.
     pub(crate) fn open_list(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
         let columns = rows.columns();
@@ -36,10 +36,10 @@ impl FileRows {
         Ok(rows)
     }
 
-    /// Looks at a file of pairs of nodes, and chooses their columns: two with usual names, or the only two.
+    /// Opens a file of pairs of nodes, and selects their columns: two with usual names, or the only two.
     ///
     /// # Errors
-    /// As for [`FileRows::open`], or if the file does not show which columns these are.
+    /// As for [`FileRows::open`], or if it is not clear which columns these are.
     #[cfg(feature = "torch")]
     pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;

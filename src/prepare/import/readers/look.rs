@@ -1,4 +1,4 @@
-//! Facts about a file before its rows are read.
+//! Facts about a file that are known before its rows are read.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
-/// How text files are read where they are not to be recognised.
+/// Rules for reading text files that replace automatic detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextRules {
     /// Whether the first line names the columns.
@@ -43,19 +43,19 @@ pub(crate) enum Wants {
 /// Whether a word is the name of a node.
 pub(crate) type IsNode<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
-/// A request to a file: the purpose of its rows, and the user's flags for it.
+/// A request to open a file: the purpose of its rows, and the user's flags.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) wants: Wants,
-    /// Names of columns that are chosen.
+    /// Names of selected columns.
     pub(crate) names: &'a [&'a str],
     /// Whether nodes have names, which may be numbers.
     pub(crate) ids_are_names: bool,
-    /// Whether edges have a third column of names, that of their types.
+    /// Whether edges have a third column with the names of their types.
     pub(crate) has_relations: bool,
-    /// Whether a word is that of a node, if all nodes are known.
+    /// Whether a word is the name of a node, if all nodes are known.
     pub(crate) is_node: Option<&'a IsNode<'a>>,
-    /// Whether the rules are those of other files, too.
+    /// Whether the rules also apply to other files.
     pub(crate) has_others: bool,
     /// Name of the array in an archive of several.
     pub(crate) array: Option<&'a str>,
@@ -67,7 +67,7 @@ pub(crate) struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// A question about a file of which the user has said nothing.
+    /// A request without any flags of the user.
     pub(crate) fn new(wants: Wants, folder: &'a Path) -> Self {
         Ask {
             wants,
@@ -87,15 +87,15 @@ impl<'a> Ask<'a> {
 /// The form of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
-    /// Texts, which may be words for other values.
+    /// Texts, some of which may represent other values.
     Text,
-    /// Lists of texts, or of numbers in lists of several lengths, as JSON.
+    /// Lists of texts, or lists of numbers with different lengths, as JSON.
     List,
     /// Numbers.
     Number(Dtype),
     /// Times since 1970.
     Date { per_day: f64 },
-    /// Values that are not read, with the reason and the remedy.
+    /// Unsupported values, with reason and remedy.
     Other { problem: String, hint: &'static str },
 }
 
@@ -110,7 +110,7 @@ impl Form {
         Form::other("holds structures", "write each of their fields to a separate column")
     }
 
-    /// Values that are not read.
+    /// Unsupported values.
     pub(crate) fn other(problem: &str, hint: &'static str) -> Self {
         Form::Other { problem: problem.to_owned(), hint }
     }
@@ -133,18 +133,18 @@ impl Column {
     }
 }
 
-/// Facts in a file about the graph as a whole.
+/// Facts in a file about the whole graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GraphFacts {
     /// Numbers of sources and destinations.
     pub(crate) nodes: Option<[u64; 2]>,
-    /// Whether each edge has a row for each direction.
+    /// Whether there is a row for each direction of each edge.
     pub(crate) both_directions: bool,
-    /// Whether each edge stands for both directions, and the words that say so.
+    /// Whether each edge represents both directions, and the words that say so.
     pub(crate) undirected: Option<String>,
     /// Whether a row without a target is a node without edges.
     pub(crate) has_lone_nodes: bool,
-    /// Whether sources and destinations are numbered apart, and the words that say so.
+    /// Whether sources and destinations are numbered separately, and the words that say so.
     pub(crate) two_kinds: Option<String>,
 }
 
@@ -157,12 +157,12 @@ pub(crate) struct Opened {
     pub(crate) reader: Box<dyn Reader>,
     /// The recognised format, such as `text, separated by commas`.
     pub(crate) kind: String,
-    /// The unit of places in the file, and the place of the first row.
+    /// Unit of locations in the file, and location of the first row.
     pub(crate) unit: &'static str,
     pub(crate) first: u64,
-    /// The array that all rows together are, if it can be read in place.
+    /// The array that all rows form, if it can be read in place.
     pub(crate) array: Option<ArrayRef>,
-    /// Sizes of the dimensions of a row, if the file says more than the number of values.
+    /// Dimensions of a row, if the file states more than the number of values.
     pub(crate) row_shape: Option<Vec<u64>>,
 }
 
@@ -188,6 +188,6 @@ pub(crate) trait Reader {
     /// Fills `block` with the next rows of columns; leaves it empty at the end.
     fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()>;
 
-    /// Bytes of the file read so far, about.
+    /// Approximate number of bytes of the file read so far.
     fn bytes_read(&self) -> u64;
 }
