@@ -132,7 +132,7 @@ const FILES: Page = Page {
 };
 
 const PARTITION: Page = Page {
-    usage: "sar-single partition --num-parts N --out DIR --edges FILE [FLAGS]",
+    usage: "sar-single partition FILE... [FLAGS]",
     groups: &[
         (
             "Files",
@@ -163,15 +163,15 @@ const PARTITION: Page = Page {
         (
             "Partitions",
             &[
-                shown("num-parts", "N|auto", "Number; auto: enough for --memory-budget"),
+                shown("num-parts", "N|auto", "As many as --memory-budget needs"),
                 shown("memory-budget", "SIZE", "auto: of training"),
                 shown("method", "METHOD", "{}"),
-                shown("out", "DIR", "Folder to write to, new or empty"),
+                shown("out", "DIR", "Folder"),
                 shown("memory", "SIZE", "Memory to use"),
             ],
         ),
     ],
-    examples: "  sar-single partition --edges edges.csv --num-parts 8 --out graph\n  \
+    examples: "  sar-single partition edges.csv --memory-budget 3GiB\n  \
                sar-single partition --edges edges.csv --node-table nodes.csv \\\n    \
                --label class --split random:0.8,0.1,0.1 --num-parts 8 --out graph",
 };

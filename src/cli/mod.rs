@@ -21,6 +21,7 @@ mod evaluation;
 mod evaluation_flags;
 mod fields;
 mod first_page;
+mod free_folder;
 mod front_door;
 #[cfg(feature = "torch")]
 mod future_config;

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::choice::choice;
 use super::fields::with_flags;
+use super::free_folder::{free_folder, name_of};
 use super::future_run::FutureRunArgs;
 use super::node_tables::NodeTableArgs;
 use super::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
@@ -31,6 +32,9 @@ use crate::prepare::partition::{
 /// Least disk space in bytes that `partition` reports.
 const MUCH_SPACE: u64 = 1 << 30;
 
+/// Either way of naming files of edges.
+const EDGE_FILES: &str = "edge_files";
+
 /// Cut a graph from your own files into a partition directory
 ///
 /// Reads edges, and data of nodes and edges, in bounded memory. Writes the files of dgl.distributed.partition_graph, and the
@@ -44,22 +48,25 @@ const MUCH_SPACE: u64 = 1 << 30;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true, next_help_heading = "Input")]
 pub(super) struct PartitionArgs {
+    /// Files of edges: the same as --edges FILE for each
+    #[arg(value_name = "[SRC:REL:DST=]FILE", group = EDGE_FILES)]
+    files: Vec<String>,
     /// File of edges; may be repeated: files of one type continue each other
-    #[arg(long, value_name = "[SRC:REL:DST=]FILE")]
+    #[arg(long, value_name = "[SRC:REL:DST=]FILE", group = EDGE_FILES)]
     edges: Vec<String>,
     /// Instead of files of edges: the JSON file of a partition directory, to be cut again
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with = "edges",
-        required_unless_present_any = ["edges", "ogb", "chunked", "npz"],
+        conflicts_with = EDGE_FILES,
+        required_unless_present_any = [EDGE_FILES, "ogb", "chunked", "npz"],
     )]
     part_json: Option<PathBuf>,
     /// Instead of files of edges: the folder of a data set of the Open Graph Benchmark, with raw/ and split/
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = [EDGE_FILES, "part_json"])]
     ogb: Option<PathBuf>,
     /// Instead of files of edges: metadata.json of a graph in DGL's chunked format, or metadata.yaml of a data set of GraphBolt
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = [EDGE_FILES, "part_json", "ogb"])]
     chunked: Option<PathBuf>,
     /// Archive of the arrays of a graph under usual names, such as edge_index, x, y and train_mask; its edges are left out if there
     /// are files of edges
@@ -94,7 +101,7 @@ pub(super) struct PartitionArgs {
     #[arg(
         long,
         value_parser = choice::<BadRows>(),
-        requires = "edges",
+        requires = EDGE_FILES,
         conflicts_with_all = ["part_json", "ogb", "chunked"],
     )]
     bad_rows: Option<BadRows>,
@@ -112,7 +119,7 @@ pub(super) struct PartitionArgs {
     #[arg(
         long,
         value_name = "NAME|N",
-        requires = "edges",
+        requires = EDGE_FILES,
         conflicts_with_all = ["part_json", "ogb", "chunked"],
     )]
     relation_column: Option<String>,
@@ -142,7 +149,7 @@ pub(super) struct PartitionArgs {
 
     /// Number of partitions; auto: the smallest number with which a training run fits into its --memory-budget. All flags of the
     /// run that change its memory are accepted, too, such as --layers 3 --mfg
-    #[arg(long, value_name = "N|auto", help_heading = "Partitions")]
+    #[arg(long, value_name = "N|auto", default_value = "auto", help_heading = "Partitions")]
     num_parts: NumParts,
     /// How nodes are assigned to partitions
     #[arg(long, value_parser = choice::<Method>(), default_value = Method::default().name(), help_heading = "Partitions")]
@@ -164,12 +171,13 @@ pub(super) struct PartitionArgs {
     /// Memory to use, such as 2GiB [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
     memory: Option<u64>,
-    /// Name of the graph and of its JSON file
-    #[arg(long, value_name = "NAME", default_value = "g", help_heading = "Output")]
-    name: String,
-    /// Folder to write to, new or empty, on a disk with room for temporary files as well
+    /// Name of the graph and of its JSON file [default: g; without --out, the name of the input]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    name: Option<String>,
+    /// Folder to write to, new or empty, on a disk with room for temporary files as well [default: the first free
+    /// graphs/NAME-N]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
-    out: PathBuf,
+    out: Option<PathBuf>,
     // Behind all other flags, whose names it leaves out.
     #[command(flatten)]
     future: FutureRunArgs,
@@ -195,9 +203,12 @@ pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
 }
 
 fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
-    let source = source(&args)?;
+    let input = || if args.out.is_some() { "g".to_owned() } else { input_name(&args) };
+    let name = args.name.clone().unwrap_or_else(input);
+    let out = args.out.clone().unwrap_or_else(|| free_folder("graphs", &name));
+    let source = source(&args, &out)?;
     let request = PartitionRequest {
-        name: args.name,
+        name,
         num_parts: 1,
         method: args.method,
         assignment: typed_paths(&args.assignment),
@@ -218,10 +229,10 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     let mut choose = |graph: &RawGraph, edges| {
         let chosen = choose(&Uncut::Read(graph, edges))?;
         let space = PartitionSpace::of(graph, edges, chosen.parts)?;
-        remarks.borrow_mut().extend(chosen.why.into_iter().chain(remark(space, &args.out)));
+        remarks.borrow_mut().extend(chosen.why.into_iter().chain(remark(space, &out)));
         Ok(chosen.parts)
     };
-    let done = partition_graph_into(&source, &request, &mut choose, &args.out, &mut |progress| {
+    let done = partition_graph_into(&source, &request, &mut choose, &out, &mut |progress| {
         signals::check()?;
         remarks.take().iter().for_each(|remark| bar.note(remark));
         let step = match progress.step {
@@ -246,6 +257,16 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     print_path(&done.json)
 }
 
+/// The name of the first file or folder of the input.
+fn input_name(args: &PartitionArgs) -> String {
+    let edges = args.files.first().or(args.edges.first()).map(AsRef::as_ref);
+    // Metadata have the same name in all folders.
+    let chunks = args.chunked.as_deref().and_then(Path::parent);
+    let others = [args.npz.as_deref(), args.part_json.as_deref(), args.ogb.as_deref(), chunks];
+    let others = others.into_iter().flatten().map(Path::as_os_str);
+    edges.into_iter().chain(others).next().map_or_else(|| "g".to_owned(), name_of)
+}
+
 /// A line on disk space, for graphs that take much of it.
 fn remark(space: PartitionSpace, out: &Path) -> Option<String> {
     let PartitionSpace { temporary, partitions } = space;
@@ -259,11 +280,13 @@ fn remark(space: PartitionSpace, out: &Path) -> Option<String> {
     })
 }
 
-fn source(args: &PartitionArgs) -> Result<ImportSource> {
+fn source(args: &PartitionArgs, out: &Path) -> Result<ImportSource> {
     if let Some(json) = &args.part_json {
         return Ok(ImportSource::Partitions(json.clone()));
     }
-    let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("edges", text));
+    let edges = args.files.iter().chain(&args.edges);
+    let edges =
+        edges.map(|text| GraphFiles::parse_edges("edges", text)).collect::<Result<Vec<_>>>()?;
     let node_data = |flag: &'static str, list: &[String]| -> Result<Vec<_>> {
         list.iter().map(|text| GraphFiles::parse_node_data(flag, text)).collect()
     };
@@ -279,10 +302,10 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     let mut files = match (&args.ogb, &args.chunked, &args.npz) {
         (Some(folder), _, _) => GraphFiles::of_ogb(folder)?,
         (_, Some(json), _) => GraphFiles::of_chunks(json)?,
-        (_, _, Some(archive)) => GraphFiles::of_npz(archive, !args.edges.is_empty())?,
+        (_, _, Some(archive)) => GraphFiles::of_npz(archive, !edges.is_empty())?,
         (None, None, None) => GraphFiles::default(),
     };
-    files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
+    files.edges.extend(edges);
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
     add_data("--node-data", &mut files.node_data, node_data("node_data", &args.node_data)?)?;
     add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
@@ -314,9 +337,9 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     files.relation_column.clone_from(&args.relation_column);
     files.undirected = args.undirected;
     files.bad_rows = args.bad_rows.map(|rows| {
-        let mut name = args.out.file_name().unwrap_or_default().to_owned();
+        let mut name = out.file_name().unwrap_or_default().to_owned();
         name.push(".bad_rows.txt");
-        BadRowRule { rows, list: args.out.with_file_name(name) }
+        BadRowRule { rows, list: out.with_file_name(name) }
     });
     Ok(ImportSource::Files(files))
 }

@@ -56,7 +56,7 @@ fn name_all_sources(error: &mut clap::Error) {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return;
     }
-    let sources = "one of --edges, --part-json, --ogb, --chunked".to_owned();
+    let sources = "files of edges, or one of --part-json, --ogb, --chunked, --npz".to_owned();
     let (json, mut rest): (Vec<String>, Vec<String>) =
         missing.iter().cloned().partition(|flag| flag.starts_with("--part-json"));
     if !json.is_empty() {
@@ -109,7 +109,6 @@ fn of_argument(
         name @ ("predict" | "correct-and-smooth") => {
             Some(format!("the run is a flag: sar-single {name} --run {word}"))
         }
-        "partition" => Some(format!("files are flags: sar-single partition --edges {word}")),
         "plan" => Some(format!("the graph is a flag: sar-single plan --part-json {word}")),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Training, the default command.
 
 use crate::run;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -11,6 +11,7 @@ use super::end_of_run::end_of_run;
 use super::evaluation::tables;
 use super::evaluation_flags::EvaluationArgs;
 use super::fields::with_flags;
+use super::free_folder::free_folder;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
 use super::output::print_path;
@@ -19,7 +20,7 @@ use super::sampling::SamplingArgs;
 use super::schedule::{ScheduleArg, ScheduleParser};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
-use crate::event::{Console, Event, Voice, file_name, show_status, voice};
+use crate::event::{Console, Event, Voice, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::{DataKeys, Normalize};
 
@@ -309,12 +310,4 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         part_json: defaults.part_json,
         out: defaults.out,
     })
-}
-
-/// The first of PARENT/GRAPH-1, PARENT/GRAPH-2, ... that does not exist.
-pub(super) fn free_folder(parent: &str, graph: &str) -> PathBuf {
-    let graph = file_name(graph);
-    let candidates = (1..).map(|n: u32| Path::new(parent).join(format!("{graph}-{n}")));
-    let mut free = candidates.filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| PathBuf::from(parent))
 }

@@ -10,11 +10,12 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use super::effect::is_given;
 use super::end_of_run::shell_word;
+use super::free_folder::{free_folder, name_of};
 use super::partition::PartitionArgs;
 use super::resume::RunArgs;
-use super::train::{TrainArgs, free_folder};
+use super::train::TrainArgs;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{file_name, flush, show_status};
+use crate::event::{flush, show_status};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
 use crate::run::is_one_of_several;
@@ -135,7 +136,7 @@ impl Args for TrainFilesArgs {
         for arg in &mut args {
             if arg.get_long() == Some(NUM_PARTS) {
                 let help = "Number of partitions [default: auto; the smallest with which training fits into --memory-budget, and 1 for samples]";
-                *arg = arg.clone().help(help).long_help(help);
+                *arg = arg.clone().default_value(Resettable::Reset).help(help).long_help(help);
             }
         }
         for arg in of_training() {
@@ -204,15 +205,6 @@ impl FromArgMatches for TrainFilesArgs {
         *self = TrainFilesArgs::from_arg_matches(matches)?;
         Ok(())
     }
-}
-
-/// The name of the graph of a file of edges.
-fn name_of(edges: &OsStr) -> String {
-    let edges = edges.to_string_lossy();
-    let path = edges.split_once('=').map_or(&*edges, |(_, path)| path);
-    let file = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
-    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or_default();
-    file_name(stem.trim_matches('-'))
 }
 
 fn word(name: &str, value: &OsStr) -> OsString {

@@ -25,7 +25,7 @@ const COMMANDS: &str = "run fit import convert metis resume restart stop kill ev
     watch ls plot estimate init demo gc version";
 const PARTITION: &str = "--num-partitions=4 --k=4 --edge-list=e --edge_index=e --nodes=n --features=x --labels=y \
     --train-mask=m --part-method=metis --to-bidirected --add-self-loops --coalesce --sep=, --src=a --dst=b --etype=t \
-    --weight=w --id-col=id --output-dir=o --dataset=d --force -o~parts -num-parts~4 edges.csv \
+    --weight=w --id-col=id --output-dir=o --dataset=d --force -o~parts -num-parts~4 \
     --method=METIS --method=parmetis";
 
 #[test]
@@ -72,10 +72,10 @@ fn flags_of_training_and_of_predictions() {
 
 #[test]
 fn a_missing_source_of_the_graph_is_asked_for_with_all_that_there_are() {
-    let output = Program::new().args(["partition", "--num-parts", "2"]).output().unwrap();
+    let output = Program::new().args(["partition"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
-        error.contains("\n  one of --edges, --part-json, --ogb, --chunked\n  --out <DIR>\n"),
+        error.contains("\n  files of edges, or one of --part-json, --ogb, --chunked, --npz\n"),
         "{error}"
     );
 }

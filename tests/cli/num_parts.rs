@@ -111,6 +111,30 @@ fn graphs_of_every_source_are_cut() {
 }
 
 #[test]
+fn a_file_alone_is_cut_into_a_folder_that_the_program_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let edges: Vec<String> = (0..90).map(|i| format!("{i},{}", (i * 7 + 1) % 90)).collect();
+    fs::write(here.join("edges.csv"), edges.join("\n")).unwrap();
+    for (source, json) in [
+        ("edges.csv edges.csv --memory-budget 4GiB", "graphs/edges-1/edges.json"),
+        ("--edges edges.csv", "graphs/edges-2/edges.json"),
+        ("--part-json graphs/edges-1/edges.json --num-parts 3", "graphs/edges-3/edges.json"),
+        ("edges.csv --name h", "graphs/h-1/h.json"),
+        ("edges.csv --out parts", "parts/g.json"),
+    ] {
+        let printed = sar(here, &format!("partition {source}")).assert().success();
+        printed.stdout(format!("{json}\n"));
+        assert!(here.join(json).exists());
+    }
+    let inspect = |json: &str| sar(here, &format!("inspect {json}")).assert().success();
+    inspect("graphs/edges-1/edges.json").stdout(contains("edges       180"));
+    inspect("graphs/edges-3/edges.json").stdout(contains("partitions  3"));
+    let both = sar(here, "partition edges.csv --edges edges.csv").assert().code(2);
+    both.stderr(contains("cannot be used with '--edges"));
+}
+
+#[test]
 fn choices_that_cannot_be_made_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -48,7 +48,7 @@ impl<'a, T: 'a> Computation<'a, T> {
 
     /// Continues with `next` when this computation is complete.
     ///
-    /// If the computation is complete and `next` fails.
+    /// # Errors
     /// If the computation is complete, and `next` fails.
     pub fn then<U: 'a>(
         self,
