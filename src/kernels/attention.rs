@@ -12,10 +12,10 @@ use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
-/// Number of edges whose scores are held at a time; their rows should stay in the first-level cache.
+/// Number of edges whose scores are held at a time, few enough for their rows to stay in the first-level cache.
 const CHUNK: usize = 32;
 
-/// Number of edges by which prefetching runs ahead.
+/// Prefetch distance, in edges.
 const AHEAD: usize = 32;
 
 /// Dropout of attention as a function of (seed, epoch, layer, source, destination, head). Parallel edges are dropped together.
@@ -32,7 +32,7 @@ pub struct AttentionDropout<'a> {
 }
 
 impl AttentionDropout<'_> {
-    /// The edge's factor: 0, or the one that keeps the expectation.
+    /// The edge's factor: 0, or 1 / (1 - probability), which keeps the expectation.
     fn factor<T: Real>(&self, EdgeHead { src, dst, head }: EdgeHead) -> T {
         let DropoutKey { seed, epoch, layer } = self.key;
         let (src, dst) = (self.src_ids[src] as u64, self.dst_ids[dst] as u64);
@@ -46,24 +46,24 @@ impl AttentionDropout<'_> {
     }
 }
 
-/// Attention along the edges of one shard.
+/// Attention along the edges of one shard, with the adjoints.
 pub struct Attention<'a, T, S> {
     /// The score of an edge.
     pub score: S,
-    /// The rows that are summed, `[num_cols, heads * width]`.
+    /// Rows that are summed, `[num_cols, heads * width]`.
     pub messages: &'a [T],
     /// Number of heads.
     pub heads: usize,
-    /// Columns of a head.
+    /// Columns of each head.
     pub width: usize,
-    /// Dropout of edges, if there is any.
+    /// Dropout of edges, if any.
     pub dropout: Option<AttentionDropout<'a>>,
 }
 
-/// Values of the destinations that the adjoint needs.
+/// Values per destination that the adjoint needs.
 #[derive(Clone, Copy)]
 pub struct Destinations<'a, T> {
-    /// Logarithm of the sum of exponentials of scores, `[num_rows, heads]`.
+    /// Logarithm of the sum of the scores' exponentials, `[num_rows, heads]`.
     pub log_sum: &'a [T],
     /// `<gy, y>` per head, `[num_rows, heads]`.
     pub delta: &'a [T],
@@ -82,10 +82,10 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         self.dropout.map_or(T::ONE, |dropout| dropout.factor(edge))
     }
 
-    /// Adds the edges of `by_dst` to the running state of its rows: largest score and sum of exponentials (`[num_rows, heads]`;
-    /// -infinity and 0 at the start), and weighted sum (`[num_rows, heads * width]`).
+    /// Adds the edges of `by_dst` to the running state of its rows: `largest` score and `sum` of exponentials,
+    /// `[num_rows, heads]`, at first -infinity and 0; `weighted` sum, `[num_rows, heads * width]`.
     ///
-    /// After all shards, the result is the weighted sum divided by the sum of exponentials.
+    /// The result after all shards is `weighted / sum`.
     pub fn accumulate(&self, by_dst: &Csr, largest: &mut [T], sum: &mut [T], weighted: &mut [T]) {
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
         let result = (state, Rows::new(weighted, self.columns()));
@@ -123,7 +123,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         &matrix[row * self.columns()..][..self.columns()]
     }
 
-    /// Adds edges with these scores, `[columns.len(), heads]`, to the state of their row.
+    /// Adds edges of one row to its state; their scores are `[columns.len(), heads]`.
     #[inline(always)]
     fn add_chunk(
         &self,
@@ -137,7 +137,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         for (head, weighted) in weighted.chunks_exact_mut(self.width).enumerate() {
             let scores = || scores.iter().skip(head).step_by(self.heads);
             let new = scores().fold(largest[head], |a, b| a.max(*b));
-            // For an empty state: exp(-infinity - x) is 0.
+            // For an empty state, exp(-infinity - x) is 0.
             let shrink = (largest[head] - new).exp();
             sum[head] *= shrink;
             for w in weighted {
@@ -167,7 +167,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// For each of some edges (source, destination) and each head: the attention after dropout, and the gradient of the score.
+    /// Attention after dropout, and gradient of the score, per edge (source, destination) and head.
     #[inline(always)]
     fn attention(
         &self,
@@ -200,7 +200,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// Adds the gradient of the destinations' inputs, `[num_rows, score.dst_width()]`.
+    /// Adds the gradient of the score's destination inputs, `[num_rows, score.dst_width()]`, to `gdst`.
     pub fn destination_adjoint(&self, by_dst: &Csr, of: Destinations<'_, T>, gdst: &mut [T]) {
         let gdst = Rows::new(gdst, self.score.dst_width());
         for_row_blocks(by_dst, gdst, self.columns(), &|block| {
@@ -237,8 +237,8 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// Adds the gradients of the messages, `[num_cols, heads * width]`, and of the sources' other inputs, `[num_cols,
-    /// score.src_width()]`. `by_src` is the transpose of the structure that the forward pass walked.
+    /// Adds the gradients of the messages, `[num_cols, heads * width]`, and of the score's other source inputs,
+    /// `[num_cols, score.src_width()]`. `by_src` is the transpose of the structure that the forward pass walked.
     pub fn source_adjoint(
         &self,
         by_src: &Csr,
@@ -292,7 +292,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     }
 }
 
-/// The columns of `rows()[i]` in pieces, each with the columns that come [`AHEAD`] entries later, in rows before `end`.
+/// The columns of `rows()[i]` in chunks, each with the columns [`AHEAD`] entries later; these end before row `end`.
 #[inline(always)]
 fn chunks(graph: &Csr, i: usize, end: usize) -> impl Iterator<Item = (&[u32], &[u32])> {
     let [begin, end] = [i, end].map(|i| graph.indptr()[i] as usize);
@@ -347,7 +347,7 @@ impl<T: Real, S: Score<T>> Kernel for SourceAdjoint<'_, Attention<'_, T, S>, T> 
 /// Largest score, sum of exponentials, and weighted sum, by row.
 type State<'s, T> = ((Rows<'s, T>, Rows<'s, T>), Rows<'s, T>);
 
-/// The inner product, in partial sums so that it is vectorised.
+/// Inner product in partial sums, which vectorise.
 #[inline(always)]
 fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 16;

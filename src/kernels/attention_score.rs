@@ -3,39 +3,39 @@
 use super::real::Real;
 use super::simd::prefetch;
 
-/// An edge, by its column (source) and row (destination), and one of the heads.
+/// One head of an edge.
 #[derive(Debug, Clone, Copy)]
 pub struct EdgeHead {
-    /// Column of the edge: its source.
+    /// Column of the edge: its source node.
     pub src: usize,
-    /// Row of the edge: its destination.
+    /// Row of the edge: its destination node.
     pub dst: usize,
     /// Index of the head.
     pub head: usize,
 }
 
-/// The score of an edge, one per head, with its adjoint.
+/// Score per edge and head, with its adjoint.
 pub trait Score<T: Real>: Sync {
-    /// Number of columns of the gradient of source rows, beyond those of the messages.
+    /// Number of gradient columns per source row beyond the message's own.
     fn src_width(&self) -> usize;
 
-    /// Number of columns of the gradient of destination rows.
+    /// Number of gradient columns per destination row.
     fn dst_width(&self) -> usize;
 
-    /// Prefetches a source's values for a score beyond its message.
+    /// Prefetches what the score reads for a source besides its message.
     fn prefetch_src(&self, src: usize);
 
-    /// Prefetches a destination's values for a score.
+    /// Prefetches what the score reads for a destination.
     fn prefetch_dst(&self, dst: usize);
 
     /// The score of an edge for one head.
     fn score(&self, edge: EdgeHead) -> T;
 
-    /// Adds to the source's gradients, given the score's gradient `ds`: to the head's part of its message, and to its other
-    /// inputs.
+    /// Adds the gradients of the source, given the score's gradient `ds`: `gz` belongs to the head's part of its
+    /// message, `gsrc` to the score's other inputs.
     fn add_src(&self, edge: EdgeHead, ds: T, gz: &mut [T], gsrc: &mut [T]);
 
-    /// Adds to the destination's gradient, given the score's gradient `ds`.
+    /// Adds the gradient of the destination, given the score's gradient `ds`.
     fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]);
 }
 
@@ -95,8 +95,8 @@ impl<T: Real> Score<T> for AdditiveScore<'_, T> {
     }
 }
 
-/// `<vector[h], leaky_relu(src[u, h] + dst[v, h])>` over the columns of a head, as in GATv2 (Brody, Alon and Yahav, ICLR 2022).
-/// `src` holds the messages themselves.
+/// `<vector[h], leaky_relu(src[u, h] + dst[v, h])>` over the columns of a head, as in GATv2 (Brody, Alon and Yahav,
+/// ICLR 2022). `src` holds the messages.
 pub struct DynamicScore<'a, T> {
     /// Rows of the sources, `[num_cols, heads * width]`.
     pub src: &'a [T],
@@ -104,14 +104,14 @@ pub struct DynamicScore<'a, T> {
     pub dst: &'a [T],
     /// The attention vector, `[heads * width]`.
     pub vector: &'a [T],
-    /// Number of columns of a head.
+    /// Columns of each head.
     pub width: usize,
     /// Slope of the leaky ReLU's negative half.
     pub slope: T,
 }
 
 impl<T: Real> DynamicScore<'_, T> {
-    /// For each column of the edge's head, the sum and the element of the vector.
+    /// The sum, and the vector's element, for each column of the edge's head.
     #[inline(always)]
     fn terms(&self, EdgeHead { src, dst, head }: EdgeHead) -> impl Iterator<Item = (T, T)> {
         let (all, at) = (self.vector.len(), head * self.width);
@@ -128,7 +128,7 @@ impl<T: Real> Score<T> for DynamicScore<'_, T> {
         0
     }
 
-    /// The destination's own gradient, then that of the vector.
+    /// First the destination's gradient, then the vector's.
     #[inline(always)]
     fn dst_width(&self) -> usize {
         2 * self.vector.len()

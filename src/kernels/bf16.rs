@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::simd::{Kernel, vectorised};
 
-/// Number of elements that a thread works on at a time.
+/// Number of elements per thread and step.
 const BLOCK: usize = 1 << 14;
 
 /// Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
@@ -48,7 +48,7 @@ pub fn narrow_to_bf16(values: &[f32], narrow: &mut [u16]) {
     blocks.for_each(|pair| vectorised(Narrow(pair.0, pair.1)));
 }
 
-/// Widens bfloat16s. Runs on the calling thread alone, which may be one that reads ahead.
+/// Widens bfloat16s on the calling thread alone, which may be a read-ahead thread.
 pub fn widen_bf16(narrow: &[u16], values: &mut [f32]) {
     vectorised(Widen(narrow, values));
 }

@@ -1,8 +1,8 @@
 //! Dense products of tall matrices of bfloat16s, with sums in single precision.
 //!
-//! As in [`matmul`](super::matmul()), blocks have a fixed size and sums a fixed order, which gives the same bits with any
-//! number of threads. Processors without a dot product of bfloat16s compute the product of the same values in single precision;
-//! so do matrices with an odd number of columns, whose rows do not divide into pairs.
+//! As in [`matmul`](super::matmul()), blocks have a fixed size and sums a fixed order, so the bits do not depend on the
+//! number of threads. A processor without a dot product of bfloat16s computes the same product in single precision.
+//! Matrices with an odd number of columns take that way, too: their rows do not divide into pairs.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
 use super::simd::{Kernel, vectorised};
 
-/// Number of rows that are laid out in pairs at a time, for a product over rows.
+/// Number of rows laid out in pairs at a time, for a product over rows.
 const PACKED_ROWS: usize = 256;
 
-/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
-/// `[rows, b.columns]` row by row. The elements of `b` are rounded; sums are rounded once, when they are written.
+/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` and `y` is
+/// `[rows, b.columns]`, both row by row. Elements of `b` are rounded to bfloat16; sums are rounded once, on writing.
 pub fn matmul_bf16<E: Element<Real = f32>>(
     a: &[bf16],
     b: Matrix<'_, f32>,
@@ -62,7 +62,7 @@ fn matmul_with<E: Element<Real = f32>>(
     blocks.for_each(|(y, a)| product(a, y));
 }
 
-/// A function that computes a block of rows of a product, from rows of `a`, and writes or adds it to rows of `y`.
+/// Computes a block of a product's rows from rows of `a`, and writes it to, or adds it to, rows of `y`.
 type BlockProduct<'b, E> = dyn Fn(&[bf16], &mut [E]) + Sync + 'b;
 
 fn block_product<'b, E: Element<Real = f32>>(
@@ -194,7 +194,7 @@ fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
     (0..n).step_by(TILE_COLUMNS).map(panel).collect()
 }
 
-/// Passes each of the first `rows` rows of a product with a panel to `take`, without the panel's padding columns.
+/// Passes the first `rows` rows of a product with a panel to `take`, without the panel's padding columns.
 fn for_tiles(
     a: Bf16Pairs<'_>,
     rows: usize,
@@ -205,7 +205,7 @@ fn for_tiles(
     let mut sums: Tile = [[0.0; TILE_COLUMNS]; TILE_ROWS];
     let height = if rows < TILE_ROWS { 1 } else { TILE_ROWS };
     for row in (0..rows).step_by(height) {
-        // The last tile overlaps the one before.
+        // The last tile overlaps its predecessor.
         let first = row.min(rows - height);
         tile(a, first..first + height, panel, &mut sums);
         for (r, sums) in sums[..height].iter().enumerate().skip(row - first) {
@@ -257,7 +257,7 @@ fn widened(x: &[bf16]) -> Vec<f32> {
     wide
 }
 
-/// The matrix row by row, with elements rounded to bfloat16.
+/// The matrix row by row, its elements rounded to bfloat16.
 fn rounded(b: Matrix<'_, f32>) -> Vec<f32> {
     let (k, n) = b.size();
     let element = |i: usize| bf16::nearest(b.at(i / n, i % n)).wide();
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Shapes with and without rests of tiles, vectors and pairs.
+    /// Shapes with and without remainders of tiles, vectors and pairs.
     const SHAPES: [(usize, usize, usize); 5] =
         [(1, 2, 1), (7, 16, 40), (1030, 128, 128), (13, 33, 70), (600, 18, 17)];
 

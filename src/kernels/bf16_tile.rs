@@ -1,4 +1,4 @@
-//! The innermost part of a product of bfloat16s: one tile of the result, on processors with AVX-512's dot product of pairs.
+//! The innermost part of a bfloat16 product: one tile of the result, with AVX-512's dot product of pairs.
 #![allow(unsafe_code)] // the instruction, and loads that need no further check of bounds
 
 use std::ops::Range;
@@ -23,14 +23,14 @@ pub(super) struct Bf16Pairs<'a> {
     pub(super) pair: usize,
 }
 
-/// Some columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
+/// Columns of the product's right side, in pairs of neighbouring rows, `[pairs, columns]`.
 pub(super) struct Panel {
     pub(super) data: Vec<u32>,
-    /// Number of columns, a multiple of the lanes of a vector; columns beyond the matrix are 0.
+    /// Number of columns, a multiple of [`LANES`]; columns beyond the matrix are 0.
     pub(super) columns: usize,
 }
 
-/// Whether this processor has the instruction.
+/// Whether this processor has the dot product instruction.
 pub(super) fn available() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16");
@@ -38,8 +38,9 @@ pub(super) fn available() -> bool {
     false
 }
 
-/// `out[r][c]` = the sum over all pairs of the inner products of `a`'s pairs in row `rows.start + r` with `panel`'s in column
-/// c. `rows` has 1 row or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
+/// `out[r][c]` = sum over all pairs of the inner products of `a`'s row `rows.start + r` and `panel`'s column c. `rows`
+/// has 1 row or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of
+/// [`LANES`].
 ///
 /// Call this only where the instruction is [`available`].
 pub(super) fn tile(a: Bf16Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mut Tile) {
@@ -51,8 +52,8 @@ pub(super) fn tile(a: Bf16Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mu
     #[cfg(target_arch = "x86_64")]
     {
         let a = Bf16Pairs { data: &a.data[first * a.row..], ..a };
-        // SAFETY: the processor has the instructions; the last element read of `a` lies in it, as does the last one of the
-        // panel, which has `columns` = V * LANES columns.
+        // SAFETY: the processor has the instructions; the last element read lies within `a`, and within the panel,
+        // which has `columns` = V * LANES columns.
         unsafe {
             match (rows == TILE_ROWS, columns / LANES) {
                 (true, 4) => x86::tile::<TILE_ROWS, 4>(a, pairs, panel, out),

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::graph::Csr;
 
-/// Number of touched elements below which a block is not worth a thread.
+/// Number of touched elements below which a block does not pay for a thread.
 const GRAIN: usize = 1 << 18;
 
-/// The output of a kernel: matrices with a row for every row of the graph.
+/// A kernel's output: matrices with a row for every row of the graph.
 pub(super) trait SplitRows: Send + Sized {
     /// Splits off the first rows from the rest.
     fn split(self, rows: usize) -> (Self, Self);
@@ -51,8 +51,8 @@ pub(super) struct RowBlock<R> {
     pub(super) result: R,
 }
 
-/// Runs `work` on blocks that together cover all stored rows; each block gets the part of the result from its first stored row
-/// on. `width` is the approximate number of elements that an entry touches.
+/// Runs `work` on blocks that together cover all stored rows; each block gets the part of the result from its first
+/// stored row on. An entry touches about `width` elements.
 pub(super) fn for_row_blocks<R: SplitRows>(
     graph: &Csr,
     result: R,

@@ -1,5 +1,5 @@
-//! Dropout whose mask is a pure function of (seed, epoch, layer, node, column): it needs no storage, and it does not depend on
-//! threads, memory budget or the order in which ranks run.
+//! Dropout whose mask is a pure function of (seed, epoch, layer, node, column). The mask needs no storage, and does not
+//! depend on threads, memory budget or the order of ranks.
 
 use rayon::prelude::*;
 
@@ -15,14 +15,14 @@ pub struct DropoutKey {
     pub seed: u64,
     /// The epoch (or step).
     pub epoch: u32,
-    /// The layer, or any other number that distinguishes the applications of one forward pass.
+    /// The layer, or another number that tells the applications of one forward pass apart.
     pub layer: u32,
 }
 
 /// `x = x * m / (1 - probability)`, where m is 0 with `probability` and otherwise 1, drawn for each (node, column).
 ///
-/// Rows of `x` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is the same function,
-/// applied to the gradient.
+/// Rows of `x` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint applies the same
+/// function to the gradient.
 pub fn dropout<E: Element>(
     key: DropoutKey,
     probability: f64,
@@ -34,7 +34,7 @@ pub fn dropout<E: Element>(
     if width == 0 {
         return;
     }
-    // An element is kept if its 32-bit draw is at least the threshold.
+    // An element stays if its 32-bit draw reaches the threshold.
     let threshold = (probability * 2f64.powi(32)) as u32;
     let scale = E::Real::from_f64(1.0 / (1.0 - probability));
     let draws = Draws { key, threshold, scale };
@@ -42,10 +42,10 @@ pub fn dropout<E: Element>(
     blocks.for_each(|(x, nodes)| vectorised(DropBlock { draws, nodes, x }));
 }
 
-/// Number of rows that a thread works on at a time.
+/// Number of rows per thread and step.
 const ROWS: usize = 256;
 
-/// Number of elements of a row that are drawn together.
+/// Number of a row's elements drawn together.
 const TILE: usize = 4 * LANES;
 
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ impl<T: Real> Draws<T> {
         let words = [key.layer, node as u32, (node >> 32) as u32];
         let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
         let draws = philox_lanes((tile * LANES) as u32, words, seed);
-        // Factors come first: a choice between values is vectorised, a branch around a load is not.
+        // Factors come first: a choice between values vectorises, a branch around a load does not.
         let mut factors = [scale; TILE];
         for (factor, draw) in factors.iter_mut().zip(draws.as_flattened()) {
             *factor = if *draw >= threshold { scale } else { T::default() };

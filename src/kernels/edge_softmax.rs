@@ -4,18 +4,18 @@ use super::blocks::{RowBlock, Rows, SplitRows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
-/// The edges of one shard by destination, with one row of `heads` values per edge. Shards follow each other: first all are
-/// [accumulated](EdgeSoftmax::accumulate), then each is [normalised](EdgeSoftmax::normalise).
+/// The edges of one shard by destination, with one row of `heads` values per edge. Two passes over the shards:
+/// [accumulate](EdgeSoftmax::accumulate) each, then [normalise](EdgeSoftmax::normalise) each.
 pub struct EdgeSoftmax<'a> {
     /// The structure.
     pub by_dst: &'a Csr,
-    /// Number of values of an edge, each with its own softmax.
+    /// Number of values per edge, each with its own softmax.
     pub heads: usize,
 }
 
 impl EdgeSoftmax<'_> {
-    /// Adds scores (`[edges, heads]`) to the largest score and the sum of exponentials of each destination (`[num_rows,
-    /// heads]`; -infinity and 0 at the start).
+    /// Adds scores (`[edges, heads]`) to each destination's largest score and sum of exponentials (`[num_rows, heads]`;
+    /// -infinity and 0 at the start).
     pub fn accumulate<T: Real>(&self, scores: &[T], largest: &mut [T], sum: &mut [T]) {
         assert_eq!(scores.len(), self.by_dst.num_entries() * self.heads);
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
@@ -27,7 +27,7 @@ impl EdgeSoftmax<'_> {
                 for (head, (largest, sum)) in state.enumerate() {
                     let scores = || self.of(scores, i).iter().skip(head).step_by(self.heads);
                     let new = scores().fold(*largest, |a, b| a.max(*b));
-                    // For an empty state: exp(-infinity - x) is 0.
+                    // For an empty state, exp(-infinity - x) is 0.
                     *sum *= (*largest - new).exp();
                     *sum += scores().map(|score| (*score - new).exp()).sum();
                     *largest = new;
@@ -92,7 +92,7 @@ impl EdgeSoftmax<'_> {
     }
 }
 
-/// A matrix with a row per entry of the graph, from the entries of row `first` on.
+/// A matrix with a row per entry of the graph, from row `first`'s entries on.
 pub(super) struct EntryValues<'a, T> {
     graph: &'a Csr,
     first: usize,
@@ -106,7 +106,7 @@ impl<'a, T> EntryValues<'a, T> {
         EntryValues { graph, first: 0, data, width }
     }
 
-    /// The index at which the entries of a row of the graph begin, in all data.
+    /// The index in all data at which a row's entries begin.
     fn begin(&self, row: usize) -> usize {
         let stored = self.graph.rows().partition_point(|r| (*r as usize) < row);
         self.graph.indptr()[stored] as usize * self.width

@@ -6,18 +6,18 @@ use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
-/// How many edges ahead a source's row is asked for.
+/// Prefetch distance, in edges.
 const AHEAD: usize = 12;
 
 /// `y[r, h, :] += sum over entries (r, c) of factor[h] * x[c, h, :]`, where every entry has a row of factors.
 ///
-/// The adjoint with respect to `x` is the same sum over the transpose; its entries name their factors by `places`.
+/// The adjoint with respect to `x` is the same sum over the transpose, whose entries name their factors by `places`.
 pub struct EdgeSum<'a> {
     /// The structure.
     pub graph: &'a Csr,
-    /// The row of factors of each entry; by default the row of its own number.
+    /// Row of factors per entry; by default the entry's own number.
     pub places: Option<&'a [u32]>,
-    /// Factors of an edge.
+    /// Factors per edge.
     pub heads: usize,
     /// Columns that share a factor.
     pub width: usize,
@@ -42,9 +42,9 @@ impl EdgeSum<'_> {
         });
     }
 
-    /// The adjoint with respect to the factors, `[num_entries, heads]`: of an edge (r, c), `<x[c, h, :], gy[r, h, :]>`.
+    /// The adjoint with respect to the factors, `[num_entries, heads]`: `<x[c, h, :], gy[r, h, :]>` for an edge (r, c).
     ///
-    /// For structures without `places`.
+    /// Only for structures without `places`.
     pub fn inner_products<T: Real>(&self, x: &[T], gy: &[T], gfactors: &mut [T]) {
         assert!(self.places.is_none(), "factors are computed in their own order");
         assert_eq!(x.len(), self.graph.num_cols() * self.columns());

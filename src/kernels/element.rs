@@ -6,13 +6,13 @@ use half::bf16;
 use super::bf16::{float, nearest};
 use super::real::Real;
 
-/// An element of a matrix: a number that kernels compute with, or a bfloat16, which is widened when it is read and rounded to
-/// the nearest when it is written.
+/// An element of a matrix in memory: a number that kernels compute with, or a bfloat16, which is widened on reading and
+/// rounded to nearest on writing.
 pub trait Element: Pod + Default + Send + Sync {
     /// The type that kernels compute in.
     type Real: Real;
 
-    /// The value in the type that kernels compute in.
+    /// The value in the computing type.
     fn wide(self) -> Self::Real;
 
     /// The element nearest to a value.

@@ -1,6 +1,6 @@
-//! The search for values that are NaN or infinite.
+//! Search for values that are NaN or infinite.
 
-/// Number of elements checked together: the loop over a block has no branch, so it compiles to vector instructions.
+/// Number of elements checked together, in a loop without a branch, which vectorises.
 const BLOCK: usize = 4096;
 
 /// The index of the first element that is NaN or infinite.

@@ -1,16 +1,16 @@
 //! Dense products of tall matrices, in blocks of rows.
 //!
-//! The blocks have a fixed size and their sums a fixed order, so the result does not depend on the number of threads.
+//! Blocks have a fixed size and sums a fixed order, so the result does not depend on the number of threads.
 #![allow(unsafe_code)] // one call of the product routine, which takes pointers
 
 use rayon::prelude::*;
 
 use super::real::Real;
 
-/// Number of rows of one block.
+/// Number of rows per block.
 pub(super) const BLOCK: usize = 1024;
 
-/// Number of rows that one block of a product over rows sums up.
+/// Number of rows per block of a product over rows.
 pub(super) const LONG_BLOCK: usize = 8192;
 
 /// A matrix in memory, or its transpose.
@@ -49,8 +49,8 @@ impl<T: Copy> Matrix<'_, T> {
     }
 }
 
-/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
-/// `[rows, b.columns]` row by row.
+/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` and `y` is
+/// `[rows, b.columns]`, both row by row.
 pub fn matmul<T: Real>(a: &[T], b: Matrix<'_, T>, bias: Option<&[T]>, y: &mut [T], add: bool) {
     let (k, n) = (b.rows, b.columns);
     if n == 0 {
@@ -116,8 +116,8 @@ pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T>
     total
 }
 
-/// The product of a single row, for which the routine has its own way, which sums up in another order. A row must have the
-/// same bits whatever rows are computed with it.
+/// The product of a single row. The routine treats one row separately and sums in another order, but a row must have
+/// the same bits whatever rows are computed with it.
 fn product_of_a_row<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
     let k = a.columns;
     let twice: Vec<T> = (0..2 * k).map(|i| a.at(0, i % k)).collect();

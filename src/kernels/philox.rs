@@ -1,5 +1,5 @@
-//! Random numbers as a pure function of a counter and a key: no state is stored, and neither threads nor the order of calls
-//! matter.
+//! Random numbers as a pure function of a counter and a key: no state is stored, and neither threads nor the order of
+//! calls matter.
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 128 random bits.
 #[inline]
@@ -18,11 +18,11 @@ pub(crate) fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// Number of generators that run side by side.
+/// Number of generators side by side.
 pub(super) const LANES: usize = 16;
 
-/// Draws for [`LANES`] counters, whose first words are `first`, `first + 1`, ...: all first words of the results, then all
-/// second words, and so on. The numbers are those of [`philox4x32`], in a form that is vectorised.
+/// Draws for [`LANES`] counters, whose first words are `first`, `first + 1`, ...: all first words of the results, then
+/// all second words, and so on. Same numbers as [`philox4x32`], in vectorised form.
 #[inline(always)]
 pub(super) fn philox_lanes(first: u32, rest: [u32; 3], mut key: [u32; 2]) -> [[u32; LANES]; 4] {
     let mut words = [[0; LANES], [rest[0]; LANES], [rest[1]; LANES], [rest[2]; LANES]];
@@ -58,7 +58,7 @@ mod tests {
         }
     }
 
-    /// The known answers that come with the authors' library (Random123, kat_vectors).
+    /// Known answers from the authors' library (Random123, kat_vectors).
     #[test]
     fn philox_gives_the_known_answers() {
         let ones = u32::MAX;

@@ -41,11 +41,11 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
 }
 
-/// The exponential function, accurate to about one unit in the last place, without branches so that it is vectorised: 0 far
-/// below -87, and as good as infinite beyond 88.
+/// The exponential function without branches, so that it vectorises; accurate to about one unit in the last place. 0
+/// far below -87, practically infinite beyond 88.
 #[inline(always)]
 fn exp_f32(x: f32) -> f32 {
-    // Adding this rounds to a whole number, which then occupies the low bits.
+    // Adding this constant rounds to a whole number, which then occupies the low bits.
     const ROUND: f32 = 12_582_912.0;
     let x = x.clamp(-104.0, 88.7);
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
@@ -60,7 +60,7 @@ fn exp_f32(x: f32) -> f32 {
     let series = series * rest + 1.666_666_5e-1;
     let series = series * rest + 0.5;
     let value = series * rest * rest + rest + 1.0;
-    // Two factors, so that neither leaves the range of exponents.
+    // Two factors, so that neither leaves the exponent's range.
     let half = power >> 1;
     let two_to = |power: i32| f32::from_bits(((power + 127) << 23) as u32);
     value * two_to(half) * two_to(power - half)

@@ -4,10 +4,10 @@ use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
-/// Argument of a row that has not seen a neighbour.
+/// Argument of a row before its first neighbour.
 pub const NO_SOURCE: u32 = u32::MAX;
 
-/// The choice of the neighbour whose value a column takes.
+/// The neighbour whose value a column takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// The largest value.
@@ -16,11 +16,11 @@ pub enum Selection {
     Min,
 }
 
-/// For every row r and column j, sets `value[r, j]` to the largest (smallest) of itself and of `x[c, j]` over the entries (r,
-/// c), and `argument[r, j]` to `base + c` of the entry it came from. Of equal values, the first one stays.
+/// Sets `value[r, j]` to the largest (smallest) of itself and `x[c, j]` over the entries (r, c) of row r, and
+/// `argument[r, j]` to `base + c` of the entry it came from. The first of equal values stays.
 ///
-/// `x` is `[num_cols, width]`, `value` and `argument` are `[num_rows, width]`. Where an argument is [`NO_SOURCE`] the value is
-/// not set yet.
+/// `x` is `[num_cols, width]`, `value` and `argument` are `[num_rows, width]`. Where the argument is [`NO_SOURCE`], the
+/// value is not set yet.
 pub fn select<T: Real>(
     graph: &Csr,
     selection: Selection,
@@ -57,8 +57,8 @@ pub fn select<T: Real>(
 
 /// The adjoint of [`select`]: `gx[c, j] += gy[r, j]` for every (r, j) whose argument is `base + c`.
 ///
-/// `transpose` is the transpose of the matrix that `select` walked: each source visits its destinations, so that no two threads
-/// write one row.
+/// `transpose` is the transpose of the matrix that `select` walked. Each source visits its destinations, so no two
+/// threads write one row.
 pub fn select_adjoint<T: Real>(
     transpose: &Csr,
     argument: &[u32],

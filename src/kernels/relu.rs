@@ -6,7 +6,7 @@ use super::element::Element;
 use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
-/// Number of elements that a thread works on at a time.
+/// Number of elements per thread and step.
 const BLOCK: usize = 1 << 14;
 
 /// `x = max(x, 0)`.
@@ -14,8 +14,8 @@ pub fn relu<E: Element>(x: &mut [E]) {
     x.par_chunks_mut(BLOCK).for_each(|x| vectorised(Forward { x }));
 }
 
-/// The adjoint of [`relu`], alone or followed by dropout, given their result `y`: `g` is multiplied by `scale` where `y` is
-/// above 0, and set to 0 elsewhere.
+/// The adjoint of [`relu`], alone or followed by dropout, given the result `y`: multiplies `g` by `scale` where `y` is
+/// above 0, and sets it to 0 elsewhere.
 pub fn relu_adjoint<E: Element>(y: &[E], scale: f64, g: &mut [E]) {
     assert_eq!(y.len(), g.len());
     let scale = E::Real::from_f64(scale);

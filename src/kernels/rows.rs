@@ -6,7 +6,7 @@ use super::element::Element;
 use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
-/// Number of rows that a thread works on at a time.
+/// Number of rows per thread and step.
 const ROWS: usize = 512;
 
 /// `out[i] = x[rows[i]]`; `x` has rows of `width` elements.
@@ -22,7 +22,7 @@ pub fn gather_rows<T: Copy + Send + Sync>(x: &[T], width: usize, rows: &[u32], o
     });
 }
 
-/// The adjoint of [`gather_rows`]: `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
+/// The adjoint of [`gather_rows`]: `x[rows[i]] += values[i]`; `rows` ascends strictly.
 pub fn scatter_add_rows<T: Real, E: Element<Real = T>>(
     values: &[E],
     width: usize,
@@ -33,7 +33,7 @@ pub fn scatter_add_rows<T: Real, E: Element<Real = T>>(
     scatter(values, width, rows, 0, x);
 }
 
-/// Halves the work at a row, so that each thread owns part of `x`. `first` is the row with which `x` begins.
+/// Halves the work at a row, so that each thread owns part of `x`, which begins with row `first`.
 fn scatter<T: Real, E: Element<Real = T>>(
     values: &[E],
     width: usize,

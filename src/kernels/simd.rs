@@ -3,8 +3,8 @@
 
 /// A piece of work with its arguments.
 ///
-/// `run` has to be marked `#[inline(always)]`, and so has everything it calls in its loops. Bodies of closures, and functions
-/// that are passed as values, would stay compiled for the baseline.
+/// `run`, and everything that its loops call, must be `#[inline(always)]`. Bodies of closures, and functions passed as
+/// values, would stay compiled for the baseline.
 pub(super) trait Kernel {
     /// Does the work.
     fn run(self);

@@ -6,13 +6,13 @@ use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
-/// Number of edges by which prefetching runs ahead.
+/// Prefetch distance, in edges.
 const AHEAD: usize = 12;
 
 /// `y[r] += row_scale[r] * sum over entries (r, c) of weight * col_scale[c] * x[c]`, where every factor is optional.
 ///
-/// The adjoint with respect to `x` is the same product with the transposed matrix (with its weights in that order) and the two
-/// scales exchanged: [`GraphShard`](crate::graph::GraphShard) keeps both orders.
+/// The adjoint with respect to `x` is the same product with the transposed matrix, its weights in that order, and the
+/// two scales exchanged: [`GraphShard`](crate::graph::GraphShard) keeps both orders.
 pub struct Spmm<'a, T> {
     /// Structure of the matrix.
     pub graph: &'a Csr,
@@ -25,8 +25,8 @@ pub struct Spmm<'a, T> {
 }
 
 impl<T: Real> Spmm<'_, T> {
-    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed in `T` and rounded once,
-    /// when it is added.
+    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed in `T` and rounded
+    /// once, on adding.
     pub fn add_to<X: Element<Real = T>, Y: Element<Real = T>>(
         &self,
         x: &[X],

@@ -1,4 +1,4 @@
-//! The sum over neighbours, separately for each edge type.
+//! Sum over neighbours, separately per edge type.
 
 use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::real::Real;
@@ -6,8 +6,8 @@ use crate::graph::Csr;
 
 /// `y[r, t] += x[c]` for every entry (r, c) of type t.
 ///
-/// `types` holds the type of each entry, in the order of the matrix. `x` is `[num_cols, width]`, `y` is `[num_rows, num_types *
-/// width]`.
+/// `types` holds each entry's type, in the order of the matrix. `x` is `[num_cols, width]`, `y` is `[num_rows,
+/// num_types * width]`.
 pub fn typed_sum<T: Real>(
     graph: &Csr,
     types: &[u16],
@@ -33,7 +33,7 @@ pub fn typed_sum<T: Real>(
     });
 }
 
-/// The adjoint of [`typed_sum`]: `gx[c] += gy[r, t]`. `transpose` is the transpose of the matrix, `types` are in its
+/// The adjoint of [`typed_sum`]: `gx[c] += gy[r, t]`. `transpose` is the transpose of the matrix, with `types` in its
 /// order.
 pub fn typed_sum_adjoint<T: Real>(
     transpose: &Csr,

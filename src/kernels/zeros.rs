@@ -1,12 +1,12 @@
-//! Words that are not zero, and bitmaps of where they are: the bits of all values are kept, -0.0 and NaN included.
+//! Nonzero words and bitmaps of their places. The bits of all values are kept, -0.0 and NaN included.
 //!
-//! Words are bytes of memory in groups of 8; a byte of the bitmap says which words of a group are not zero, the lowest bit the
-//! first. Plain loops without branches: they pass on 8 to 12 GB/s of single precision per core and 5 to 7 GB/s of bfloat16
-//! (`cargo bench --bench kernels zeros`), with or without AVX-512.
+//! Words are bytes of memory in groups of 8. A byte of the bitmap says which words of a group are not zero; the lowest
+//! bit stands for the first. Plain loops without branches process 8 to 12 GB/s of single precision per core and 5 to 7
+//! GB/s of bfloat16 (`cargo bench --bench kernels zeros`), with or without AVX-512.
 
 use super::simd::{Kernel, vectorised};
 
-/// Number of words that a byte of the bitmap describes.
+/// Number of words per byte of the bitmap.
 const GROUP: usize = 8;
 
 /// Number of bytes of a word.
@@ -33,7 +33,7 @@ impl WordSize {
     }
 }
 
-/// Number of words that are not zero; a rest of less than a word is left out.
+/// Number of nonzero words; a trailing part of a word is left out.
 pub fn count_words(raw: &[u8], word: WordSize) -> usize {
     let mut count = 0;
     match word {
@@ -43,12 +43,12 @@ pub fn count_words(raw: &[u8], word: WordSize) -> usize {
     count
 }
 
-/// Writes the words of whole groups that are not zero to `packed`, back to back, and where they were to `bitmap`. Returns their
+/// Writes the nonzero words of whole groups to `packed`, back to back, and their places to `bitmap`. Returns their
 /// number of bytes.
 ///
 /// # Panics
-/// If `raw` is not a number of groups, `bitmap` has no byte for one of them, or `packed` has less room than `raw` takes and a group
-/// more.
+/// If `raw` is not a whole number of groups, `bitmap` has fewer bytes than `raw` has groups, or `packed` does not have
+/// room for `raw` and one group more.
 pub fn pack_words(raw: &[u8], word: WordSize, bitmap: &mut [u8], packed: &mut [u8]) -> usize {
     assert!(raw.len().is_multiple_of(word.group()));
     assert!(bitmap.len() == raw.len() / word.group());
@@ -70,7 +70,8 @@ pub fn pack_words(raw: &[u8], word: WordSize, bitmap: &mut [u8], packed: &mut [u
 /// The inverse of [`pack_words`]: fills whole groups of words.
 ///
 /// # Panics
-/// If `packed` does not have the words of the bitmap and room for a group more, or `raw` is not a group per byte of the bitmap.
+/// If `packed` does not hold the bitmap's words and room for one group more, or `raw` is not one group per byte of the
+/// bitmap.
 pub fn unpack_words(bitmap: &[u8], packed: &[u8], word: WordSize, raw: &mut [u8]) {
     assert!(raw.len() == bitmap.len() * word.group());
     match word {
@@ -114,7 +115,7 @@ impl<const N: usize> Kernel for Pack<'_, N> {
         let (groups, _) = self.words.as_chunks::<GROUP>();
         let mut end = 0;
         for (words, bits) in groups.iter().zip(self.bitmap) {
-            // A word that is zero is written, too, and the next one over it.
+            // A zero word is written, too; the next word overwrites it.
             let packed = &mut self.packed[end..end + GROUP];
             let (mut set, mut count) = (0_u8, 0);
             for (k, word) in words.iter().enumerate() {
@@ -154,7 +155,7 @@ impl<const N: usize> Kernel for Unpack<'_, N> {
     }
 }
 
-/// For each byte of a bitmap, the place of each word of the group among those that are not zero, and `GROUP` for a zero.
+/// For each byte of a bitmap, the place of each word of the group among the nonzero words, or `GROUP` for a zero.
 static PLACES: [[u8; GROUP]; 256] = places();
 
 const fn places() -> [[u8; GROUP]; 256] {
