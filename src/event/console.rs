@@ -1,4 +1,4 @@
-//! The progress of a run: for people a bar on a terminal and lines elsewhere, for programs a JSON object per event.
+//! Progress of a run: for people a bar on a terminal and lines elsewhere, for programs a JSON object per event.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use super::stderr::{Voice, show_event, show_line, show_note, show_status, voice}
 const FINE: u64 = 1000;
 /// Time between two progress lines where standard error is not a terminal and so shows no bar.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The same, for programs and for people who want to know everything.
+/// Time between two progress lines for programs, and for people who asked for details.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// Decides when a progress line is due on standard error that is not a terminal.
+/// Schedule of progress lines where standard error is not a terminal.
 struct Lines {
     /// Time of the last line.
     shown: Cell<Instant>,
@@ -48,7 +48,7 @@ pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
     lines: Lines,
-    /// Number of epochs that were shown, and the seconds that they took with their evaluations.
+    /// Number of epochs shown, and their seconds including evaluations.
     shown: Cell<(u32, f64)>,
 }
 
@@ -82,7 +82,8 @@ impl Console {
         }
     }
 
-    /// The line of an epoch: loss, validation, seconds and the time that is left. With `all`, moved bytes and all scores follow.
+    /// The line of an epoch: loss, validation, seconds and remaining time. With `all`, moved bytes and all scores
+    /// follow.
     fn epoch_line(&self, report: &EpochReport, all: bool) -> String {
         let EpochReport { epoch, scores: trained, evaluation, epoch_s, .. } = report;
         let seconds = epoch_s + evaluation.map_or(0.0, |evaluation| evaluation.seconds);
@@ -118,12 +119,12 @@ impl Console {
         self.above(|| show_status(&line));
     }
 
-    /// Shows that the checkpoint of an epoch is written, to programs.
+    /// Tells programs that the checkpoint of an epoch is written.
     pub fn checkpoint(&self, epoch: u32) {
         show_event(&json!({ "event": "checkpoint", "epoch": epoch }));
     }
 
-    /// Shows the progress inside an epoch: in the bar, or in a line after some time without output.
+    /// Shows progress inside an epoch: in the bar, or in a line after some time without output.
     pub fn progress(&self, progress: &RunProgress) {
         let epoch = match (progress.epoch, self.epochs) {
             (_, 0) => String::new(),
@@ -184,7 +185,7 @@ fn shown_loss(loss: f64) -> String {
     if loss.abs() < 1e4 || !loss.is_finite() { format!("{loss:.4}") } else { format!("{loss:.3e}") }
 }
 
-/// The validation score, or that of training where there is none.
+/// The validation score, or the training score where there is none.
 fn shown_score(scores: &Scores, remark: &str) -> String {
     let Scores { metric, train, val, .. } = *scores;
     let key = match metric {
@@ -218,7 +219,7 @@ fn everything(report: &EpochReport) -> String {
     format!("{trained}{evaluated}, {turns} turns, {written} written, {read} read{sent}")
 }
 
-/// Formats scores as "train 98.00 %, val 80.00 %", with the metric's key where the metric is not the accuracy.
+/// Formats scores as "train 98.00 %, val 80.00 %", with the metric's key unless the metric is accuracy.
 fn scores(scores: &Scores) -> String {
     let Scores { metric, .. } = *scores;
     let key = match metric {
@@ -238,7 +239,7 @@ mod tests {
     use crate::io::IoTotals;
     use crate::platform::ProcessorSeconds;
 
-    /// Seconds at which progress that comes twice a second is shown, with an epoch's line after 40 seconds.
+    /// Seconds at which progress is shown, given progress twice a second and an epoch's line after 40 seconds.
     fn shown(voice: Voice, seconds: u64) -> Vec<f64> {
         let begin = Instant::now();
         let lines = Lines { shown: Cell::new(begin) };

@@ -25,22 +25,23 @@ pub enum Event {
     Evaluation(Evaluation),
     /// How good the predictions of nodes with labels are (from rank 0).
     Predicted(PredictionScores),
-    /// The turns of a rank in an epoch.
+    /// A rank's turns in an epoch.
     Turns(RankTurns),
-    /// The resources that a rank took, at the end of a run that a plan is made from.
+    /// Resources that a rank took, at the end of a run that serves to make a plan.
     Usage(Usage),
     /// A rank cannot go on.
     Failed(Failure),
-    /// Values that a program of the user's reports, as a JSON object.
+    /// Values that a user's program reports, as a JSON object.
     Logged(String),
-    /// A step of a program of the user's, or an epoch, is complete on all ranks (from rank 0, or the first rank of another machine).
+    /// A step, or an epoch, of a user's program is complete on all ranks (from rank 0, or the first rank of another
+    /// machine).
     Step,
     /// The progress of the run, every half second (from the launcher).
     Progress(RunProgress),
 }
 
-/// The results of an epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, including
-/// dropout.
+/// Results of an epoch, over all ranks. Loss and scores come from the forward pass before the epoch's update, dropout
+/// included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochReport {
     /// Number of the epoch, from 1.
@@ -65,15 +66,15 @@ pub struct EpochReport {
     pub samples: Option<SampleReport>,
 }
 
-/// The results of a step on sampled batches, over all ranks: those of the forward pass before the step's update, including
-/// dropout.
+/// Results of a step on sampled batches, over all ranks. Loss and scores come from the forward pass before the step's
+/// update, dropout included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// Number of the epoch, from 1.
     pub epoch: u32,
     /// Number of the step in the epoch, from 1.
     pub step: u32,
-    /// Number of steps of an epoch.
+    /// Number of steps per epoch.
     pub steps: u32,
     /// Mean loss over the ranks' batches.
     pub loss: f64,
@@ -106,7 +107,7 @@ pub struct RankTurns {
 /// A turn of a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnSpan {
-    /// Begin, in seconds of a clock that all ranks share.
+    /// Begin, in seconds of the machine's shared clock.
     pub begin_s: f64,
     /// End, in seconds of the same clock.
     pub end_s: f64,
@@ -143,22 +144,22 @@ pub struct EpochLog {
 pub struct SampleReport {
     /// Number of batches.
     pub batches: u64,
-    /// Bytes of input features that batches needed, where a row counts once per batch.
+    /// Bytes of input features that batches needed, counting a row once per batch.
     pub row_bytes_needed: u64,
-    /// Bytes that were read for them.
+    /// Bytes of input features that were read.
     pub row_bytes_read: u64,
 }
 
-/// All metrics with the final weights, without dropout.
+/// All metrics under the final weights, without dropout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Epoch whose update produced the weights.
+    /// Epoch whose update made the weights.
     pub epoch: u32,
     /// Mean loss over the training nodes.
     pub loss: f64,
     /// Values of the task's metrics, beginning with the metric of the epochs.
     pub scores: Vec<Scores>,
-    /// Confusion tables, if there are classes, and not too many for a table.
+    /// Confusion tables, if the task has classes, and few enough for a table.
     pub confusion: Option<Confusion>,
     /// Wall-clock seconds that it took.
     pub seconds: f64,
@@ -171,29 +172,29 @@ impl Evaluation {
     }
 }
 
-/// The resources that a rank took.
+/// Resources that a rank took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The rank.
     pub rank: usize,
-    /// Peak of its process's own memory, in bytes, beyond its memory at the start.
+    /// Peak of its process's own memory, in bytes, beyond the memory at the start.
     pub memory: u64,
-    /// The most of it at a pause, with pages of the launcher that the process has changed, in bytes.
+    /// Peak at a pause, with the launcher's pages that the process has changed, in bytes.
     pub waiting: u64,
     /// Pages of files, such as code, that the launcher did not have in memory, in bytes.
     pub files: u64,
-    /// Peak of the disk space of all ranks' files, in bytes, as far as this rank saw.
+    /// Peak disk space of all ranks' files that this rank saw, in bytes.
     pub disk: u64,
 }
 
-/// The error for which a rank cannot go on.
+/// Error that stops a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The rank.
     pub rank: usize,
     /// The kind of its error.
     pub kind: ErrorKind,
-    /// The error's message, in which fields of configurations are marked.
+    /// The error's message, with fields of configurations marked.
     pub problem: String,
     /// The error's remedy.
     pub hint: Option<String>,

@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::stderr::show_always;
 use crate::error::{Error, Result};
 
-/// Variable that sets the level: `debug`, or levels by module (`sar::engine::comm=trace,info`).
+/// Environment variable with the level: `debug`, or levels by module (`sar::engine::comm=trace,info`).
 const VARIABLE: &str = "SAR_LOG";
 
 /// Rank of this process, from 1; 0 in the launcher.
@@ -33,7 +33,7 @@ pub(crate) fn start_log() -> Result<()> {
         .with_ansi(false)
         .with_timer(Uptime::default())
         .with_writer(|| Lines);
-    // Fails if this process has a log already: a program that calls the command line twice keeps its first one.
+    // Fails if this process has a log already: a program that calls the command line twice keeps the first.
     let _ = tracing_subscriber::registry().with(lines).with(targets).try_init();
     Ok(())
 }

@@ -31,7 +31,7 @@ impl MetricsFile {
         Ok(MetricsFile { path: path.to_owned(), file, last: String::new() })
     }
 
-    /// Continues an existing file after the line of `epoch`; later lines are dropped.
+    /// Continues an existing file after the line of `epoch`; drops later lines.
     ///
     /// # Errors
     /// If it is a link or anything but a regular file, or cannot be read or written.
@@ -54,8 +54,8 @@ impl MetricsFile {
         Ok(MetricsFile { path: path.to_owned(), file, last: String::new() })
     }
 
-    /// Writes the line of an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
-    /// processes plus shared memory once, and the page cache that their files fill.
+    /// Writes the line of an epoch. `peak_memory_bytes` is the process tree's peak so far: private memory of all
+    /// processes, shared memory once, and the page cache of their files.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
@@ -96,13 +96,13 @@ impl MetricsFile {
         written.map_err(|e| Error::io("write", &self.path, e))
     }
 
-    /// The line that was written last.
+    /// The last line written.
     pub fn last_line(&self) -> &str {
         &self.last
     }
 }
 
-/// A JSON object whose fields keep their order: `"key":value` each.
+/// A JSON object whose fields, each `"key":value`, keep their order.
 pub(super) struct Line(Vec<String>);
 
 impl Line {
@@ -178,7 +178,7 @@ impl Line {
         line
     }
 
-    /// The bytes that were written, read and sent to other machines.
+    /// Bytes written, read, and sent to other machines.
     fn moved(&mut self, io: IoTotals) {
         self.field("bytes_written", io.written);
         self.field("bytes_read", io.read);
@@ -204,7 +204,7 @@ impl Line {
     }
 }
 
-/// Whether a line belongs to an epoch up to `epoch`. A run that was killed may have left half a line.
+/// Whether a line belongs to an epoch up to `epoch`. A killed run may leave half a line.
 fn is_epoch_until(line: &str, epoch: u32) -> bool {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     value["event"] == "epoch" && value["epoch"].as_u64().is_some_and(|e| e <= u64::from(epoch))

@@ -1,7 +1,7 @@
 //! Events between processes: frames on one pipe that all workers write to.
 //!
-//! A frame is a header (the sender's process id u32, the length of its part u16, what follows it u16; little endian) and part of a
-//! bincode record. Frames have at most `PIPE_BUF` bytes, which the kernel writes as a whole: frames of
+//! A frame is a header (the sender's process id u32, the length of its part u16, what follows it u16; little endian)
+//! and part of a bincode record. A frame has at most `PIPE_BUF` bytes, which the kernel writes as a whole: frames of
 //! different workers never mix, and an event of a killed worker arrives whole or not at all.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::kinds::{Event, Failure};
 use crate::error::{Error, Result};
 use crate::io;
 
-/// Size in bytes that Linux writes to a pipe as a whole, by POSIX's guarantee.
+/// Bytes that Linux writes to a pipe as a whole, by POSIX's guarantee.
 const FRAME: usize = 4096;
 const HEADER: usize = 8;
 /// In a header: another part of the event follows.
@@ -81,8 +81,9 @@ impl EventSender {
         Ok(())
     }
 
-    /// Ends the receiver's events after those that have been sent, whoever else still has the pipe open: processes that workers have
-    /// started inherit it. Returns `false`, and does nothing, while the pipe is full. No one else sends any more.
+    /// Ends the receiver's events after those already sent, even while other processes have the pipe open: those that
+    /// workers started inherit it. Returns `false`, without an effect, while the pipe is full. Call it when all senders
+    /// have stopped.
     ///
     /// # Errors
     /// If the receiver has been dropped (`Io`).
@@ -173,7 +174,7 @@ mod tests {
         drop(inherited);
     }
 
-    /// The launcher closes the pipe, and must not wait for its own thread that reads it.
+    /// The launcher closes the pipe, and must not wait for its own reading thread.
     #[test]
     fn a_full_pipe_is_closed_later() {
         let (sender, mut receiver) = event_pipe().unwrap();

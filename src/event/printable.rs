@@ -1,6 +1,6 @@
 //! Text from files on its way to a terminal.
 
-/// The text on one line, with each control character, and each character that reorders its neighbours, shown as its escape.
+/// The text on one line, with escapes in place of control characters and of characters that reorder their neighbours.
 pub fn printable(text: &str) -> String {
     let shown = |c: char| {
         if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() }
@@ -8,8 +8,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Part of a file's name made of text from a file: letters, digits, `-`, `_` and `.` stay, and the result is neither empty nor
-/// hidden.
+/// Turns text from a file into part of a file's name: letters, digits, `-`, `_` and `.` stay, and the result is neither
+/// empty nor hidden.
 pub fn file_name(text: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = text.chars().map(kept).take(MOST_CHARACTERS).collect();
@@ -19,7 +19,7 @@ pub fn file_name(text: &str) -> String {
     }
 }
 
-/// Largest number of characters: a file's name may have 255 bytes, and a character has at most four.
+/// Largest number of characters: a file's name may have 255 bytes, a character up to four.
 const MOST_CHARACTERS: usize = 60;
 
 fn is_harmful(c: char) -> bool {

@@ -1,15 +1,15 @@
-//! The progress of a run inside an epoch.
+//! Progress of a run inside an epoch.
 
 use serde::{Deserialize, Serialize};
 
 use super::size::size;
 
-/// The progress of a run at a moment, as the launcher sees it.
+/// Progress of a run at a moment, as the launcher sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunProgress {
-    /// The epoch that the run is in, from 1; 0 before the first.
+    /// The current epoch, from 1; 0 before the first.
     pub epoch: u32,
-    /// The phase of the rank that is furthest.
+    /// Phase of the rank that is furthest ahead.
     pub phase: String,
     /// Number of ranks that have done their part of the phase.
     pub ranks_done: usize,
@@ -38,7 +38,7 @@ impl RunProgress {
         self.describe_work() + &left
     }
 
-    /// The same, beginning with the parts for a narrow terminal.
+    /// The progress for people, without the epoch, beginning with the parts for a narrow terminal.
     pub(super) fn describe_time_first(&self) -> String {
         let left = self.left_s.map_or_else(String::new, |left| format!("{} left, ", time(left)));
         left + &self.describe_work()

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::size::size;
 use super::tracks::{TURNS, Tracks};
 
-/// Bytes that are collected before they are written.
+/// Bytes collected before a write.
 const BUFFER: usize = 64 << 10;
-/// Bytes that the trace of a run may take. The viewers read it into memory.
+/// Largest size of a run's trace in bytes, as viewers read it into memory.
 const MOST: u64 = 512 << 20;
 
 /// The recorder of this process, if it is a worker of a run with a trace.
@@ -24,10 +24,10 @@ pub(super) fn recorder() -> Option<&'static Recorder> {
     RECORDER.get()
 }
 
-/// The part of a trace that one process writes. Lines of one process are collected and appended together, so ranks share no lock.
+/// One process's part of a trace. Its lines are collected and appended together, so ranks share no lock.
 pub(super) struct Recorder {
     rank: usize,
-    /// Time at which the trace begins, by the clock of the machine.
+    /// Begin of the trace, by the machine's clock.
     began: u64,
     pub(super) tracks: Tracks,
     lines: Mutex<Lines>,
@@ -42,15 +42,15 @@ struct Lines {
     ended: Option<String>,
 }
 
-/// A span of time, in nanoseconds by the clock of the machine.
+/// A span of time, in nanoseconds of the machine's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interval {
     pub(crate) begin: u64,
     pub(crate) end: u64,
 }
 
-/// Records a turn of this rank, or a pause between two; nothing if the process has no trace. `args` makes the members of a
-/// JSON object.
+/// Records a turn of this rank, or a pause between two; no effect if the process has no trace. `args` makes the members
+/// of a JSON object.
 pub(crate) fn record(name: &str, time: Interval, args: impl FnOnce() -> String) {
     if let Some(recorder) = recorder() {
         recorder.span(TURNS, "turn", name, time, &args());
@@ -58,7 +58,7 @@ pub(crate) fn record(name: &str, time: Interval, args: impl FnOnce() -> String) 
 }
 
 impl Recorder {
-    /// Starts to record this process's work, as `rank` of `ranks`. `file` appends.
+    /// Starts to record this process's work, as `rank` of `ranks`. `file` must be open for appending.
     pub(super) fn start(file: File, rank: usize, ranks: usize, began: u64) {
         let left = MOST / ranks as u64;
         let lines = Mutex::new(Lines { file, text: String::new(), left, ended: None });
@@ -93,7 +93,7 @@ impl Recorder {
         let Interval { begin, end } = time;
         let (begin, end) = (begin.saturating_sub(self.began), end.saturating_sub(self.began));
         let lasted = end - begin;
-        // A text always has a form in JSON.
+        // Any text has a JSON form.
         let name = serde_json::to_string(name).unwrap_or_default();
         let mut line =
             format!(r#"{{"name":{name},"cat":"{kind}","ph":"X","pid":{},"tid":{track}"#, self.rank);
@@ -137,7 +137,7 @@ impl Recorder {
 
 impl Lines {
     fn write(&mut self) {
-        // All lines at once: those of other processes come before or after them.
+        // All lines at once, so that other processes' lines come before or after them.
         if let Err(error) = self.file.write_all(self.text.as_bytes()) {
             self.ended.get_or_insert_with(|| format!("the trace cannot be written: {error}"));
         }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A measure of how good predictions are, defined as in scikit-learn.
+/// A measure of prediction quality, defined as in scikit-learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
     /// Share of nodes that are classified correctly.
     Accuracy,
-    /// F1 score of all classes' counts taken together.
+    /// F1 score of all classes' counts together.
     F1Micro,
     /// Mean over classes of the F1 score.
     F1Macro,
@@ -15,7 +15,7 @@ pub enum Metric {
     RocAuc,
     /// Mean of squared differences.
     MeanSquaredError,
-    /// Mean over edges of 1 / rank of the edge's score among those of pairs drawn for it.
+    /// Mean over edges of 1 / rank of the edge's score among the scores of pairs drawn for it.
     MeanReciprocalRank,
 }
 
@@ -59,7 +59,7 @@ impl Metric {
     }
 }
 
-/// A metric's values over the nodes of each mask; `None` where a mask has no nodes, or none that the metric is defined for.
+/// A metric's values over the nodes of each mask; `None` where a mask has no nodes for which the metric is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// The metric.
@@ -79,12 +79,12 @@ impl Scores {
     }
 }
 
-/// How good predictions are, over all ranks.
+/// Quality of predictions, over all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PredictionScores {
     /// Whether the predictions have been corrected and smoothed.
     pub corrected: bool,
-    /// Scores of each set of nodes that has some.
+    /// Scores of each nonempty set of nodes.
     pub sets: Vec<SetScores>,
 }
 
@@ -102,9 +102,9 @@ pub struct SetScores {
 /// Confusion tables: numbers of nodes by class and predicted class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {
-    /// Table over training nodes, a row per class; empty where the mask has no nodes, as below. With one class per node, row c
-    /// counts the nodes of class c by predicted class; with several, it holds the class's true negatives, false positives,
-    /// false negatives and true positives.
+    /// Table over training nodes, a row per class; empty where the mask has no nodes, as below. With one class per
+    /// node, row c counts the nodes of class c by predicted class. With several classes per node, row c holds the
+    /// class's true negatives, false positives, false negatives and true positives.
     pub train: Vec<Vec<u64>>,
     /// Table over validation nodes.
     pub val: Vec<Vec<u64>>,

@@ -10,9 +10,9 @@ use rustix::termios::tcgetwinsize;
 use super::stderr::{Voice, voice};
 use super::stream::ERRORS;
 
-/// Number of pictures in a second at most.
+/// Largest number of pictures per second.
 const PICTURES: u8 = 20;
-/// Columns and rows of a terminal that does not know its size.
+/// Columns and rows of a terminal whose size is unknown.
 const USUAL_SIZE: [u16; 2] = [80, 24];
 
 /// A progress bar, if standard error is a terminal and the voice shows one.
@@ -27,7 +27,7 @@ pub(super) fn progress_bar(len: Option<u64>, template: &str) -> Option<ProgressB
     })
 }
 
-/// The picture that is being drawn. It is shown as a whole, and left out while the terminal takes nothing.
+/// The picture being drawn. It is shown as a whole, and left out while the terminal accepts nothing.
 #[derive(Debug, Default)]
 struct Screen(Mutex<String>);
 

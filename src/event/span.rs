@@ -1,4 +1,4 @@
-//! Spans of work that a trace shows.
+//! Spans of work in a trace.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::recorder::{Interval, recorder};
 use super::tracks;
 use crate::platform::nanoseconds;
 
-/// The kinds of work.
+/// Kinds of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanKind {
     /// An operation of a layer, or part of one.
@@ -20,7 +20,7 @@ pub(crate) enum SpanKind {
     Wait,
 }
 
-/// Work that has begun; it ends when this is dropped. Spans of a thread end in the reverse order of their begins.
+/// Work in progress, which ends when this value is dropped. Spans of a thread end in reverse order.
 #[must_use]
 pub(crate) struct Span(Option<Open>);
 
@@ -37,7 +37,7 @@ pub(crate) fn span(kind: SpanKind, name: &'static str) -> Span {
     begin(kind, || Cow::Borrowed(name))
 }
 
-/// Like [`span`], with a name that takes work to make.
+/// Like [`span`], with a name that is costly to make.
 pub(crate) fn span_of(kind: SpanKind, name: impl FnOnce() -> String) -> Span {
     begin(kind, || Cow::Owned(name()))
 }
@@ -54,7 +54,7 @@ impl Span {
     pub(crate) fn set(&mut self, key: &'static str, value: impl Serialize) {
         if let Some(open) = &mut self.0 {
             let comma = if open.args.is_empty() { "" } else { "," };
-            // Numbers and texts always have a form in JSON.
+            // Numbers and texts always have a JSON form.
             let value = serde_json::to_string(&value).unwrap_or_default();
             let _ = write!(open.args, r#"{comma}"{key}":{value}"#);
         }

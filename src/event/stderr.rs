@@ -15,9 +15,9 @@ pub enum Voice {
     Usual = 0,
     /// Results and errors only.
     Quiet = 1,
-    /// Progress every second, too, where it is not shown as a bar.
+    /// Progress every second as well, where no bar shows it.
     Verbose = 2,
-    /// Events on standard output, a JSON object each, in place of text.
+    /// Events on standard output in place of text, one JSON object each.
     Json = 3,
 }
 
@@ -39,11 +39,11 @@ pub fn voice() -> Voice {
     }
 }
 
-/// Shows `text` to people, and ends its last line if the text does not. An empty text shows nothing.
+/// Shows `text` to people, and ends the last line if `text` does not. An empty text shows nothing.
 ///
-/// It may find no reader: the terminal was closed or stopped (Ctrl-S), the reader of a pipe has left (`2>&1 | head -1`) or does not read,
-/// or the disk that takes a log is full. The work matters more than the text about it, so a failure to write is ignored, and text that
-/// is not read in time is left out.
+/// The text may find no reader: the terminal is closed or stopped (Ctrl-S), the reader of a pipe has left (`2>&1 | head
+/// -1`) or does not read, or the disk with the log is full. Work must not stop for its messages: a failure to write is
+/// ignored, and text that is not read in time is left out.
 pub fn show_status(text: &str) {
     match voice() {
         _ if text.is_empty() => {}
@@ -53,7 +53,7 @@ pub fn show_status(text: &str) {
     }
 }
 
-/// Shows a remark, as [`show_status`] does. Names from files are escaped here, wherever they come from.
+/// Shows a remark, as [`show_status`] does, with names from files escaped.
 pub fn show_note(text: &str) {
     match voice() {
         Voice::Json => show_event(&json!({ "event": "note", "text": text })),
@@ -64,18 +64,18 @@ pub fn show_note(text: &str) {
 /// Shows `text` whatever the voice: errors, and lines of the log.
 pub fn show_always(text: &str) {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    // In one piece, so that lines of other processes do not come in between.
+    // In one piece, so that other processes' lines do not come in between.
     ERRORS.offer(&format!("{text}{end}"));
 }
 
-/// Writes an event to standard output if the voice is [`Voice::Json`]. As with text, the work matters more than the words about it.
+/// Writes an event to standard output if the voice is [`Voice::Json`]. Failures are ignored, as in [`show_status`].
 pub fn show_event(event: &Value) {
     if voice() == Voice::Json {
         show_line(&event.to_string());
     }
 }
 
-/// Writes a line that is an event to standard output, as [`show_event`] does.
+/// Writes a line with an event to standard output, as [`show_event`] does.
 pub(super) fn show_line(line: &str) {
     OUTPUT.offer(&format!("{line}\n"));
 }

@@ -1,4 +1,4 @@
-//! Progress of one command that has several steps, for people.
+//! Progress of a command with several steps, for people.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use serde_json::json;
 use super::screen::progress_bar;
 use super::stderr::{show_event, show_status};
 
-/// Interval of the events that show how far a step is.
+/// Interval of the events that report a step's progress.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// A bar on standard error, if that is a terminal; otherwise nothing is shown. It disappears when it is dropped.
+/// A bar on standard error, if that is a terminal; otherwise nothing is shown. Dropping it removes the bar.
 #[derive(Debug)]
 pub struct StepBar {
     bar: Option<ProgressBar>,

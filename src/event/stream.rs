@@ -1,5 +1,5 @@
-//! The two standard streams. A thread writes to each, so that a reader who does not read holds up the text and nothing else: a full
-//! pipe, Ctrl-S in a terminal, a connection that stands still, a slow disk.
+//! The two standard streams. Each has a writing thread, so that a reader who does not read delays the text and nothing
+//! else: a full pipe, Ctrl-S in a terminal, a stalled connection, a slow disk.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 
 use crate::platform::signals;
 
-/// Bytes of status that wait for a reader at most; later text is left out.
+/// Largest number of bytes of status that wait for a reader; later text is left out.
 const ROOM: usize = 1 << 20;
-/// Time in which a reader takes a text. One that needs longer counts as stalled until it has taken all.
+/// Time in which a reader usually takes a text. A slower reader counts as stalled until it has taken everything.
 const USUAL: Duration = Duration::from_millis(100);
-/// Time without a byte taken after which the end of the program waits no longer.
+/// Time without progress after which the end of the program stops waiting for a reader.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Interval at which a result that waits for its reader looks for signals, and a stream that is not ready is tried again.
+/// Interval at which a result that waits for its reader looks for signals, and a stream that is not ready is tried
+/// again.
 const TICK: Duration = Duration::from_millis(20);
 /// Size of the stack of a thread that only writes.
 const STACK: usize = 64 << 10;
 
-/// The process whose threads write. Forked children have none of them, and a lock may be held in their copy of the memory: they write
-/// by themselves, and take no lock.
+/// The process whose threads write. Forked children have no such threads, and their copy of a lock may be locked: they
+/// write directly, and take no lock.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Standard output.
@@ -32,22 +33,22 @@ pub(super) static ERRORS: Stream = Stream::new(false);
 /// A standard stream.
 pub(super) struct Stream {
     is_output: bool,
-    // Those of the standard library: they have no state outside themselves, so that a fork finds none locked.
+    // Locks of the standard library: they have no state elsewhere, so a fork finds none locked.
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
     has_thread: bool,
-    /// Text that the thread has not taken.
+    /// Text for the thread to take.
     waiting: Vec<u8>,
-    /// Bytes that the thread has taken and not written.
+    /// Bytes that the thread has taken and not yet written.
     writing: usize,
     /// Bytes written since the start.
     written: u64,
-    /// Whether the reader needs longer than usual.
+    /// Whether the reader is slower than usual.
     stalled: bool,
-    /// The reason why a text since the last result was not written.
+    /// Why a text since the last result was not written.
     failure: Option<io::Error>,
 }
 
@@ -57,14 +58,14 @@ impl State {
     }
 }
 
-/// Makes this process the one whose threads write, unless another one is; returns the number of its threads that do. Processes that are
-/// forked from now on write by themselves.
+/// Makes this process the owner of the writing threads, unless another one is; returns the number of its threads.
+/// Processes forked from now on write directly.
 pub(crate) fn own_streams() -> usize {
     let writes = |stream: &Stream| usize::from(stream.lock().has_thread);
     if is_owner() { writes(&OUTPUT) + writes(&ERRORS) } else { 0 }
 }
 
-/// Waits until readers have taken all text, as long as they take some.
+/// Waits until readers have taken all text, as long as they make progress.
 pub(crate) fn flush() {
     if is_owner() {
         OUTPUT.flush();
@@ -91,17 +92,17 @@ impl Stream {
         Stream { is_output, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Shows a text if its reader takes it in time. The work matters more than the text about it, so that an error is ignored, too.
+    /// Shows a text if the reader takes it in time. Errors are ignored: work must not stop for its messages.
     pub(super) fn offer(&'static self, text: &str) {
         self.show(text, ROOM);
     }
 
-    /// [`offer`](Self::offer) of a picture, which later ones replace: it is left out while others wait.
+    /// [`offer`](Self::offer) for a picture, which later ones replace: left out while other text waits.
     pub(super) fn draw(&'static self, picture: &str) {
         self.show(picture, 0);
     }
 
-    /// Shows a text if no more than `room` bytes would wait before it.
+    /// Shows a text if at most `room` bytes wait before it.
     fn show(&'static self, text: &str, room: usize) {
         if !is_owner() {
             let _ = self.write(text.as_bytes(), |_| {});
@@ -121,7 +122,7 @@ impl Stream {
         }
     }
 
-    /// Writes a result, however long its reader takes.
+    /// Writes a result, however long the reader takes.
     ///
     /// # Errors
     /// If it cannot be written; `Interrupted` if a signal ends the program first.
@@ -130,7 +131,7 @@ impl Stream {
             return self.write(text.as_bytes(), |_| {});
         }
         if self.is_output {
-            // What was said before it comes before it where both streams are one: `2>&1 | cat`.
+            // Earlier status comes first where both streams are one: `2>&1 | cat`.
             ERRORS.flush();
         }
         let mut state = self.lock();
@@ -159,7 +160,7 @@ impl Stream {
         }
     }
 
-    /// Starts the thread if there is none. Where the system starts no more threads, this one writes.
+    /// Starts the thread if there is none. Where the system starts no more threads, the calling thread writes.
     fn start(&'static self, state: &mut State) {
         if !state.has_thread {
             let thread = std::thread::Builder::new().name("console".to_owned()).stack_size(STACK);
@@ -173,7 +174,7 @@ impl Stream {
         }
     }
 
-    /// The life of the thread.
+    /// The thread's work.
     fn serve(&self) {
         let mut text = Vec::new();
         loop {
@@ -198,10 +199,10 @@ impl Stream {
         }
     }
 
-    /// Writes bytes; `note` gets the number of those that each call has written.
+    /// Writes bytes; `note` gets the number of bytes that each call has written.
     fn write(&self, mut bytes: &[u8], mut note: impl FnMut(usize)) -> io::Result<()> {
         let (output, errors) = (io::stdout(), io::stderr());
-        // Around the locks and buffers of the standard library, which a forked child may need.
+        // Bypasses the standard library's locks and buffers, which a forked child may need.
         let stream: BorrowedFd<'_> = if self.is_output { output.as_fd() } else { errors.as_fd() };
         while !bytes.is_empty() {
             match rustix::io::write(stream, bytes).map_err(io::Error::from) {
@@ -211,7 +212,7 @@ impl Stream {
                     note(count);
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // Another program that has the stream made it so.
+                // Another program with the same stream has made it non-blocking.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => std::thread::sleep(TICK),
                 Err(e) => return Err(e),
             }

@@ -1,7 +1,7 @@
 //! `--trace`: a file for Perfetto and Chrome's tracing page, to which all processes of a run append.
 //!
-//! It is a JSON array with an event on each line. The launcher creates it before it forks, and ends the array when all workers
-//! are dead. If the launcher is killed, the end is missing, which both viewers accept.
+//! The file is a JSON array with an event per line. The launcher creates it before it forks, and ends the array when
+//! all workers are dead. If the launcher is killed, the end is missing, which both viewers accept.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -19,21 +19,21 @@ use crate::platform::nanoseconds;
 
 /// First line of the file.
 const OPENING: &str = "[\n";
-/// The name in the first event, by which traces are known.
+/// The name in the first event, which identifies a trace.
 const FIRST: &str = "sar-single";
 
-/// The trace of a run, as the launcher has it.
+/// The launcher's side of a run's trace.
 pub struct TraceFile {
     path: PathBuf,
-    /// Appends.
+    /// Open for appending.
     file: File,
-    /// Number of ranks; the launcher is the process after them.
+    /// Number of ranks; the launcher's number comes after theirs.
     ranks: usize,
-    /// Time at which the trace begins, by the clock of the machine.
+    /// Begin of the trace, by the machine's clock.
     began: u64,
 }
 
-/// The recording of a worker, which is written out at the latest when this is dropped.
+/// A worker's recording, written out at the latest when this value is dropped.
 pub struct Recording(());
 
 impl Recording {
@@ -45,16 +45,17 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // The worker fails, and reports why. That spans are missing matters less.
+        // The worker fails for another reason, which it reports; missing spans matter less.
         let _ = recorder().and_then(Recorder::flush);
     }
 }
 
 impl TraceFile {
-    /// Finds the place of a trace, `path` without links: nothing is there, or with `overwrite` an empty file or an earlier trace.
+    /// Finds the place of a trace, `path` without links. Nothing may be there, or with `overwrite` an empty file or an
+    /// earlier trace.
     ///
     /// # Errors
-    /// If anything else is there, or nothing can be.
+    /// If anything else is there, or nothing can be created.
     pub fn check(path: &Path, overwrite: bool) -> Result<PathBuf> {
         let name_another = "name another file with ‹trace›";
         let place = Destination::find(path, "trace", overwrite)?;
@@ -81,7 +82,7 @@ impl TraceFile {
         }
     }
 
-    /// Creates the trace of a run of `ranks` ranks; it takes the place of an earlier one.
+    /// Creates the trace of a run of `ranks` ranks, in place of an earlier one.
     ///
     /// # Errors
     /// If something else is there, or the file cannot be written.
@@ -115,11 +116,11 @@ impl TraceFile {
     pub fn memory(&self, progress: &RunProgress) {
         let RunProgress { memory_bytes, budget_bytes, .. } = progress;
         let args = json!({ "taken": memory_bytes, "budget": budget_bytes });
-        // The run matters more than its trace.
+        // A failure must not stop the run.
         let _ = self.append(&self.now("memory of all processes", "C", args));
     }
 
-    /// Ends the array. Lines that a killed process, or a full disk, has cut off are removed.
+    /// Ends the array, after removing lines cut off by a killed process or a full disk.
     ///
     /// # Errors
     /// If the file cannot be read or written.

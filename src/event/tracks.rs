@@ -1,4 +1,4 @@
-//! The tracks of a process in a trace: one for its turns, and one for each of its threads.
+//! Tracks of a process in a trace: one for its turns, and one for each thread.
 
 use std::cell::OnceCell;
 
@@ -9,8 +9,8 @@ use super::recorder::recorder;
 /// Number of the track with a rank's turns.
 pub(super) const TURNS: usize = 0;
 
-/// Tracks of threads. A thread that ends leaves its track to a later one of its name: threads that live for one message share
-/// a track.
+/// Tracks of threads. A thread that ends leaves its track to a later thread of the same name, so threads that live for
+/// one message share a track.
 #[derive(Default)]
 pub(super) struct Tracks(Mutex<Vec<ThreadTrack>>);
 
@@ -37,7 +37,7 @@ impl Tracks {
     }
 }
 
-/// The track of a thread, which is given back when the thread ends.
+/// A thread's track, given back when the thread ends.
 struct Taken(usize);
 
 impl Drop for Taken {

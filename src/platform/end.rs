@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether libraries have something to do at the end of the process.
+/// Whether libraries have exit handlers to run.
 static HANDLERS: AtomicBool = AtomicBool::new(false);
 
 /// Makes [`leave`] run the exit handlers of libraries.
@@ -11,8 +11,9 @@ pub fn run_exit_handlers() {
     HANDLERS.store(true, Ordering::SeqCst);
 }
 
-/// Ends the process with an exit code, without destructors of libraries: libtorch frees everything that it has registered, piece
-/// by piece, which takes a third of the processor time of a short command. Results are flushed where they are printed.
+/// Ends the process with an exit code, without destructors of libraries: libtorch would free everything that it has
+/// registered, piece by piece, in a third of a short command's processor time. Results are flushed where they are
+/// printed.
 pub fn leave(code: u8) -> ! {
     if HANDLERS.load(Ordering::SeqCst) {
         std::process::exit(i32::from(code));

@@ -1,4 +1,4 @@
-//! The pages of files that a process has mapped and touched, such as code.
+//! Pages of files, such as code, that a process has mapped and touched.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -8,12 +8,12 @@ const OF_FILE: u64 = 1 << 61;
 const PRESENT: u64 = 1 << 63;
 const ENTRY: u64 = size_of::<u64>() as u64;
 
-/// The pages of files that this process has in memory, by address.
+/// Addresses of the file pages that this process has in memory.
 #[derive(Debug, Clone, Default)]
 pub struct FilePages(Vec<u64>);
 
 impl FilePages {
-    /// The pages of this process; none if the system does not report it.
+    /// The file pages of this process; empty if the system does not report them.
     pub fn of_this_process() -> Self {
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let Ok(pagemap) = File::open("/proc/self/pagemap") else { return FilePages::default() };
@@ -34,14 +34,14 @@ impl FilePages {
         FilePages(pages)
     }
 
-    /// Bytes of the pages that the process which this one was forked from did not have, `before` that.
+    /// Bytes of file pages that `before` does not have, such as the pages of the process that forked this one.
     pub fn bytes_beyond(&self, before: &FilePages) -> u64 {
         let new = self.0.iter().filter(|page| before.0.binary_search(page).is_err());
         new.count() as u64 * rustix::param::page_size() as u64
     }
 }
 
-/// The addresses on a line of `/proc/self/maps`, if it is that of a file.
+/// The addresses on a line of `/proc/self/maps`, if the line describes a file.
 fn range(line: &str) -> Option<(u64, u64)> {
     let mut fields = line.split_whitespace();
     let (first, last) = fields.next()?.split_once('-')?;

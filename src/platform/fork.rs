@@ -8,9 +8,9 @@ use crate::platform::signals;
 
 /// Forks a process ("a worker") that runs `work` and exits with the code that `work` returns.
 ///
-/// A forked child has only the calling thread, and locks that other threads hold stay locked in it for ever. So either this
-/// process has one thread, or `work` takes no locks but those of the allocator, which the C library keeps usable. The child
-/// dies when this process dies, and has its own process group, so that Ctrl-C reaches this process only.
+/// A forked child has only the calling thread, and locks that other threads hold stay locked in the child for ever. So
+/// either this process has one thread, or `work` takes no locks except the allocator's, which the C library keeps
+/// usable. The child dies with this process, and has its own process group, so that Ctrl-C reaches this process only.
 ///
 /// # Errors
 /// If the system starts no more processes (`OutOfProcesses`).

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that programs can still allocate: the machine's available memory, or the rest of the control group's limit if that
-/// is less. `None` if the system does not report it.
+/// Bytes that programs can still allocate: the machine's available memory, or what is left below the control group's
+/// limit, whichever is less. `None` if the system does not report it.
 pub fn free_memory() -> Option<u64> {
     let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     let left = MemoryGroups::of_this_process().left();
@@ -31,7 +31,7 @@ struct Version {
     used: &'static str,
     /// Keys of the page cache in `memory.stat`.
     cache: [&'static str; 2],
-    /// Keys of the part of the page cache that has to be written before it can be reclaimed.
+    /// Keys of the part of the page cache that must be written before it can be reclaimed.
     unwritten: [&'static str; 2],
     /// The file with a line `oom_kill N`.
     kills: &'static str,
@@ -58,7 +58,7 @@ const VERSIONS: [Version; 2] = [
     },
 ];
 
-/// The control groups of a process, from its own to the root, of both versions.
+/// The control groups of a process in both versions, from its own group to the root.
 pub struct MemoryGroups(Vec<(&'static Version, PathBuf)>);
 
 impl MemoryGroups {
@@ -82,8 +82,8 @@ impl MemoryGroups {
         MemoryGroups(found)
     }
 
-    /// Bytes left below the tightest limit; `None` without limits. Page cache counts as free: the kernel reclaims it before it
-    /// refuses memory.
+    /// Bytes left below the tightest limit; `None` without limits. Page cache counts as free, because the kernel
+    /// reclaims it before it refuses memory.
     fn left(&self) -> Option<u64> {
         let left = |(version, group): &(&Version, PathBuf)| {
             let limit = number(&group.join(version.limit))?;
@@ -102,8 +102,8 @@ impl MemoryGroups {
         self.0.iter().filter_map(|(version, group)| number(&group.join(version.limit))).min()
     }
 
-    /// Number of processes in the innermost group that the kernel has killed because memory ran out; `None` where it does not
-    /// say.
+    /// Number of processes in the innermost group that the kernel has killed for lack of memory; `None` if the system
+    /// does not report it.
     pub fn kills(&self) -> Option<u64> {
         self.0.iter().find_map(|(version, group)| {
             value(&fs::read_to_string(group.join(version.kills)).ok()?, "oom_kill")
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn page_cache_is_free_in_both_versions() {
-        // A container of 400 MB that has copied 390 MB of files.
+        // A container with 400 MB, after copying 390 MB of files.
         let stat = "anon 5000000\nfile 394000000\nshmem 1000000\nfile_dirty 2000000\n\
                     file_writeback 1000000\ninactive_anon 0\ninactive_file 300000000\nactive_file 90000000\n";
         let files = [

@@ -1,15 +1,15 @@
-//! The C allocator, from which libtorch's tensors come. Freed memory has to return to the system, or a parked worker would keep
-//! the pages of the tensors it has spilled.
+//! The C allocator, which libtorch's tensors come from. Freed memory must return to the system; otherwise a parked
+//! worker would keep the pages of the tensors it has spilled.
 #![allow(unsafe_code)] // calls of the C library
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks;
 
-/// Makes all threads share one heap from now on: glibc never returns the free end of the heaps that it makes for other
-/// threads.
+/// Makes all threads share one heap from now on: glibc never returns the free end of other threads' heaps.
 ///
-/// The launcher calls this before any process of a run has a second thread: when the first one starts, glibc's choice is made.
+/// The launcher calls this before any process of a run has a second thread, because glibc decides when that thread
+/// starts.
 pub fn share_one_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -18,15 +18,16 @@ pub fn share_one_heap() {
     }
 }
 
-/// Size in bytes from which on blocks are mapped one by one, and unmapped when they are freed.
+/// Size in bytes from which blocks are mapped one by one, and unmapped when freed.
 const MAPPED: u32 = 4 << 20;
 
-/// Keeps a few megabytes of freed memory for the next tensor, until [`give_memory_back`] is called: pages that are returned and
-/// mapped again for each tensor cost as much as filling them. Larger tensors consist of huge pages, which cost little to map;
-/// on the heap they would leave holes, as glibc does not find the place of a freed aligned block again for one of the same
-/// size.
+/// Keeps a few megabytes of freed memory for the next tensor, until [`give_memory_back`] is called: returning pages and
+/// mapping them again for each tensor costs as much as filling them. Larger tensors consist of huge pages, which cost
+/// little to map. On the heap they would leave holes, because glibc does not reuse the place of a freed aligned block
+/// for one of the same size.
 ///
-/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller too.
+/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, whose blocks are smaller
+/// too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -39,7 +40,7 @@ pub fn prepare_allocator(scale: f64) {
 /// Like [`prepare_allocator`], for a worker that soon reuses freed memory: blocks of any size come from the heap, which
 /// keeps them until [`give_memory_back`] is called.
 ///
-/// Called once, instead of `prepare_allocator`.
+/// Called once, in place of `prepare_allocator`.
 pub fn prepare_allocator_to_keep() {
     prepare_allocator(1.0);
     KEEPS.store(true, Ordering::Relaxed);
@@ -52,8 +53,9 @@ static KEEPS: AtomicBool = AtomicBool::new(false);
 /// Largest number of blocks that glibc maps one by one by default.
 const MOST_MAPPED: i32 = 65536;
 
-/// Whether large blocks are mapped one by one from now on, and those of libtorch are used again ([`keep_blocks`](blocks::keep_blocks)), or
-/// come from the heap. Has an effect after [`prepare_allocator_to_keep`] only. Blocks in use stay where they are.
+/// With `mapped`, large blocks are mapped one by one from now on, and libtorch's are reused
+/// ([`keep_blocks`](blocks::keep_blocks)); otherwise they come from the heap. Has an effect only after
+/// [`prepare_allocator_to_keep`]. Blocks in use stay in place.
 pub(crate) fn map_blocks(mapped: bool) {
     if !KEEPS.load(Ordering::Relaxed) {
         return;
@@ -66,7 +68,7 @@ pub(crate) fn map_blocks(mapped: bool) {
     }
 }
 
-/// Returns blocks that wait for their next use, and the free pages of the heap, to the system.
+/// Returns waiting blocks, and the heap's free pages, to the system.
 pub fn give_memory_back() {
     blocks::release();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-/// Bytes of anonymous memory of a process (its id, or `self`), including pages it still shares with the process it was forked
-/// from. `None` if the system does not report it, or the process has ended.
+/// Bytes of a process's anonymous memory, including pages still shared with the process that forked it. `process` is an
+/// id or `self`. `None` if the system does not report it, or the process has ended.
 ///
-/// The kernel counts these pages anyway, so this costs microseconds.
+/// Costs microseconds, because the kernel counts these pages anyway.
 pub fn anonymous_bytes(process: &str) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let mut pages = statm.split_whitespace().skip(1).map(str::parse::<u64>);
@@ -20,15 +20,15 @@ pub fn resident_bytes() -> Option<u64> {
     Some(resident * rustix::param::page_size() as u64)
 }
 
-/// Bytes of memory that a process (its id, or `self`) takes: of a page that n processes share, each counts the n-th part. 0 where
-/// the system does not report it, or the process has ended.
+/// Bytes of memory that a process (its id, or `self`) takes; a page shared by n processes counts 1/n. 0 if the system
+/// does not report it, or the process has ended.
 ///
-/// This walks page tables, which costs milliseconds.
+/// Costs milliseconds to walk page tables.
 pub fn proportional_bytes(process: &str) -> u64 {
     Rollup::of(process).bytes("Pss:")
 }
 
-/// The sums over all mappings of a process.
+/// Sums over all mappings of a process.
 pub(crate) struct Rollup(String);
 
 impl Rollup {
@@ -36,7 +36,7 @@ impl Rollup {
         Rollup(fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default())
     }
 
-    /// The sum with a name, 0 if there is none.
+    /// The sum with a name; 0 if absent.
     pub(crate) fn bytes(&self, name: &str) -> u64 {
         let line = self.0.lines().find_map(|line| line.strip_prefix(name));
         let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
@@ -44,10 +44,11 @@ impl Rollup {
     }
 }
 
-/// Peak anonymous memory of a process (its id, or `self`), in bytes. `None` if the system does not report it, or the process has ended.
+/// Peak of a process's anonymous memory in bytes. `process` is an id or `self`. `None` if the system does not report
+/// it, or the process has ended.
 ///
-/// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so their size now is their size at
-/// the peak.
+/// The kernel keeps only the peak of all pages. Pages of files stay once mapped, so their present size is also their
+/// size at the peak.
 pub fn peak_anonymous_bytes(process: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let kib = |name: &str| {

@@ -5,15 +5,15 @@ use std::ops::Sub;
 
 use serde::{Deserialize, Serialize};
 
-/// Clock ticks per second in `/proc`, on every architecture that Linux still has.
+/// Clock ticks per second in `/proc`, on every architecture that Linux still supports.
 const TICKS: f64 = 100.0;
 
-/// Seconds of processor time, in steps of 10 ms.
+/// Processor time in seconds, in steps of 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorSeconds {
-    /// Seconds spent in the program.
+    /// Seconds in the program's own code.
     pub user: f64,
-    /// Seconds that the kernel spent for it.
+    /// Seconds in the kernel on the program's behalf.
     pub system: f64,
 }
 

@@ -1,7 +1,7 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP, from the first moment of the program to its end.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP, from the program's first moment to its end.
 //!
-//! A signal sets a flag, which commands check between two steps of their work. Signals that were ignored when the program
-//! started (`nohup`, `trap '' HUP`) stay ignored.
+//! A signal sets a flag, which commands check between two steps of their work. Signals ignored at the program's start
+//! (`nohup`, `trap '' HUP`) stay ignored.
 #![allow(unsafe_code)] // calls of the C library: sigprocmask, signal
 
 use std::fs;
@@ -19,13 +19,13 @@ const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Whether a signal has come.
 static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// The output that [`remove_unfinished`] removes.
+/// Output that [`remove_unfinished`] removes.
 static UNFINISHED: Mutex<Vec<Output>> = Mutex::new(Vec::new());
 
-/// How often a folder is emptied again while another thread keeps writing to it.
+/// Number of attempts to empty a folder that another thread keeps writing to.
 const ATTEMPTS: usize = 1000;
 
-/// Signals that end the program: those that were not ignored at the first call of this function.
+/// Signals that end the program: all except those ignored at the first call of this function.
 pub fn ending() -> &'static [i32] {
     static ENDING: OnceLock<Vec<i32>> = OnceLock::new();
     ENDING.get_or_init(|| {
@@ -35,20 +35,20 @@ pub fn ending() -> &'static [i32] {
     })
 }
 
-/// The signals that a process ignores, as a set of bits, from its `/proc/PID/status`.
+/// Signals that a process ignores, as a set of bits, from its `/proc/PID/status`.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Holds signals back until [`watch`] is called. Async-signal-safe and independent of anything that libraries set up, so that
-/// it may run before their constructors.
+/// Holds signals back until [`watch`] is called. Async-signal-safe and independent of library set-up, so it may run
+/// before libraries' constructors.
 pub extern "C" fn hold_back() {
     mask(libc::SIG_BLOCK);
 }
 
-/// Notes signals from now on, including those that were held back. A file that would become larger than this process may make it
-/// (`ulimit -f`) is an error of the call that writes, and ends no process.
+/// Notes signals from now on, including those held back. Exceeding the limit on a file's size (`ulimit -f`) becomes an
+/// error of the writing call, and no longer ends the process.
 ///
 /// # Errors
 /// If the system refuses a handler.
@@ -64,7 +64,7 @@ pub fn watch() -> Result<()> {
 }
 
 fn mask(how: i32) {
-    // SAFETY: the set lives on the stack and is initialised by sigemptyset before anything else reads it.
+    // SAFETY: the set lives on the stack, and sigemptyset initialises it before anything else reads it.
     unsafe {
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(set.as_mut_ptr());
@@ -88,7 +88,7 @@ pub fn received() -> bool {
     RECEIVED.load(Ordering::SeqCst)
 }
 
-/// Returns an error if a signal has come; long work calls this between two steps.
+/// Returns an error if a signal has come. Long work calls this between two steps.
 ///
 /// # Errors
 /// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) if a signal has come.
@@ -101,16 +101,16 @@ struct Output {
     id: u64,
     /// The folder, which is removed with everything in it.
     folder: PathBuf,
-    /// Folders that are removed afterwards, the innermost first, as far as they are empty.
+    /// Folders to remove afterwards if they are empty, the innermost first.
     parents: Vec<PathBuf>,
 }
 
-/// A note of output that [`remove_unfinished`] removes unless this value has been dropped before.
+/// Marks output as unfinished: [`remove_unfinished`] removes it unless this value was dropped before.
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
 impl Unfinished {
-    /// Notes a folder that is being filled, and the folders that were created to hold it, the outermost first.
+    /// Marks a folder that is being filled, and the folders created to hold it, the outermost first.
     pub fn note(folder: PathBuf, parents: Vec<PathBuf>) -> Self {
         let mut outputs = UNFINISHED.lock();
         let id = outputs.last().map_or(0, |output| output.id + 1);
@@ -129,8 +129,8 @@ impl Drop for Unfinished {
 pub fn remove_unfinished() {
     let outputs = std::mem::take(&mut *UNFINISHED.lock());
     for Output { folder, parents, .. } in outputs {
-        // This fails where another thread has put a file into a folder that was just emptied; once the folder is gone, no
-        // thread can.
+        // This fails where another thread has put a file into a folder just emptied; once the folder is gone, no thread
+        // can.
         let gone = |_: &usize| fs::remove_dir_all(&folder).is_ok() || !folder.exists();
         (0..ATTEMPTS).find(gone);
         for parent in parents.iter().rev() {

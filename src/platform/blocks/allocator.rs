@@ -11,7 +11,7 @@ use super::hook::replace_function;
 use crate::error::{Error, Result};
 use rustix::mm::{Advice, madvise};
 
-/// Blocks are large from this size on, in bytes. The C library maps them one by one (`prepare_allocator`).
+/// Size in bytes from which blocks are large. The C library maps them one by one (`prepare_allocator`).
 pub const LARGE: usize = 4 << 20;
 
 /// Bytes of a huge page.
@@ -22,7 +22,7 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
 /// Whether libtorch's large blocks come from here.
 static SERVES: AtomicBool = AtomicBool::new(true);
 
-/// Makes libtorch use freed blocks again from now on, in this process. Where its library is not found, nothing changes.
+/// Makes libtorch reuse freed blocks from now on, in this process. No effect if libtorch's library is not found.
 ///
 /// # Errors
 /// If the system does not let the library be changed.
@@ -38,37 +38,37 @@ pub fn keep_blocks() -> Result<()> {
     Ok(())
 }
 
-/// Whether libtorch's large blocks are used again from now on, after [`keep_blocks`]; otherwise they come from the C library. Blocks
-/// that wait are freed.
+/// With `serves`, libtorch's large blocks are reused from now on, after [`keep_blocks`]; otherwise they come from the C
+/// library. Waiting blocks are freed.
 pub fn serve(serves: bool) {
     SERVES.store(serves, Ordering::Relaxed);
     release();
 }
 
-/// Sets the number of bytes that this process may keep, at first without a limit. Blocks wait for their next use only if that is as much as
-/// was ever in use at a time.
+/// Sets the number of bytes that this process may keep, at first unlimited. Blocks wait for reuse only if `bytes` is at
+/// least the most that was ever in use at a time.
 pub fn set_room(bytes: u64) {
     let excess = cache().set_room(usize::try_from(bytes).unwrap_or(usize::MAX));
     excess.iter().for_each(free);
 }
 
-/// Bytes of blocks that wait for their next use.
+/// Bytes of blocks that wait for reuse.
 pub fn reusable() -> u64 {
     cache().waiting_bytes() as u64
 }
 
-/// Frees the blocks that wait for their next use.
+/// Frees the blocks that wait for reuse.
 pub fn release() {
     let waiting = cache().take_waiting();
     waiting.iter().for_each(free);
 }
 
-/// Says that blocks in use may lie in files from now on: they are not used again.
+/// Excludes the blocks now in use from reuse, because they may lie in files from now on.
 pub fn forget() {
     cache().forget();
 }
 
-/// A large block; all its bytes have been written to before.
+/// A large block whose bytes have all been written to.
 pub fn large_block(len: usize) -> MemoryBlock {
     if let Some(block) = cache().take(len) {
         return block;
@@ -79,14 +79,14 @@ pub fn large_block(len: usize) -> MemoryBlock {
     block
 }
 
-/// Gives a block of [`large_block`] back.
+/// Gives back a block of [`large_block`].
 pub fn give_back(block: &MemoryBlock) {
     if !let_wait(block.address) {
         free(block);
     }
 }
 
-/// Lets the block at an address wait if it is one of the cache's; says whether it is.
+/// Lets the block at an address wait if it belongs to the cache; returns whether it does.
 fn let_wait(address: usize) -> bool {
     let excess = cache().give_back(address);
     excess.iter().flatten().for_each(free);
@@ -103,7 +103,8 @@ fn out_of_memory(len: usize) -> ! {
     }
 }
 
-/// A new block of huge pages, or the error of `posix_memalign`. As many waiting ones are freed as it takes in memory.
+/// A new block of huge pages, or the error of `posix_memalign`. Waiting blocks are freed first where the new one would
+/// raise the peak.
 fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int> {
     let excess = cache().make_room(len);
     excess.iter().for_each(free);
@@ -113,9 +114,9 @@ fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int
     if made != 0 {
         return Err(made);
     }
-    // The rest of the last huge page would be unused memory.
-    // SAFETY: the range lies in the block that has just been made; the advice does not change what it holds.
-    // A system without huge pages refuses the advice, and has others.
+    // The remainder of the last huge page would be unused memory.
+    // SAFETY: the range lies in the block just made; the advice does not change its contents.
+    // A system without huge pages refuses the advice, and provides ordinary pages.
     let _ = unsafe { madvise(memory, len / HUGE * HUGE, Advice::LinuxHugepage) };
     let block = MemoryBlock { address: memory.expose_provenance(), len };
     cache().insert(block);
@@ -123,7 +124,7 @@ fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int
 }
 
 fn free(block: &MemoryBlock) {
-    // SAFETY: blocks come from `posix_memalign`, and one that has been taken out of the cache is not used.
+    // SAFETY: blocks come from `posix_memalign`, and a block taken out of the cache is not in use.
     unsafe { libc::free(ptr::with_exposed_provenance_mut(block.address)) }
 }
 
@@ -134,7 +135,7 @@ fn cache() -> MutexGuard<'static, Cache> {
 /// `posix_memalign` for libtorch.
 unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, len: usize) -> c_int {
     if len < LARGE || alignment > HUGE || !SERVES.load(Ordering::Relaxed) {
-        // SAFETY: what the caller says of its arguments holds for the function that it meant.
+        // SAFETY: the caller's guarantees about its arguments hold for the function that it meant to call.
         return unsafe { libc::posix_memalign(out, alignment, len) };
     }
     let waiting = cache().take(len);
@@ -142,7 +143,7 @@ unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, le
         Ok(block) => block,
         Err(error) => return error,
     };
-    // SAFETY: the caller hands over a place for a pointer.
+    // SAFETY: the caller passes a place for a pointer.
     unsafe { *out = ptr::with_exposed_provenance_mut(block.address) };
     0
 }
@@ -152,6 +153,6 @@ unsafe extern "C" fn hooked_free(memory: *mut c_void) {
     if memory.is_null() || let_wait(memory.expose_provenance()) {
         return;
     }
-    // SAFETY: the caller got the memory from the C library, and the cache does not have it.
+    // SAFETY: the memory comes from the C library and is not in the cache.
     unsafe { libc::free(memory) }
 }

@@ -1,11 +1,11 @@
-//! The blocks that can be used again.
+//! Blocks for reuse.
 
 use std::collections::BTreeMap;
 
-/// A block that is used again may be longer than asked for by this part of the length.
+/// A reused block may be longer than asked for by 1/`SLACK` of the length.
 const SLACK: usize = 16;
 
-/// A block: where it begins, and its length in bytes.
+/// A block of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBlock {
     /// Address of the first byte.
@@ -14,19 +14,19 @@ pub struct MemoryBlock {
     pub len: usize,
 }
 
-/// The large blocks of a process: those in use, and those that wait for their next use.
+/// The large blocks of a process: in use, or waiting for reuse.
 ///
-/// Both together never exceed the most that was in use at a time, so that waiting blocks do not raise the peak.
+/// Together they never exceed the most that was in use at a time, so waiting blocks do not raise the peak.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Bytes by address.
+    /// Length in bytes by address.
     used: BTreeMap<usize, usize>,
-    /// The block freed last comes last.
+    /// Waiting blocks, the last freed last.
     waiting: Vec<MemoryBlock>,
     used_bytes: usize,
     most_used: usize,
-    /// Bytes that the process may keep. Blocks wait only if that is as much as was ever in use at a time: they add to peaks of
-    /// the memory outside of them.
+    /// Bytes that the process may keep. Blocks wait only if this is at least the most that was ever in use at a time,
+    /// because they add to the peaks of other memory.
     room: usize,
 }
 
@@ -47,7 +47,7 @@ impl Cache {
         self.excess()
     }
 
-    /// Takes out the waiting blocks if there is no room for them.
+    /// Takes out the waiting blocks if they have no room.
     fn excess(&mut self) -> Vec<MemoryBlock> {
         if self.room < self.most_used { self.take_waiting() } else { Vec::new() }
     }
@@ -62,13 +62,13 @@ impl Cache {
         Some(block)
     }
 
-    /// Takes out the waiting blocks that have to be freed before a new one of `len` bytes is made, those freed first.
+    /// Takes out the waiting blocks that must be freed before a new one of `len` bytes is made, the first freed first.
     pub(super) fn make_room(&mut self, len: usize) -> Vec<MemoryBlock> {
         let all = self.used_bytes + self.waiting_bytes() + len;
         self.take_oldest(all.saturating_sub(self.most_used))
     }
 
-    /// Takes out waiting blocks of at least `bytes` bytes in all, those freed first.
+    /// Takes out waiting blocks of at least `bytes` bytes in all, the first freed first.
     fn take_oldest(&mut self, bytes: usize) -> Vec<MemoryBlock> {
         let (mut taken, mut count) = (0, 0);
         while taken < bytes && count < self.waiting.len() {
@@ -85,8 +85,8 @@ impl Cache {
         self.most_used = self.most_used.max(self.used_bytes);
     }
 
-    /// Lets a block wait that has been in use, and returns the blocks that leave for it, which may be the same one; `None` if
-    /// the block is not one of these.
+    /// Lets a block that was in use wait, and returns the blocks to free for it, which may include itself; `None` if
+    /// the block is not the cache's.
     pub(super) fn give_back(&mut self, address: usize) -> Option<Vec<MemoryBlock>> {
         let len = self.used.remove(&address)?;
         self.used_bytes -= len;
@@ -94,7 +94,7 @@ impl Cache {
         Some(self.excess())
     }
 
-    /// Forgets the blocks in use: they are freed without waiting.
+    /// Forgets the blocks in use: they will be freed without waiting.
     pub(super) fn forget(&mut self) {
         self.used.clear();
         self.used_bytes = 0;
@@ -117,7 +117,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// A cache with blocks in use of these sizes in MiB; the address of each is its length.
+    /// A cache with blocks in use of these sizes in MiB; each block's address equals its length.
     fn cache(sizes: &[usize]) -> Cache {
         let mut cache = Cache::new();
         for size in sizes {
@@ -139,7 +139,7 @@ mod tests {
         }
         assert_eq!(cache.take(101 * MIB), None);
         assert_eq!(cache.take(50 * MIB), None);
-        // The shortest one that is long enough.
+        // The shortest block that is long enough.
         for (len, found) in [(63, 64), (63, 66), (95, 100)] {
             assert_eq!(cache.take(len * MIB).unwrap().len, found * MIB);
         }

@@ -1,4 +1,4 @@
-//! Another function in place of one that a loaded library calls.
+//! Replacement of a function that a loaded library calls.
 #![allow(unsafe_code)] // reads a loaded library's tables, and writes one entry
 
 use std::ffi::{CStr, c_int, c_void};
@@ -7,7 +7,7 @@ use std::{mem, ptr, slice};
 use rustix::io::Result;
 use rustix::mm::{MprotectFlags, mprotect};
 
-/// Entries of a library's dynamic section.
+/// Tags of a library's dynamic section.
 const STRINGS: i64 = 5;
 const SYMBOLS: i64 = 6;
 const RELOCATIONS: i64 = 7;
@@ -15,7 +15,7 @@ const RELOCATION_BYTES: i64 = 8;
 const CALL_BYTES: i64 = 2;
 const CALLS: i64 = 23;
 
-/// Relocations that are the address of a symbol, and nothing added to it.
+/// Kinds of relocation that hold a symbol's plain address.
 const ADDRESS_OF_SYMBOL: [u32; 2] =
     if cfg!(target_arch = "aarch64") { [1025, 1026] } else { [6, 7] };
 
@@ -26,7 +26,7 @@ struct Dynamic {
     value: usize,
 }
 
-/// A place that the loader has filled.
+/// A relocation: a place that the loader has filled.
 #[repr(C)]
 struct Relocation {
     offset: usize,
@@ -42,15 +42,15 @@ struct Search<'a> {
     replaced: Result<bool>,
 }
 
-/// Redirects calls of `function` in a loaded library, given by its file name, to `by`, which must
-/// have its signature. Returns whether the library is there and calls it.
+/// Redirects a loaded library's calls of `function` to `by`, which must have the same signature. `library` is a file
+/// name. Returns whether the library is loaded and calls the function.
 ///
 /// # Errors
 /// If the system does not let the library's table be written.
 pub(super) fn replace_function(library: &str, function: &CStr, by: *const ()) -> Result<bool> {
     let mut search = Search { library, function, by, replaced: Ok(false) };
     if cfg!(all(target_env = "gnu", target_pointer_width = "64")) {
-        // SAFETY: `visit` gets what the loader knows of each library, and the search, which outlives the call.
+        // SAFETY: `visit` gets the loader's record of each library, and the search, which outlives the call.
         unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     }
     search.replaced
@@ -58,7 +58,7 @@ pub(super) fn replace_function(library: &str, function: &CStr, by: *const ()) ->
 
 /// Called by the loader for each library.
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-    // SAFETY: the loader passes what it knows of a library, and the pointer of `replace_function`.
+    // SAFETY: the loader passes its record of a library, and the pointer from `replace_function`.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_>>()) };
     if info.dlpi_name.is_null() {
         return 0;
@@ -85,7 +85,7 @@ unsafe fn replace(info: &libc::dl_phdr_info, function: &CStr, by: *const ()) -> 
     };
     let len = header.p_memsz as usize / mem::size_of::<Dynamic>();
     let section = ptr::with_exposed_provenance::<Dynamic>(base + header.p_vaddr as usize);
-    // SAFETY: the section lies there, in memory, as the header says.
+    // SAFETY: the header says that the section lies there, in memory.
     let section = unsafe { slice::from_raw_parts(section, len) };
     // The loader has added the library's place to these addresses.
     let value = |tag| section.iter().find(|entry| entry.tag == tag).map_or(0, |entry| entry.value);
@@ -97,7 +97,7 @@ unsafe fn replace(info: &libc::dl_phdr_info, function: &CStr, by: *const ()) -> 
             continue;
         }
         let table = ptr::with_exposed_provenance::<Relocation>(table);
-        // SAFETY: the section says where the table lies and how many bytes it has.
+        // SAFETY: the section says where the table lies and its number of bytes.
         let table = unsafe { slice::from_raw_parts(table, bytes / mem::size_of::<Relocation>()) };
         for relocation in table {
             if !ADDRESS_OF_SYMBOL.contains(&(relocation.info as u32)) || relocation.addend != 0 {
@@ -105,13 +105,13 @@ unsafe fn replace(info: &libc::dl_phdr_info, function: &CStr, by: *const ()) -> 
             }
             let symbol = (relocation.info >> 32) as usize * mem::size_of::<libc::Elf64_Sym>();
             let symbol = ptr::with_exposed_provenance::<libc::Elf64_Sym>(symbols + symbol);
-            // SAFETY: relocations name symbols of the table, which have names in the table of strings.
+            // SAFETY: relocations name symbols of the table, whose names are in the table of strings.
             let name = unsafe {
                 CStr::from_ptr(ptr::with_exposed_provenance(strings + (*symbol).st_name as usize))
             };
             if name == function {
                 let place = ptr::with_exposed_provenance_mut::<*const ()>(base + relocation.offset);
-                // SAFETY: the loader has put the function's address there. The other function takes and gives the same.
+                // SAFETY: the loader has put the function's address there, and `by` has the same signature.
                 unsafe { write(place, by)? };
                 replaced = true;
             }

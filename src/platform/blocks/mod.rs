@@ -1,8 +1,8 @@
-//! Large blocks of memory that are used again.
+//! Large blocks of memory that are reused.
 //!
-//! The system clears each page that it hands out. A layer's tensors take many megabytes and live for a moment, so clearing took an
-//! eighth to a fifth of an epoch. libtorch's large blocks therefore stay with the process until a pause in which the rank may not
-//! keep them. Fresh ones consist of huge pages.
+//! The system clears each page before it hands it out. A layer's tensors take many megabytes and live briefly, so
+//! clearing took an eighth to a fifth of an epoch. libtorch's large blocks therefore stay with the process until a
+//! pause at which the rank may not keep them. New blocks consist of huge pages.
 
 mod allocator;
 mod cache;
