@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The ids `0..total`, cut into pieces whose lengths differ by at most 1.
+/// The ids `0..total` in pieces whose lengths differ by at most 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EvenCut {
     total: u64,
@@ -10,7 +10,7 @@ pub(super) struct EvenCut {
 }
 
 impl EvenCut {
-    /// Cuts into `pieces`, which is in `1..=total`, so that no piece is empty.
+    /// Cuts into `pieces`, which must be in `1..=total`, so that no piece is empty.
     pub(super) fn new(total: u64, pieces: u64) -> Self {
         EvenCut { total, pieces }
     }

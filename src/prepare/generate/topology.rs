@@ -6,8 +6,8 @@ use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structu
 use crate::graph::PartitionBook;
 use crate::io::BucketSpool;
 
-/// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Returns the number of edges that come from
-/// another partition.
+/// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Returns the number of edges that cross
+/// partitions.
 pub(super) fn write_topology(
     writer: &PartitionWriter,
     book: &PartitionBook,
@@ -27,7 +27,7 @@ pub(super) fn write_topology(
     Ok(cut_edges)
 }
 
-/// Edges in the order in which they were drawn; each is stored with its destination only.
+/// Edges in drawing order; each is stored with its destination only.
 struct Spooled<'a>(&'a BucketSpool);
 
 impl PartitionEdges for Spooled<'_> {

@@ -1,4 +1,4 @@
-//! The neighbours of all nodes, on disk.
+//! Neighbours of all nodes, on disk.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,23 +12,23 @@ use crate::io::{ExternalSort, KeyLayout, UnnamedFile};
 /// Number of bytes read at a time.
 const BUFFER: usize = 1 << 20;
 
-/// For each node, the number of edges it owns and its neighbours. Neighbours ignore the direction of edges; they are listed
-/// once, in ascending order, without the node itself.
+/// For each node, its number of owned edges and its neighbours. Neighbours ignore the direction of edges; each is
+/// listed once, in ascending order, without the node itself.
 ///
-/// Per node the file holds the number of neighbours, the number of edges, the first neighbour, and from each neighbour to the
-/// next the distance less one; all in bytes of seven bits (LEB128). It is read in the order of nodes.
+/// Per node the file holds the number of neighbours, the number of edges, the first neighbour, and from each neighbour
+/// to the next the distance less one; all as LEB128 (seven bits per byte). The file is read in node order.
 #[derive(Debug)]
 pub(super) struct Adjacency {
     file: File,
     folder: PathBuf,
     bytes: u64,
     pub(super) num_nodes: u64,
-    /// Number of neighbours of all nodes.
+    /// Total number of neighbours.
     pub(super) entries: u64,
 }
 
 impl Adjacency {
-    /// Sorts the edges of a graph.
+    /// Builds the lists by sorting a graph's edges.
     pub(super) fn build(
         edges: &RuledEdges<'_>,
         num_nodes: u64,
@@ -36,7 +36,7 @@ impl Adjacency {
         memory: u64,
         meter: &mut Meter<'_, '_>,
     ) -> Result<Self> {
-        // The last bit marks the node that owns the edge.
+        // The last bit marks the owner of the edge.
         let layout = KeyLayout::new([num_nodes, num_nodes, 2])?;
         let mut sort = ExternalSort::new(folder, layout.bits(), memory);
         edges.for_each(|edge| {
@@ -125,15 +125,15 @@ pub(super) struct AdjacencyReader<'a> {
     place: u64,
     buffer: Vec<u8>,
     at: usize,
-    /// Number of the current node's neighbours that have not been read.
+    /// Number of unread neighbours of the current node.
     left: u64,
-    /// The last neighbour that was read for this node.
+    /// The neighbour read last for this node.
     last: Option<u64>,
 }
 
 impl AdjacencyReader<'_> {
-    /// Moves to the next node and returns its numbers of neighbours and edges. Unread neighbours of the node before are
-    /// skipped.
+    /// Moves to the next node and returns its numbers of neighbours and edges. Skips unread neighbours of the previous
+    /// node.
     pub(super) fn node(&mut self) -> Result<(u64, u64)> {
         while self.neighbour()?.is_some() {}
         self.left = self.get()?;
@@ -141,7 +141,7 @@ impl AdjacencyReader<'_> {
         Ok((self.left, self.get()?))
     }
 
-    /// The next neighbour of the node.
+    /// The next neighbour of the current node.
     #[inline]
     pub(super) fn neighbour(&mut self) -> Result<Option<u64>> {
         if self.left == 0 {

@@ -1,4 +1,4 @@
-//! The quantities that are balanced over partitions: nodes of each class, edges, training nodes.
+//! Quantities balanced over partitions: nodes of each class, edges, training nodes.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::graph::Bitmap;
 use crate::prepare::import::{RawGraph, Table};
 
-/// Largest number of classes of nodes that are balanced one by one: METIS slows down and cuts more edges with each.
+/// Largest number of node classes balanced separately: with each, METIS slows down and cuts more edges.
 const MOST_CLASSES: usize = 32;
 
 /// Number of rows read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The weight of each node in each balanced quantity: first one per class of nodes, then edges, then training nodes.
+/// Each node's weight in each balanced quantity: one quantity per node class, then edges, then training nodes.
 pub(super) struct Balance<'a> {
     classes: Classes,
     num_classes: usize,
@@ -21,24 +21,24 @@ pub(super) struct Balance<'a> {
 
 /// The class of each node.
 enum Classes {
-    /// The end of each node type among the homogeneous ids.
+    /// End of each node type's range of homogeneous ids.
     OfTypes(Vec<u64>),
     /// A class per node.
     OfNodes(Vec<u8>),
 }
 
 impl<'a> Balance<'a> {
-    /// Classes are node types, and with `key` the values of that node data inside a type: DGL's `balance_ntypes`.
+    /// Makes a class per node type, or with `key` per value of this node data within a type, as DGL's `balance_ntypes`.
     ///
     /// # Errors
-    /// If no type of nodes has such data, they are not whole numbers, or there are too many classes.
+    /// If no node type has this data, it is not whole numbers, or there are too many classes.
     pub(super) fn new(
         graph: &RawGraph,
         key: Option<&str>,
         train: Option<&'a Bitmap>,
     ) -> Result<Self> {
         let Some(key) = key else {
-            // Of many types, the last ones share a class.
+            // With many types, the last ones share a class.
             let mut ends = graph.first_nodes().split_off(1);
             if ends.len() > MOST_CLASSES {
                 ends.drain(MOST_CLASSES - 1..ends.len() - 1);
@@ -82,12 +82,12 @@ impl<'a> Balance<'a> {
         self.num_classes + 2
     }
 
-    /// Number of classes of nodes, whose quantities come first.
+    /// Number of node classes, whose quantities come first.
     pub(super) fn num_classes(&self) -> usize {
         self.num_classes
     }
 
-    /// Sets `weights` to those of a node that owns this number of edges.
+    /// Sets `weights` to the weights of a node that owns `edges` edges.
     #[inline]
     pub(super) fn weigh(&self, node: u64, edges: u64, weights: &mut [u64]) {
         let class = match &self.classes {

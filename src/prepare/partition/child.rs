@@ -1,4 +1,4 @@
-//! Work that cannot be interrupted, done in a process that can be killed.
+//! Uninterruptible work, done in a process that can be killed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,27 +14,27 @@ use crate::error::{Error, Result};
 use crate::platform::fork;
 use crate::platform::signals;
 
-/// Interval at which the child is polled, at first and later.
+/// Intervals for polling the child, at first and later.
 const SHORT: Duration = Duration::from_micros(100);
 const LONG: Duration = Duration::from_millis(10);
 
-/// The exit code of a child that has no memory for its results.
+/// Exit code of a child without memory for its results.
 const NOT_WRITTEN: u8 = u8::MAX;
 
-/// The largest memory of a child so far, in bytes.
+/// Largest memory of a child so far, in bytes.
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
-/// The result of a child.
+/// Result of a child.
 pub(super) struct Outcome {
-    /// Exit code, or another one if the child had no memory for its results; `None` if it was killed.
+    /// Exit code, or [`NOT_WRITTEN`] if the child had no memory for its results; `None` if it was killed.
     pub(super) code: Option<u8>,
-    /// The values that it has filled.
+    /// Values that the child has filled.
     pub(super) values: Vec<i32>,
 }
 
-/// Fills `count` values in a forked process, which has its own signal handlers, random numbers and memory: METIS handles
-/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork()`]. It returns the exit
-/// code.
+/// Fills `count` values in a forked process, which has its own signal handlers, random numbers and memory: METIS
+/// handles SIGTERM itself, and draws from the C library's random numbers. `work` returns the exit code, and may only
+/// compute: see [`fork()`].
 ///
 /// # Errors
 /// If the system does not start the process; [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) after a signal.
@@ -44,7 +44,7 @@ pub(super) fn in_child(
     work: impl FnOnce(&mut [i32]) -> u8,
 ) -> Result<Outcome> {
     let failed = |e: std::io::Error| Error::io("pass results of", Path::new(what), e);
-    // The values, and the child's peak of memory, in a memory file that is gone with its last descriptor.
+    // The values, and the child's peak of memory, in a memory file that vanishes with its last descriptor.
     let results = memfd_create(what, MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
     let results = File::from(results);
     let end = (count * size_of::<i32>()) as u64;
@@ -88,7 +88,7 @@ fn wait(child: Pid) -> Result<WaitStatus> {
     }
 }
 
-/// The largest memory of a child so far, in bytes; 0 without one.
+/// Largest memory of a child so far, in bytes; 0 without a child.
 pub(super) fn peak_of_children() -> u64 {
     PEAK.load(Ordering::Relaxed)
 }

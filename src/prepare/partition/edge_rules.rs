@@ -1,11 +1,11 @@
-//! The edges to be partitioned, made from the input's edges.
+//! Edges for partitioning, made from the input's edges.
 
 use super::request::{EdgeRules, SelfLoops};
 use crate::error::{Error, Result};
 use crate::prepare::import::{EdgeType, RawGraph};
 
-/// Edges after [`EdgeRules`], but with duplicates. The type-wise id of an edge shows its origin: ids below the number of rows
-/// are rows of the input; the same number of ids above that are the rows' reverses; ids above those are nodes with an added
+/// Edges after [`EdgeRules`], duplicates included. An edge's type-wise id shows its origin. Ids below the number of
+/// rows are rows of the input; equally many ids above are the rows' reverses; still higher ids are nodes with an added
 /// self loop.
 pub(super) struct RuledEdges<'a> {
     graph: &'a RawGraph,
@@ -39,19 +39,19 @@ impl<'a> RuledEdges<'a> {
         Ok(RuledEdges { graph, rules, first_nodes: graph.first_nodes() })
     }
 
-    /// A bound above every id of a type.
+    /// A bound above all ids of a type.
     pub(super) fn id_end(&self, etype: usize) -> u64 {
         self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
     }
 
-    /// Largest number of edges of a type: all, if there are no duplicates.
+    /// Largest possible number of edges of a type, reached if there are no duplicates.
     pub(super) fn most(&self, etype: usize) -> u64 {
         let [src, dst] = self.graph.etypes[etype].ends;
         let added = self.rules.self_loops == SelfLoops::Add && src == dst;
         if added { self.id_end(etype) } else { self.first_loop(etype) }
     }
 
-    /// Smallest number of edges of a type, if duplicates stay.
+    /// Smallest possible number of edges of a type, if duplicates stay.
     pub(super) fn least(&self, etype: usize) -> u64 {
         if self.rules.dedup || self.rules.self_loops != SelfLoops::Keep {
             return 0;
@@ -59,7 +59,7 @@ impl<'a> RuledEdges<'a> {
         self.graph.edges.num_edges(etype)
     }
 
-    /// The row of the input whose data an edge has; `None` for an added self loop.
+    /// The input row with an edge's data; `None` for an added self loop.
     pub(super) fn row(&self, etype: usize, id: u64) -> Option<u64> {
         let rows = self.graph.edges.num_edges(etype);
         (id < self.first_loop(etype)).then(|| if id < rows { id } else { id - rows })
@@ -103,7 +103,7 @@ impl<'a> RuledEdges<'a> {
         directions * self.graph.edges.num_edges(etype)
     }
 
-    /// Whether edges of a type get their reverses as edges of the same type.
+    /// Whether edges of a type get reverses of the same type.
     fn has_both_ways(&self, etype: usize) -> bool {
         let [src, dst] = self.graph.etypes[etype].ends;
         src == dst && (self.rules.undirected || self.rules.reverse_relations)

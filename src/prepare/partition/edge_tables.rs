@@ -1,4 +1,4 @@
-//! Moving of edge tables to the places of their edges.
+//! Moving edge tables to their edges' places.
 
 use std::path::Path;
 
@@ -70,7 +70,7 @@ pub(super) fn write_edge_tables(
     Ok(())
 }
 
-/// A table whose rows are taken in ascending order, some of them several times.
+/// A table whose rows are taken in ascending order, some of them repeatedly.
 struct MovingTable<'a> {
     table: &'a Table,
     scatter: RowScatter,
@@ -80,7 +80,7 @@ struct MovingTable<'a> {
 }
 
 impl MovingTable<'_> {
-    /// Appends a row. A row beyond the last one stands for ones, as DGL's `add_self_loop` gives its edges.
+    /// Appends a row. A row beyond the last stands for ones, which DGL's `add_self_loop` gives its edges.
     fn push(&mut self, row: u64, place: u64) -> Result<()> {
         let row_bytes = self.table.row_bytes();
         if row == self.table.num_rows() {

@@ -1,4 +1,4 @@
-//! All edges in the order in which partitions hold them.
+//! All edges in partition order.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,11 +16,11 @@ use crate::prepare::import::RawGraph;
 /// Number of edges read at a time.
 const BLOCK: u64 = 1 << 15;
 
-/// Size of the buffers of edges that are also stored with their sources, in bytes.
+/// Size in bytes of the buffers for edges that are also stored with their sources.
 const HALO_BUFFERS: usize = 16 << 20;
 
-/// Edges by partition, type, destination and source, in an unnamed file. Each belongs to the partition of its destination; an
-/// edge from another partition is stored a second time for that one.
+/// Edges by partition, type, destination and source, in an unnamed file. Each belongs to its destination's partition.
+/// An edge from another partition is stored again for that partition.
 pub(super) struct FinalEdges {
     file: File,
     folder: PathBuf,
@@ -30,13 +30,14 @@ pub(super) struct FinalEdges {
     halo: HaloEdges,
 }
 
-/// Edges that a second partition holds, too, by that partition, in an unnamed file: source, destination and number of the edge.
+/// Edges that a second partition holds as well, grouped by it, in an unnamed file: source, destination and number of
+/// the edge.
 struct HaloEdges {
     layout: KeyLayout<3>,
     spool: BucketSpool,
 }
 
-/// The row of the input's tables from which each edge takes its data, by type: keys of (row, type-wise new id).
+/// By type, the row of the input's tables with each edge's data: keys of (row, type-wise new id).
 pub(super) struct EdgeRows {
     pub(super) layout: KeyLayout<2>,
     pub(super) sort: ExternalSort,
@@ -50,7 +51,7 @@ pub(super) struct NewIds<'a> {
 }
 
 impl FinalEdges {
-    /// Sorts all edges, which the graph then has no more. For types with tables, the rows of their edges are also returned.
+    /// Sorts all edges, and takes them out of the graph. For types with tables, also returns the rows of their edges.
     pub(super) fn sort(
         graph: &RawGraph,
         edges: &RuledEdges<'_>,
@@ -66,7 +67,7 @@ impl FinalEdges {
         let largest = (0..num_parts).map(|part| ids.ranges.part_range(part));
         let largest = largest.map(|range| range.end - range.start).max().unwrap_or(0);
         let key = KeyLayout::new([num_parts as u64, types as u64, largest, num_nodes, id_end])?;
-        // Half for sorting, a quarter for the rows of tables.
+        // Half for sorting, a quarter for rows of tables.
         let mut sort = ExternalSort::new(folder, key.bits(), memory / 2);
         edges.for_each(|edge| {
             meter.tick()?;
@@ -107,7 +108,7 @@ impl FinalEdges {
         writer.finish()
     }
 
-    /// Calls `take` with the original ids of a partition's edges of a type, in order.
+    /// Calls `take` with the original ids of a partition's edges of one type, in order.
     pub(super) fn original_ids(
         &self,
         part: usize,
@@ -166,7 +167,7 @@ impl PartitionEdges for FinalEdges {
 }
 
 impl HaloEdges {
-    /// No edges yet; sources, destinations and numbers lie below these ends.
+    /// An empty store; sources, destinations and numbers lie below `ends`.
     fn create(folder: &Path, num_parts: usize, ends: [u64; 3]) -> Result<Self> {
         let layout = KeyLayout::new(ends)?;
         let spool = BucketSpool::create(folder, num_parts, layout.bytes(), HALO_BUFFERS)?;

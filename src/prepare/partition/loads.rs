@@ -1,18 +1,18 @@
-//! The loads of partitions.
+//! Loads of partitions.
 
 /// Largest load of a partition, in multiples of the mean.
 pub(super) const TOLERANCE: f64 = 1.05;
 
-/// The loads of all partitions, in each balanced quantity.
+/// Loads of all partitions in each balanced quantity.
 #[derive(Clone, Debug)]
 pub(super) struct Loads {
     /// One list per partition, back to back.
     values: Vec<u64>,
     means: Vec<f64>,
-    /// The heaviest single node, which fits in any case.
+    /// Weight of the heaviest single node, which fits in any case.
     heaviest: Vec<u64>,
     limits: Vec<u64>,
-    /// Number of quantities at the front that count nodes.
+    /// Number of leading quantities that count nodes.
     num_classes: usize,
 }
 
@@ -73,14 +73,14 @@ impl Loads {
         loads.all(|((load, weight), limit)| *weight == 0 || load + weight <= *limit)
     }
 
-    /// Whether a partition has more than it may of something that a node weighs in.
+    /// Whether a partition exceeds its limit in a quantity that the node weighs in.
     #[inline]
     pub(super) fn is_over(&self, part: usize, weights: &[u64]) -> bool {
         let mut loads = self.of(part).iter().zip(weights).zip(&self.limits);
         loads.any(|((load, weight), limit)| *weight > 0 && load > limit)
     }
 
-    /// The partition with the fewest nodes among those into which a node fits.
+    /// The partition with the fewest nodes among those with room for a node.
     pub(super) fn lightest(&self, weights: &[u64]) -> Option<usize> {
         let parts = self.values.len() / self.limits.len();
         let fitting = (0..parts).filter(|&part| self.fits(part, weights));

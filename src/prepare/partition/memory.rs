@@ -1,4 +1,4 @@
-//! The memory that partitioning may take, and how much it takes.
+//! Memory for partitioning: how much it may take, and how much it takes.
 
 use std::fs;
 
@@ -7,31 +7,31 @@ use crate::error::{Error, Result};
 use crate::event::size;
 use crate::platform::free_memory;
 
-/// Smallest amount of memory with which any part of the work is sensible, in bytes.
+/// Smallest amount of memory in bytes that suffices for any part of the work.
 const LEAST: u64 = 48 << 20;
 
 /// Size of all small buffers together, in bytes.
 const SMALL: u64 = 32 << 20;
 
-/// Assumed free memory where the system does not report it, in bytes.
+/// Assumed free memory in bytes where the system does not report it.
 const UNKNOWN: u64 = 1 << 30;
 
-/// Half of the memory that is free.
+/// Half of the free memory.
 pub fn default_memory() -> u64 {
     free_memory().map_or(UNKNOWN, |free| free / 2)
 }
 
-/// The largest memory that partitioning has taken in one process, in bytes, if the system reports it.
+/// Largest memory in bytes that partitioning has taken in one process, if the system reports it.
 pub fn peak_memory() -> Option<u64> {
     own_peak().map(|own| own.max(peak_of_children()))
 }
 
-/// The largest memory that this process has taken, in bytes.
+/// Largest memory in bytes that this process has taken.
 pub(super) fn own_peak() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 
-/// Rest of `--memory` for buffers, after the process and `kept` bytes.
+/// Memory for buffers: `--memory` less the process and `kept` bytes.
 pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     let taken = field("/proc/self/status", "VmRSS:").unwrap_or(0) + kept + SMALL;
     if memory >= taken + LEAST {
@@ -42,7 +42,7 @@ pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     Err(Error::config("memory", problem).with_hint(format!("pass ‹memory={needed}MiB› or more")))
 }
 
-/// An error that names the memory which is needed, if memory was missing for names: they have half of the rest.
+/// Adds the needed memory to an error, if names lacked memory: they get half of the rest.
 pub(super) fn with_memory(error: Error, memory: u64) -> Error {
     let Some(missing) = error.memory_missing() else { return error };
     let needed = (memory + 2 * missing).div_ceil(1 << 20);

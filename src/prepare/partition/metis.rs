@@ -12,15 +12,16 @@ use crate::event::size;
 /// Bound on sums of weights, which leaves METIS room in its 32 bits.
 const MAX_SUM: u64 = 1 << 30;
 
-/// Memory of METIS in bytes per neighbour and per node, including its input, on graphs that it can hardly coarsen: measured on
-/// R-MAT graphs. Graphs with communities take half.
+/// Bytes of METIS's memory per neighbour and per node, including its input, on graphs that it can hardly coarsen:
+/// measured on R-MAT graphs. Graphs with communities take half.
 const PER_ENTRY: u64 = 80;
 const PER_NODE: u64 = 120;
-/// Quantities of a node that these bytes include, and bytes for each further one: a weight of 64 bits, and those of METIS of 32.
+/// Number of a node's quantities that these bytes include, and bytes per further quantity: a weight of 64 bits, and
+/// METIS's of 32.
 const USUAL_QUANTITIES: usize = 3;
 const PER_QUANTITY: u64 = 24;
 
-/// Exit codes of a child process that ran METIS.
+/// Exit codes of a child that ran METIS.
 const DONE: u8 = 0;
 const NO_MEMORY: u8 = 1;
 const FAILED: u8 = 2;
@@ -76,27 +77,27 @@ fn check_memory(nodes: u64, entries: u64, quantities: usize, memory: u64) -> Res
     Err(Error::config("memory", problem))
 }
 
-/// A symmetric graph whose nodes and pairs of neighbours have weights.
+/// A symmetric graph with weights of nodes and of pairs of neighbours.
 #[derive(Debug)]
 pub(crate) struct WeightedGraph {
     starts: Vec<i32>,
-    /// Neighbours of all nodes, one node after the other.
+    /// Neighbours of all nodes, node by node.
     pub(crate) neighbours: Vec<i32>,
     /// A weight per neighbour; empty if all are 1.
     pub(crate) weights: Vec<u32>,
-    /// Shares of the nodes in each balanced quantity, node by node.
+    /// Weights of nodes in each balanced quantity, node by node.
     node_weights: Vec<u64>,
     quantities: usize,
 }
 
 impl WeightedGraph {
-    /// A graph without nodes, for nodes with shares of a number of balanced quantities.
+    /// A graph without nodes yet, whose nodes will have weights in this number of balanced quantities.
     pub(crate) fn new(quantities: usize) -> Self {
         let (neighbours, weights, node_weights) = (Vec::new(), Vec::new(), Vec::new());
         WeightedGraph { starts: vec![0], neighbours, weights, node_weights, quantities }
     }
 
-    /// Ends the neighbours of the next node; `weights` are its shares of the balanced quantities.
+    /// Ends the next node's neighbours; `weights` are its weights in the balanced quantities.
     pub(crate) fn end_node(&mut self, weights: &[u64]) {
         self.starts.push(self.neighbours.len() as i32);
         self.node_weights.extend_from_slice(weights);
@@ -149,7 +150,7 @@ impl WeightedGraph {
         match outcome.code {
             Some(DONE) => Ok(outcome.values),
             Some(FAILED) => Err(Error::internal("METIS refused the graph".to_owned())),
-            // The kernel ends the child when memory runs out.
+            // The kernel kills the child when memory runs out.
             _ => {
                 Err(Error::config("method", "METIS ran out of memory")
                     .with_hint("use ‹method=stream›"))
@@ -158,7 +159,8 @@ impl WeightedGraph {
     }
 }
 
-/// Weights scaled to 32 bits, node by node, and the number of weights per node: weights that are zero everywhere are left out.
+/// Weights scaled to 32 bits, node by node, and the number of weights per node. Weights that are zero everywhere are
+/// left out.
 fn scaled(weights: &[u64], quantities: usize) -> (Vec<i32>, usize) {
     let mut sums = vec![0u64; quantities];
     for node in weights.chunks(quantities) {

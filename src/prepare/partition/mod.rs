@@ -1,8 +1,8 @@
 //! From a graph in a user's files to partitions, in bounded memory.
 //!
-//! Edges are read once into a temporary file. A partitioner assigns 16 bits to each node. Edges are then sorted on disk by
-//! partition, type, destination and source, which is the order in which partitions hold them; the rows of tables are moved
-//! through buckets of neighbouring places. Memory holds a few bytes per node, and buffers whose size depends on `--memory`.
+//! Edges are read once into a temporary file. A partitioner assigns 16 bits to each node. Edges are then sorted on disk
+//! by partition, type, destination and source, the order of partition files; rows of tables are moved in buckets of
+//! neighbouring places. Memory holds a few bytes per node, and buffers whose size depends on `--memory`.
 
 mod adjacency;
 mod balance;

@@ -3,7 +3,7 @@
 use crate::graph::IdRanges;
 use crate::prepare::import::RawGraph;
 
-/// The new homogeneous id of each node, by its old one: 4 bytes a node as long as that is enough.
+/// New homogeneous id of each node by old id, in 4 bytes per node as long as they suffice.
 #[derive(Debug)]
 pub(super) enum NodeMap {
     Narrow(Vec<u32>),
@@ -16,7 +16,7 @@ impl NodeMap {
         if u32::try_from(nodes).is_ok() { 4 } else { 8 }
     }
 
-    /// Numbers the nodes so that those of each partition and type keep their order.
+    /// Numbers the nodes by partition and type, in their old order within each.
     pub(super) fn new(graph: &RawGraph, parts: &[u16], ranges: &IdRanges) -> Self {
         let mut map = match NodeMap::bytes_per_node(graph.num_nodes()) {
             4 => NodeMap::Narrow(Vec::with_capacity(parts.len())),
@@ -48,7 +48,7 @@ impl NodeMap {
     }
 }
 
-/// Numbers of nodes of each type in each partition.
+/// Number of nodes of each type in each partition.
 pub(super) fn node_counts(graph: &RawGraph, parts: &[u16], num_parts: usize) -> Vec<Vec<u64>> {
     let mut counts = vec![vec![0; graph.ntypes.len()]; num_parts];
     let mut parts = parts.iter();

@@ -1,4 +1,4 @@
-//! Moving of node tables to the places of their nodes.
+//! Moving node tables to their nodes' places.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ pub(super) fn write_node_tables(
     Ok(())
 }
 
-/// How a table is stored.
+/// The stored form of a table.
 pub(super) fn spec(ty: usize, name: &str, table: &Table) -> FeatureSpec {
     let row_shape = table.row_shape().to_vec();
     FeatureSpec { ty, name: name.to_owned(), dtype: table.dtype(), row_shape }
@@ -77,7 +77,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn of(&self, ty: usize, node: u64) -> u64 {
         let id = self.map.get(self.first_nodes[ty] + node);
-        // Every id of the map is one of the book's.
+        // Every id of the map is in the book.
         self.book.to_per_type(id).map_or(0, |(_, id)| id)
     }
 

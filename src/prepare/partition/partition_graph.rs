@@ -28,7 +28,7 @@ use crate::prepare::import::{
     write_feature_scale,
 };
 
-/// The result of partitioning a graph.
+/// Result of partitioning a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitioned {
     /// Path of the partition directory's JSON file.
@@ -39,20 +39,20 @@ pub struct Partitioned {
     pub edges: u64,
     /// Sizes and quality of the partitions.
     pub report: PartitionReport,
-    /// Notes for the user: the use of node tables, and likely mistakes.
+    /// Notes for the user: use of node tables, and likely mistakes.
     pub notes: Vec<String>,
 }
 
-/// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, a new or empty folder. In
-/// addition to the output of DGL's `partition_graph` it has `orig_nids.dgl` and `orig_eids.dgl` as DGL's chunked pipeline
-/// writes them. The same source and request give the same bytes.
+/// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, a new or empty folder.
+/// Besides the output of DGL's `partition_graph`, the directory has `orig_nids.dgl` and `orig_eids.dgl` as DGL's
+/// chunked pipeline writes them. The same source and request give the same bytes.
 ///
-/// `observer` is called now and then; an error that it returns ends the work. Sorting is done on rayon's current thread pool.
-/// Unnamed temporary files take their space in `out`.
+/// `observer` is called now and then; an error that it returns ends the work. Sorting runs on rayon's current thread
+/// pool. Unnamed temporary files take their space in `out`.
 ///
 /// # Errors
-/// If the input is wrong, `out` is not empty or cannot be written to, the disk is full, the memory is too little, or `observer`
-/// fails. In every case no file is left behind.
+/// If the input is wrong, `out` is not empty or not writable, the disk is full, the memory is too little, or `observer`
+/// fails. No file is left behind in any case.
 pub fn partition_graph(
     source: &ImportSource,
     request: &PartitionRequest,
@@ -62,8 +62,8 @@ pub fn partition_graph(
     partition_graph_into(source, request, &mut |_, _| Ok(request.num_parts), out, observer)
 }
 
-/// As [`partition_graph`], with the number of partitions that `choose` returns for the graph and its number of edges; that of
-/// the request does not count.
+/// As [`partition_graph`], with the number of partitions that `choose` returns for the graph and its number of edges,
+/// in place of the request's.
 ///
 /// # Errors
 /// As for [`partition_graph`], and the error of `choose`.
@@ -189,14 +189,14 @@ fn write_structures(
     structures.collect()
 }
 
-/// Number of values in a row of the widest table of floating-point numbers, which are most likely the features.
+/// Number of values per row of the widest table of floating-point numbers, most likely the features.
 fn feature_values(graph: &RawGraph) -> u64 {
     let tables = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
     let values = tables.map(|(_, table)| table.row_shape().iter().product());
     values.max().unwrap_or(0)
 }
 
-/// Writes the names of the nodes, and returns the folder's name if the input identifies nodes by strings.
+/// Writes the nodes' names, and returns the folder's name if the input identifies nodes by strings.
 fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
     let is_named = |ntype: &&NodeType| ntype.names.is_some() || ntype.names_file.is_some();
     let folder = staging.join(NODE_NAMES);
@@ -207,7 +207,7 @@ fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
         if let Some(names) = &ntype.names {
             names.write(&path)?;
         }
-        // Its lines are in the order of original ids, which do not change.
+        // The file's lines are in the order of original ids, which do not change.
         if let Some(known) = &ntype.names_file {
             fs::copy(known, &path).map_err(|e| Error::io("write", &path, e))?;
         }

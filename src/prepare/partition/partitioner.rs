@@ -1,4 +1,4 @@
-//! The interface of all ways to assign nodes.
+//! Interface of all ways to assign nodes.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use super::progress::{Meter, Observer, PartitionStep};
 use crate::error::Result;
 use crate::prepare::import::RawGraph;
 
-/// The input of a partitioner.
+/// Input of a partitioner.
 pub(super) struct PartitionTask<'a> {
     pub(super) graph: &'a RawGraph,
     pub(super) edges: &'a RuledEdges<'a>,
-    /// The quantities that are balanced.
+    /// Quantities to balance.
     pub(super) balance: &'a Balance<'a>,
     pub(super) num_parts: usize,
     pub(super) seed: u64,
-    /// Bytes that may be taken in addition to the result.
+    /// Bytes of memory available in addition to the result.
     pub(super) memory: u64,
     /// Folder of temporary files.
     pub(super) folder: &'a Path,

@@ -1,8 +1,8 @@
-//! PartitionProgress of partitioning.
+//! Progress of partitioning.
 
 use crate::error::Result;
 
-/// The step that is being done.
+/// Steps of partitioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionStep {
     /// Input files are read (bytes).
@@ -19,21 +19,21 @@ pub enum PartitionStep {
     Tables,
 }
 
-/// PartitionProgress of a step; the steps come one after the other.
+/// Progress of a step. Steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionProgress {
-    /// The step that is being done.
+    /// The current step.
     pub step: PartitionStep,
     /// Number of units done.
     pub done: u64,
-    /// Number of all units.
+    /// Total number of units.
     pub total: u64,
 }
 
-/// A function that receives the progress; its error ends the work.
+/// Receives the progress; an error ends the work.
 pub type Observer<'a> = dyn FnMut(PartitionProgress) -> Result<()> + 'a;
 
-/// A reporter of one step's progress, now and then.
+/// Reports a step's progress now and then.
 pub(super) struct Meter<'a, 'b> {
     observer: &'a mut Observer<'b>,
     progress: PartitionProgress,

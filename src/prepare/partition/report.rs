@@ -8,7 +8,7 @@ use crate::graph::PartitionBook;
 pub struct PartitionSize {
     /// Number of nodes that it owns.
     pub nodes: u64,
-    /// Number of edges that it owns: those into its nodes.
+    /// Number of edges that it owns: all edges into its nodes.
     pub edges: u64,
     /// Number of training nodes that it owns.
     pub train_nodes: u64,
@@ -23,7 +23,7 @@ pub struct PartitionSize {
 pub struct PartitionReport {
     /// Sizes by partition.
     pub sizes: Vec<PartitionSize>,
-    /// Number of values of a node's features, on which the memory of training also depends.
+    /// Number of values of a node's features, which also determines the memory for training.
     pub feature_values: u64,
 }
 
@@ -48,7 +48,7 @@ impl PartitionReport {
         PartitionReport { sizes, feature_values }
     }
 
-    /// Number of edges whose ends are in different partitions.
+    /// Number of edges that cross partitions.
     pub fn cut_edges(&self) -> u64 {
         self.sum(|size| size.cut_edges)
     }
@@ -59,7 +59,7 @@ impl PartitionReport {
         (nodes + self.sum(|size| size.halo_nodes)) as f64 / nodes as f64
     }
 
-    /// The largest partition in multiples of the mean, for some quantity; 1 if its sum is 0.
+    /// The largest partition in multiples of the mean of a quantity; 1 if the sum is 0.
     pub fn balance(&self, of: impl Fn(&PartitionSize) -> u64 + Copy) -> f64 {
         let (sum, largest) = (self.sum(of), self.sizes.iter().map(of).max().unwrap_or(0));
         if sum == 0 { 1.0 } else { (largest * self.sizes.len() as u64) as f64 / sum as f64 }
@@ -70,11 +70,11 @@ impl PartitionReport {
         self.sizes.iter().map(of).sum()
     }
 
-    /// The partition that takes the most memory in training, and the approximate number of bytes that a run with such hidden
-    /// layers takes while it is resident.
+    /// The partition that takes the most memory in training, and the approximate number of bytes that a run with hidden
+    /// layers of this width takes while the partition is resident.
     pub fn training_memory(&self, hidden: u64) -> (usize, u64) {
         let bytes = |size: &PartitionSize| {
-            // Both directions of each shard: an index per edge, and the bounds of rows.
+            // Both directions of each shard: an index per edge, and row bounds.
             let structure = 8 * size.edges + 24 * (size.nodes + size.halo_nodes);
             let features = 4 * self.feature_values * size.nodes;
             let activations = 4 * hidden * ACTIVATIONS * size.nodes;
@@ -86,9 +86,9 @@ impl PartitionReport {
     }
 }
 
-/// Hidden rows per own node at the peak of an epoch: values, gradients, sums, and rows in transit. Measured with GraphSAGE on
-/// graphs of `generate`.
+/// Hidden rows per own node at an epoch's peak: values, gradients, sums, and rows in transit. Measured with GraphSAGE
+/// on graphs of `generate`.
 const ACTIVATIONS: u64 = 10;
 
-/// Memory of a run without any graph, in bytes.
+/// Memory of a run without a graph, in bytes.
 const PROCESS: u64 = 80 << 20;

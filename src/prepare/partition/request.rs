@@ -1,4 +1,4 @@
-//! The parameters of partitioning.
+//! Parameters of partitioning.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ impl Choice for SelfLoops {
     ];
 }
 
-/// Changes to the edges that were read.
+/// Changes to the edges read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeRules {
     /// Every edge also gets its reverse: DGL's `add_reverse_edges` with copied edge data. Self loops are not doubled.
@@ -99,18 +99,18 @@ pub struct PartitionRequest {
     pub method: Method,
     /// For [`Method::File`]: files with the partition of each node of a type, one per line.
     pub assignment: Vec<(String, PathBuf)>,
-    /// Node data whose values are classes that every partition gets an equal share of: DGL's `balance_ntypes`. The nodes of
-    /// each type are balanced in any case.
+    /// Node data whose values are classes; every partition gets an equal share of each class, as with DGL's
+    /// `balance_ntypes`. The nodes of each type are balanced in any case.
     pub balance_ntypes: Option<String>,
     /// Changes to the edges.
     pub rules: EdgeRules,
-    /// Memory that the process may take, in bytes.
+    /// Memory in bytes that the process may take.
     pub memory: u64,
     /// Seed of random choices.
     pub seed: u64,
 }
 
-/// Largest number of partitions, as a node has 16 bits for its own.
+/// Largest number of partitions: a node has 16 bits for its partition.
 const MAX_PARTS: usize = 65_535;
 
 impl PartitionRequest {

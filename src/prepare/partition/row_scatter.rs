@@ -1,4 +1,4 @@
-//! Rows of a table on their way to their places.
+//! Moving rows of a table to their places.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::io::BucketSpool;
 /// Size of a place in bytes.
 const PLACE: usize = size_of::<u64>();
 
-/// A spool that takes the rows of a table in any order and returns them by place, partition by partition. Rows lie in an
+/// A spool that takes a table's rows in any order and returns them by place, partition by partition. Rows lie in an
 /// unnamed file; neighbouring places share a bucket, which fits in memory.
 pub(super) struct RowScatter {
     spool: BucketSpool,
@@ -21,7 +21,7 @@ pub(super) struct RowScatter {
 }
 
 impl RowScatter {
-    /// A spool for the given number of rows in each partition.
+    /// A spool for the given number of rows per partition.
     pub(super) fn create(
         folder: &Path,
         row_bytes: usize,
@@ -54,7 +54,7 @@ impl RowScatter {
         self.spool.finish()
     }
 
-    /// Calls `take` with the rows of a partition in the order of places.
+    /// Calls `take` with a partition's rows in the order of places.
     pub(super) fn read(
         &self,
         part: usize,

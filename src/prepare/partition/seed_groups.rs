@@ -1,4 +1,4 @@
-//! Batches of nodes that have many neighbours in common.
+//! Batches of nodes with many common neighbours.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use crate::prepare::partition::metis::WeightedGraph;
 
 const VERSION: u32 = 1;
 
-/// The inputs from which a cached cut was made.
+/// Inputs of a cached cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Key {
     version: u32,
@@ -25,12 +25,12 @@ struct Key {
     graph: u32,
 }
 
-/// Seeds that are divided into batches which share neighbours.
+/// Seeds to divide into batches that share neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct SeedGroups<'a> {
-    /// The seeds, each named once.
+    /// The seeds, without repetition.
     pub seeds: &'a [u64],
-    /// The most seeds of a batch.
+    /// Largest number of seeds per batch.
     pub batch_size: usize,
     /// Number of batches.
     pub num_batches: usize,
@@ -39,13 +39,13 @@ pub struct SeedGroups<'a> {
 }
 
 impl SeedGroups<'_> {
-    /// Batches of at most the batch size, in ascending order, some of which may be empty: METIS's cut of the partitions of the
-    /// seeds, whose nodes are `own`, with `counts` in-edges from `sources`. They are read from the cache if it exists, and
-    /// otherwise stored there.
+    /// Batches of at most the batch size, each in ascending order, possibly empty: METIS's cut of the seeds'
+    /// partitions, whose nodes are `own`, with `counts` in-edges from `sources`. Batches are read from the cache if it
+    /// exists, and otherwise stored there.
     ///
     /// # Errors
-    /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or another batch
-    /// size or seed.
+    /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or
+    /// another batch size or seed.
     pub fn batches(
         &self,
         own: &[u64],
@@ -99,7 +99,7 @@ impl SeedGroups<'_> {
         Ok(batches)
     }
 
-    /// Evens out METIS's cut: seeds of batches that are too large move to those with room.
+    /// Evens out METIS's cut: moves seeds from batches that are too large to batches with room.
     fn even(&self, batches: &mut [Vec<u64>]) {
         let size = self.batch_size.max(self.seeds.len().div_ceil(self.num_batches));
         let too_much = batches.iter_mut().flat_map(|batch| batch.split_off(size.min(batch.len())));
@@ -111,7 +111,7 @@ impl SeedGroups<'_> {
     }
 }
 
-/// The neighbours, in either direction, of the nodes of some partitions.
+/// Neighbours, in either direction, of some partitions' nodes.
 struct Neighbours {
     /// The nodes and their sources, ascending.
     nodes: Vec<u64>,
@@ -121,7 +121,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// The neighbours of nodes with `counts` in-edges from `sources`.
+    /// Neighbours of nodes with `counts` in-edges from `sources`.
     fn of(own: &[u64], counts: &[u32], sources: &[u64]) -> Self {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(bytemuck::cast_slice(own));
@@ -142,7 +142,7 @@ impl Neighbours {
     }
 }
 
-/// The cache file of a rank, named as in SAR.
+/// A rank's cache file, named as in SAR.
 #[must_use]
 pub fn seed_groups_file(prefix: &Path, rank: usize, num_batches: usize) -> PathBuf {
     let mut path = prefix.as_os_str().to_owned();
@@ -150,7 +150,8 @@ pub fn seed_groups_file(prefix: &Path, rank: usize, num_batches: usize) -> PathB
     path.into()
 }
 
-/// Writes a line with the key and the sizes of batches, then the seeds of all batches as 64-bit numbers, then their CRC-32.
+/// Writes a line with the key and the batches' sizes, then the seeds of all batches as 64-bit numbers, then their
+/// CRC-32.
 fn save(path: &Path, key: &Key, batches: &[Vec<u64>]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;

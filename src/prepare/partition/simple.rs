@@ -1,4 +1,4 @@
-//! Partitioners that do not look at edges.
+//! Partitioners that ignore edges.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kernels::philox4x32;
 use crate::prepare::import::read_assignment;
 
-/// Assigns any node anywhere: the partition is a pure function of the seed and the node, each equally likely.
+/// Random assignment: the partition is a pure function of seed and node, each partition equally likely.
 pub(super) struct RandomPartitioner;
 
 impl Partitioner for RandomPartitioner {
@@ -23,7 +23,7 @@ impl Partitioner for RandomPartitioner {
     }
 }
 
-/// Assigns consecutive nodes of each type, equally many to every partition.
+/// Assigns consecutive nodes of each type, equally many per partition.
 pub(super) struct RangePartitioner;
 
 impl Partitioner for RangePartitioner {
@@ -38,7 +38,7 @@ impl Partitioner for RangePartitioner {
     }
 }
 
-/// Assigns nodes as files say: one partition per line, as METIS, KaHIP and HeiStream write them.
+/// Assigns nodes as files say: one partition per line, the format of METIS, KaHIP and HeiStream.
 pub(super) struct FilePartitioner<'a>(pub(super) &'a [(String, PathBuf)]);
 
 impl Partitioner for FilePartitioner<'_> {

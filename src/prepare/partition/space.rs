@@ -1,4 +1,4 @@
-//! Disk space that partitioning takes.
+//! Disk space for partitioning.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use crate::formats::dgl::writer::check_space;
 use crate::io::KeyLayout;
 use crate::prepare::import::{RawEdges, RawGraph};
 
-/// Size in bytes of an edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
+/// Bytes per edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
 const STORED: u64 = 33;
 
-/// Disk space in bytes for cutting a graph.
+/// Disk space in bytes to cut a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionSpace {
-    /// The most that unnamed temporary files take at a time.
+    /// Peak of unnamed temporary files.
     pub temporary: u64,
-    /// The least that the partitions take: their own edges, and the tables. Edges from other partitions are stored twice.
+    /// Lower bound for the partitions: their own edges, and the tables. Edges from other partitions are stored twice.
     pub partitions: u64,
 }
 
 impl PartitionSpace {
-    /// The space for a graph with this many edges.
+    /// The space for a graph with `num_edges` edges.
     ///
     /// # Errors
     /// If the graph is too large for any disk.
@@ -43,7 +43,7 @@ impl PartitionSpace {
     }
 }
 
-/// Refuses a graph for which the disk clearly has no room, after the bytes already written.
+/// Refuses a graph that clearly exceeds the disk's room, after the bytes already written.
 pub(super) fn check_room(
     graph: &RawGraph,
     edges: &RuledEdges<'_>,

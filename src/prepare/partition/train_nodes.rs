@@ -1,4 +1,4 @@
-//! The training nodes of a graph.
+//! Training nodes of a graph.
 
 use crate::error::Result;
 use crate::graph::Bitmap;
@@ -8,7 +8,7 @@ use crate::prepare::import::{RawGraph, Table};
 /// Number of rows read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The nodes of the usual mask, by homogeneous id; `None` if the mask does not exist.
+/// Nodes in the usual mask, by homogeneous id; `None` without the mask.
 pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {
     let first_nodes = graph.first_nodes();
     let mut found = None;

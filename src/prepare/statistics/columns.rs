@@ -10,30 +10,30 @@ use crate::platform::signals;
 
 /// Number of values read at a time.
 const BLOCK: u64 = 256 << 10;
-/// Most classes that are counted one by one.
+/// Largest number of classes that are counted separately.
 const MOST_CLASSES: usize = 10_000;
 
-/// Nodes of each class.
+/// Number of nodes of each class.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ClassCounts {
-    /// Number of nodes by class number; with several classes per node, nodes that have the class.
+    /// Number of nodes by class number; with several classes per node, of nodes that have the class.
     pub nodes: BTreeMap<i64, u64>,
     /// Number of nodes without a class.
     pub unlabelled: u64,
-    /// Number of nodes whose classes were not counted, as there are too many.
+    /// Number of nodes of further classes, which are too many to count separately.
     pub further: u64,
 }
 
-/// Members of a mask.
+/// Size of a mask.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct MaskSize {
-    /// Number of rows that are not 0.
+    /// Number of nonzero rows.
     pub members: u64,
     /// Number of rows.
     pub rows: u64,
 }
 
-/// Values of an array of floating-point numbers.
+/// Values of a floating-point array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ValueCounts {
     /// Number of values.
@@ -44,7 +44,7 @@ pub struct ValueCounts {
     pub infinite: u64,
 }
 
-/// The way in which an array is counted, by its name and type.
+/// Purpose of an array, judging by its name and type, which decides how it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnPurpose {
     Labels,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How many in-edges nodes have.
+/// Distribution of in-degrees.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Degrees {
     /// Mean over all nodes.
     pub mean: f64,
-    /// The degree that this percentage of the nodes does not exceed: 0 is the smallest one, 100 the largest.
+    /// For each percentage, the degree that this share of nodes does not exceed: 0 is the smallest degree, 100 the
+    /// largest.
     pub percentiles: BTreeMap<u8, u64>,
     /// Number of nodes without in-edges.
     pub without_in_edges: u64,
@@ -17,10 +18,11 @@ pub struct Degrees {
     pub isolated: u64,
 }
 
-/// Percentiles that are shown.
+/// Percentiles shown.
 const PERCENT: [u8; 7] = [0, 25, 50, 75, 90, 99, 100];
 
-/// Numbers of nodes by degree. There are few different degrees: at most about the root of twice the number of edges.
+/// Number of nodes by degree. There are few different degrees: at most about the square root of twice the number of
+/// edges.
 #[derive(Debug, Default)]
 pub(super) struct DegreeCounts(BTreeMap<u64, u64>);
 

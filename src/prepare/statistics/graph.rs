@@ -17,8 +17,8 @@ use crate::prepare::partition::{PartitionReport, PartitionSize};
 /// Number of edges read at a time.
 const EDGES: usize = 1 << 16;
 
-/// Statistics of a partitioned graph. Memory is a bit per node of the graph, and a few bytes per node and foreign source of the
-/// largest partition.
+/// Statistics of a partitioned graph. Takes a bit of memory per node of the graph, and a few bytes per node and foreign
+/// source of the largest partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphStatistics {
     /// Number of nodes by type.
@@ -29,29 +29,29 @@ pub struct GraphStatistics {
     pub partitions: usize,
     /// In-degrees, over all edge types.
     pub degrees: Degrees,
-    /// Number of edges whose ends are in different partitions.
+    /// Number of edges that cross partitions.
     pub cut_edges: u64,
     /// Nodes of all partitions, including halo nodes, per node of the graph.
     pub replication: f64,
-    /// The largest partition in multiples of the mean: of nodes, and of edges.
+    /// Size of the largest partition in multiples of the mean: nodes, and edges.
     pub balance: [f64; 2],
-    /// Nodes of each class, by key of the labels.
+    /// Number of nodes of each class, by key of the labels.
     pub classes: BTreeMap<String, ClassCounts>,
-    /// Names of the classes, if they have names.
+    /// Names of the classes, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub class_names: Vec<String>,
-    /// Members of masks, by key.
+    /// Sizes of masks, by key.
     pub masks: BTreeMap<String, MaskSize>,
     /// Values of floating-point data, by key.
     pub values: BTreeMap<String, ValueCounts>,
-    /// Bytes that a resident worker takes for the largest partition, about, by width of the hidden layers.
+    /// Approximate bytes of a resident worker for the largest partition, by width of hidden layers.
     pub training_bytes: BTreeMap<u64, u64>,
 }
 
-/// Widths of hidden layers for which training is estimated.
+/// Widths of hidden layers in the memory estimate.
 const HIDDEN: [u64; 3] = [16, 64, 256];
 
-/// Reads the graph and counts.
+/// Reads the graph and computes its statistics.
 ///
 /// # Errors
 /// If a file cannot be read or contradicts another, or the command is interrupted.
@@ -120,13 +120,13 @@ pub fn graph_statistics(config: &PartitionConfig) -> Result<GraphStatistics> {
     })
 }
 
-/// Counts of node and edge data, over the partitions so far.
+/// Counts of node and edge data over the partitions so far.
 #[derive(Default)]
 struct Columns {
     classes: BTreeMap<String, ClassCounts>,
     masks: BTreeMap<String, MaskSize>,
     values: BTreeMap<String, ValueCounts>,
-    /// Number of values in a row of the widest floating-point node data, which are most likely the features.
+    /// Number of values per row of the widest floating-point node data, most likely the features.
     widest: u64,
 }
 
@@ -147,7 +147,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Counts data of edges, of which labels and masks are values like all others.
+    /// Counts edge data, where labels and masks are ordinary values.
     fn add_values(&mut self, set: &FeatureSet) -> Result<()> {
         for feature in set.features().iter().filter(|f| !f.array().dtype().is_integer()) {
             self.values.entry(feature.key().to_owned()).or_default().add(feature.array())?;

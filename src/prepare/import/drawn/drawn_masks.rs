@@ -1,4 +1,4 @@
-//! The masks of a split by shares.
+//! Masks of a split by shares.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::platform::signals;
 use crate::prepare::import::files::{DrawnSplit, SplitShares};
 use crate::prepare::import::tables::Table;
 
-/// Masks by name, for each of the types whose nodes or edges are split together.
+/// Masks by name, for each type whose nodes or edges are split together.
 pub(crate) struct DrawnMasks {
     pub(crate) tables: Vec<Vec<(String, Table)>>,
-    /// Number of rows in each mask, and in none.
+    /// Number of rows in each mask, and in no mask.
     counts: [u64; MASKS.len()],
     others: u64,
 }
@@ -24,7 +24,7 @@ impl DrawnMasks {
     /// Divides the rows of all types together. Masks take their space in `folder`.
     ///
     /// # Errors
-    /// If a mask would be empty that has a share.
+    /// If a mask with a share would be empty.
     pub(crate) fn make(
         types: &[DividedRows<'_>],
         split: &DrawnSplit,
@@ -74,7 +74,7 @@ impl DrawnMasks {
         }
     }
 
-    /// The sizes of the masks, for a note; `what` is split.
+    /// A note on the sizes of the masks; `what` is split.
     pub(crate) fn note(&self, split: &DrawnSplit, what: &str) -> String {
         let sizes = MASKS.iter().zip(self.counts).filter(|(_, count)| *count > 0);
         let sizes: Vec<String> = sizes.map(|(name, count)| format!("{name} has {count}")).collect();

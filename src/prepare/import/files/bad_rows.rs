@@ -15,7 +15,7 @@ choices! {
     }
 }
 
-/// The treatment of bad rows, and the file that lists them.
+/// Treatment of bad rows, and the file that lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRowRule {
     /// The treatment.

@@ -39,21 +39,21 @@ pub struct NodeTableFile {
 /// Tables of nodes with columns of ids, labels and features.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeTables {
-    /// The tables, one for each node type that has one.
+    /// The tables, at most one per node type.
     pub files: Vec<NodeTableFile>,
-    /// The columns with the ids of nodes.
+    /// Columns with the ids of nodes.
     pub ids: Vec<ColumnOf<String>>,
-    /// The columns with labels.
+    /// Columns with labels.
     pub labels: Vec<ColumnOf<String>>,
     /// Columns that are left out.
     pub drops: Vec<ColumnOf<String>>,
-    /// Columns whose values become nodes of a separate type, without features, so that their rows are learned.
+    /// Columns whose values become nodes of a separate type without features, whose rows are therefore learned.
     pub embeds: Vec<ColumnOf<String>>,
-    /// Columns whose values name the mask that a node is in: train, val or test.
+    /// Columns whose values name a node's mask: train, val or test.
     pub splits: Vec<ColumnOf<String>>,
-    /// Columns whose values order the nodes of a split, if tables have them. They are not features.
+    /// Columns whose values order the nodes of a split. They are not features.
     pub orders: Vec<ColumnOf<String>>,
-    /// The replacement for missing values; without it, one is an error.
+    /// Replacement of missing values; if `None`, a missing value is an error.
     pub fill_missing: Option<FillMissing>,
     /// How numbers become features.
     pub scale: Scale,

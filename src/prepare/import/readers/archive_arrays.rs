@@ -1,4 +1,4 @@
-//! The names of the arrays and sparse matrices of an archive.
+//! Names of the arrays and sparse matrices in an archive.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::npz::{Archive, FORMAT};
 use super::sparse_archive::{ADJACENCY, ARRAYS, array_of, is_matrix};
 use crate::error::{Error, Result};
 
-/// Names of arrays and of sparse matrices, until they are removed.
+/// Names of arrays and sparse matrices that are not yet removed.
 pub(crate) struct ArchiveArrays {
     path: PathBuf,
     arrays: Vec<String>,
@@ -25,29 +25,29 @@ impl ArchiveArrays {
         Ok(ArchiveArrays { path: path.to_owned(), arrays })
     }
 
-    /// The names that are left.
+    /// The remaining names.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.arrays.iter().map(String::as_str).collect()
     }
 
-    /// The name of the sparse matrix that holds edges, if there is one.
+    /// Name of the sparse matrix with edges, if any.
     pub(crate) fn sparse_edges(&self) -> Option<&'static str> {
         ["", ADJACENCY].into_iter().find(|matrix| is_matrix(matrix, |name| self.is_array(name)))
     }
 
-    /// Whether there is an array or a sparse matrix with a name.
+    /// Whether an array or a sparse matrix has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.is_array(name) || is_matrix(name, |array| self.is_array(array))
     }
 
-    /// Removes an array, or those of a sparse matrix.
+    /// Removes an array, or the arrays of a sparse matrix.
     pub(crate) fn remove(&mut self, name: &str) {
         let parts = ARRAYS.map(|array| array_of(name, array));
         let is_one = self.is_array(name);
         self.arrays.retain(|array| array != name && (is_one || !parts.contains(array)));
     }
 
-    /// The number that an array holds.
+    /// The number in an array of one value.
     pub(crate) fn number(&self, name: &str) -> Result<u64> {
         let folder = std::env::temp_dir();
         let array = Archive::open(&self.path)?.read(name, &folder)?.array;

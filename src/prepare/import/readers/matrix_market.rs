@@ -1,4 +1,4 @@
-//! Matrix Market's files: sparse and dense matrices as text.
+//! Matrix Market files: sparse and dense matrices as text.
 
 use super::format::Format;
 use super::input::Input;
@@ -46,7 +46,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     matrix.open(FORMAT.name, input, ask)
 }
 
-/// Relation of a value to the one whose row and column are exchanged.
+/// Relation of a value to the value with row and column exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Symmetry {
     None,
@@ -93,7 +93,7 @@ impl Header {
         Ok(Header { is_dense, dtype, symmetry })
     }
 
-    /// The first row of a column whose values are listed.
+    /// First row of a column whose values are listed.
     fn first_row(self, column: u64) -> u64 {
         match self.symmetry {
             Symmetry::None => 0,
@@ -102,7 +102,7 @@ impl Header {
         }
     }
 
-    /// Number of values of a matrix that lists all.
+    /// Number of values in the file if all are listed.
     fn listed(self, rows: u64, columns: u64) -> u64 {
         match self.symmetry {
             Symmetry::None => rows.saturating_mul(columns),
@@ -119,10 +119,10 @@ struct Values {
     count: u64,
     /// Number of values so far.
     done: u64,
-    /// The place of the next one, if all are listed.
+    /// Row of the next value, if all are listed.
     row: u64,
     column: u64,
-    /// A value whose row and column are those of the last one exchanged.
+    /// The last value with row and column exchanged, if it comes next.
     mirrored: Option<SparseValue>,
 }
 
@@ -152,7 +152,7 @@ impl SparseValues for Values {
 }
 
 impl Values {
-    /// The next value in the file, apart from zeros where all values are listed.
+    /// The next value in the file, without zeros where all values are listed.
     fn read(&mut self) -> Result<Option<SparseValue>> {
         loop {
             let (done, count) = (self.done, self.count);
@@ -188,7 +188,7 @@ impl Values {
         }
     }
 
-    /// The value of a line such as `3 1 0.5`.
+    /// Parses a line such as `3 1 0.5`.
     fn placed(&self) -> Result<SparseValue> {
         let mut words = self.lines.words();
         let mut place = || words.next().and_then(parse_id).and_then(|at| at.checked_sub(1));
@@ -203,7 +203,7 @@ impl Values {
         Ok(SparseValue { row, column, value })
     }
 
-    /// The number that ends a line.
+    /// Parses the number at the end of a line.
     fn number<'w>(&self, words: &mut impl Iterator<Item = &'w [u8]>, dtype: Dtype) -> Result<f64> {
         let word = words.next().unwrap_or_default();
         let number = match CellValue::of(word) {

@@ -1,4 +1,4 @@
-//! METIS's graph files: a line per node with its neighbours.
+//! METIS graph files: a line per node with its neighbours.
 
 use super::block::{CellBlock, Cells, TextSpan};
 use super::format::Format;
@@ -9,7 +9,7 @@ use super::values::{CellValue, parse_id, shown};
 use crate::error::Result;
 use crate::io::Dtype;
 
-/// Number of edges read at a time; a node's are read together.
+/// Number of edges read at a time; all edges of a node are read together.
 const BLOCK: usize = 1 << 14;
 
 const ONE_LINE: &str =
@@ -18,8 +18,8 @@ const ONE_LINE: &str =
 pub(crate) const FORMAT: Format =
     Format { name: "METIS", needs_places: false, has: |input| input.has_extension("graph"), open };
 
-/// A graph file as edges. Nodes are counted from 1 there, and every edge occurs in both directions. Sizes and weights of nodes
-/// are skipped.
+/// Opens a graph file as edges. The file counts nodes from 1 and has every edge in both directions. Sizes and weights
+/// of nodes are skipped.
 fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     if ask.wants != Wants::Edges {
         return (super::text::FORMAT.open)(input, ask);
@@ -40,12 +40,12 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     Ok(Opened { facts, unit: "edge", ..Opened::new(columns, "a METIS graph", reader) })
 }
 
-/// The content of the first line: `nodes edges [format [weights per node]]`, where the digits of the format announce sizes and
-/// weights of nodes and weights of edges.
+/// The first line: `nodes edges [format [weights per node]]`. The digits of the format announce sizes of nodes, weights
+/// of nodes, and weights of edges.
 struct Header {
     nodes: u64,
     edges: u64,
-    /// Number of values before the neighbours of a node.
+    /// Number of values before a node's neighbours.
     skip: usize,
     weighted: bool,
 }
@@ -74,7 +74,7 @@ struct MetisReader {
     header: Header,
     /// The next node.
     node: u64,
-    /// Number of ends of edges so far.
+    /// Number of edge ends so far.
     ends: u64,
 }
 
@@ -113,7 +113,7 @@ impl Reader for MetisReader {
 }
 
 impl MetisReader {
-    /// Reads the neighbours of a node.
+    /// Reads a node's neighbours.
     fn read_node(
         &self,
         targets: &mut Vec<i64>,
@@ -141,7 +141,7 @@ impl MetisReader {
         Ok(())
     }
 
-    /// Checks the number of edges in the first line.
+    /// Compares the number of edges with the first line.
     fn check_end(&mut self) -> Result<()> {
         if self.lines.advance_to_words()? {
             let nodes = self.header.nodes;

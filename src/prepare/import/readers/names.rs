@@ -1,6 +1,6 @@
-//! Names of columns that are usual for sources, destinations and ids.
+//! Usual column names of sources, destinations and ids.
 
-/// Usual names for the two ends of an edge. Those of the second list can mean other things where the first list has names.
+/// Usual names of an edge's two ends. The second list's names can mean other things if the first list has a match.
 const ENDS: [&[[&str; 2]]; 2] = [
     &[
         ["source", "target"],
@@ -28,18 +28,18 @@ const ENDS: [&[[&str; 2]]; 2] = [
     ],
 ];
 
-/// Usual names for a column of nodes.
+/// Usual names of a column of nodes.
 const IDS: [&str; 10] =
     ["id", "ids", "node", "nodes", "nodeid", "nid", "nids", "vertex", "vertexid", "vid"];
 
-/// A name in lower case, without separators between its words.
+/// The name in lower case, without separators between words.
 fn plain(name: &str) -> String {
     // neo4j writes `:START_ID(Person)`.
     let name = name.split_once('(').map_or(name, |(name, _)| name);
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The name of an end of an edge, without a word for nodes after it: `from` for `FromNodeId`.
+/// The name of an edge's end, without a trailing word for nodes: `from` for `FromNodeId`.
 fn plain_end(name: &str) -> String {
     let plain = plain(name);
     let ends = ["nodeid", "vertexid", "idx", "index", "ids", "id", "node", "vertex"];
@@ -47,30 +47,30 @@ fn plain_end(name: &str) -> String {
     short.filter(|short| !short.is_empty()).map_or(plain.clone(), str::to_owned)
 }
 
-/// Places of the columns of sources and destinations that usual names show.
+/// Columns of sources and destinations, as found by usual names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UsualEnds {
-    /// No names are usual.
+    /// No column has a usual name.
     None,
-    /// Two are.
+    /// Two columns have one.
     Pair([usize; 2]),
-    /// More than two are.
+    /// More than two columns have one.
     Many,
 }
 
-/// Whether names are those of the ends of edges and of nothing else.
+/// Whether the names are edge ends' names and nothing else.
 pub(crate) fn has_ends<'n>(names: impl Iterator<Item = &'n str>) -> bool {
     let names: Vec<String> = names.map(plain_end).collect();
     ENDS[0].iter().any(|pair| pair.iter().all(|end| names.iter().any(|name| name == end)))
 }
 
-/// Whether two columns of ends stand in the other order, as the name of one shows: `target, follower`.
+/// Whether two columns of ends come in reverse order, as one name shows: `target, follower`.
 pub(crate) fn are_turned([first, second]: [&str; 2]) -> bool {
     let is = |name: &str, end: usize| ENDS[0].iter().any(|pair| pair[end] == plain_end(name));
     is(first, 1) || is(second, 0)
 }
 
-/// Looks for usual names of sources and destinations.
+/// Finds usual names of sources and destinations.
 pub(crate) fn usual_ends<'n>(names: impl Iterator<Item = &'n str>) -> UsualEnds {
     let names: Vec<String> = names.map(plain_end).collect();
     let places = |due: &str| (0..names.len()).filter(|&at| names[at] == due).collect::<Vec<_>>();
@@ -88,19 +88,19 @@ pub(crate) fn usual_ends<'n>(names: impl Iterator<Item = &'n str>) -> UsualEnds 
     UsualEnds::None
 }
 
-/// Whether a name is usual for a column of nodes.
+/// Whether the name is usual for a column of nodes.
 pub(crate) fn is_usual_id(name: &str) -> bool {
     IDS.contains(&plain(name).as_str())
 }
 
-/// Whether a column has the name that pandas gives to the numbers of rows: none in text, or one of its own.
+/// Whether the name is one that pandas gives to row numbers: none in text, or a special one.
 pub(crate) fn is_index(name: &str) -> bool {
     name.is_empty() || name.starts_with("__index_level_") || name.starts_with("Unnamed: ")
 }
 
-/// Names for a message.
+/// Joins names for a message.
 pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
-    /// Most of them.
+    /// Number of names shown at most.
     const LISTED: usize = 12;
     let shown: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
     let rest = names.len().saturating_sub(LISTED);

@@ -1,8 +1,8 @@
-//! The name that a misspelt one was likely meant to be.
+//! The name that a misspelt name was likely meant to be.
 
 use strsim::levenshtein;
 
-/// The name that differs least from `name`, if that is little: at most a letter in three.
+/// The name that differs least from `name`, if the difference is small: at most one letter in three.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let most = name.chars().count().div_ceil(3).min(3);
     let near = names.map(|other| (levenshtein(&name.to_lowercase(), &other.to_lowercase()), other));

@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files.
+//! NumPy `.npy` files.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     },
 };
 
-/// An array as columns: two columns of edges, or one with the values of each row.
+/// Opens an array as columns: two columns of edges, or one column with each row's values.
 pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
     let NpyArray { array, transposed, big_endian } = npy;
     let array = if big_endian { swapped(&array, ask)? } else { array };
@@ -63,10 +63,10 @@ pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
     })
 }
 
-/// The layout of an array of edges, `(2, E)` or `(E, 2)`.
+/// Layout of an array of edges, `(2, E)` or `(E, 2)`.
 struct Ends {
     edges: u64,
-    /// Whether source and destination alternate; otherwise all sources come first.
+    /// Whether sources and destinations alternate; otherwise all sources come first.
     by_turns: bool,
 }
 
@@ -90,15 +90,15 @@ impl Ends {
     }
 }
 
-/// A reader of the rows of an array.
+/// Reader of an array's rows.
 struct ArrayReader {
     /// All values.
     array: ArrayRef,
     rows: u64,
     width: u64,
-    /// Whether the values of a column follow one another.
+    /// Whether a column's values are contiguous.
     by_columns: bool,
-    /// Whether the values of a row are columns; otherwise they are a list.
+    /// Whether the values of a row are columns; otherwise they form a list.
     is_split: bool,
     next: u64,
 }
@@ -155,7 +155,7 @@ impl ArrayReader {
         if is_whole { Cells::Whole(Vec::new()) } else { Cells::Real(Vec::new()) }
     }
 
-    /// Appends values that follow one another.
+    /// Appends contiguous values.
     fn append(&self, cells: &mut Cells, places: Range<u64>) -> Result<()> {
         let count = (places.end - places.start) as usize;
         match cells {
@@ -182,7 +182,7 @@ fn gathered(all: &Cells, places: impl Iterator<Item = usize>) -> Cells {
     }
 }
 
-/// A copy of an array of the other byte order, in an unnamed file.
+/// A copy of an array in this machine's byte order, in an unnamed file.
 fn swapped(array: &ArrayRef, ask: &Ask<'_>) -> Result<ArrayRef> {
     let flat = array.flat();
     let size = array.dtype().size();

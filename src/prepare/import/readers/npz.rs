@@ -1,4 +1,4 @@
-//! NumPy's archives of arrays, `.npz`.
+//! NumPy archives of arrays, `.npz`.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,10 +22,10 @@ use crate::io::{UnnamedFile, open_input};
 /// Number of bytes unpacked at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Most bytes of a small array's file.
+/// Largest number of bytes read of a small array's file.
 const START: u64 = 1 << 10;
 
-/// Names of edge arrays that are tried if an archive holds more than one array.
+/// Names of edge arrays to try if an archive holds more than one array.
 pub(crate) const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
 
 pub(crate) const FORMAT: Format = Format {
@@ -35,7 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     open,
 };
 
-/// Opens an array of an archive, or the sparse matrix that its arrays are.
+/// Opens an array of an archive, or the sparse matrix that the arrays make up.
 fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     let path = input.path.as_path();
     let mut archive = Archive::open(path)?;
@@ -64,7 +64,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
 pub(super) struct Archive<'p> {
     path: &'p Path,
     zip: ZipArchive<File>,
-    /// Names of the members, with the ending of arrays.
+    /// Names of the members, with the extension of arrays.
     members: Vec<String>,
 }
 
@@ -81,12 +81,12 @@ impl<'p> Archive<'p> {
         self.members.iter().map(|member| stem(member))
     }
 
-    /// Whether it has an array with this name.
+    /// Whether the archive has an array with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.names().any(|other| other == name)
     }
 
-    /// The name of the array that is wanted.
+    /// The name of the wanted array.
     fn choose(&self, ask: &Ask<'_>) -> Option<String> {
         if let [only] = &self.members[..] {
             return Some(stem(only).to_owned());
@@ -100,7 +100,7 @@ impl<'p> Archive<'p> {
         self.zip.by_name(member.map_or(name, |name| name)).map_err(|e| unzippable(self.path, &e))
     }
 
-    /// The array with a name. If it is compressed, it is unpacked into an unnamed file; otherwise it stays where it is.
+    /// Reads an array. A compressed array is unpacked into an unnamed file; any other stays where it is.
     pub(super) fn read(&mut self, name: &str, folder: &Path) -> Result<NpyArray> {
         let path = self.path;
         let file = InputFile::open(path)?;
@@ -113,7 +113,8 @@ impl<'p> Archive<'p> {
         let mut unpacked = UnnamedFile::create(folder)?;
         let mut buffer = vec![0; BUFFER];
         loop {
-            // A member that cannot be unpacked or fails its checksum is an error of the user's file; a failure to write is ours.
+            // A member that fails to unpack, or fails its checksum, is an error of the user's file; a failure to write
+            // is ours.
             let len = stored.read(&mut buffer).map_err(|e| Error::unreadable(path, &e))?;
             if len == 0 {
                 break;
@@ -138,7 +139,7 @@ pub(crate) fn holds(path: &Path, name: &str) -> Result<bool> {
     Ok(Archive::open(path)?.has(name))
 }
 
-/// The names of the arrays of a `.npz` file; of another archive, those of its members; none of other files.
+/// The names of a `.npz` file's arrays, or of another archive's members; empty for other files.
 #[cfg(feature = "torch")]
 pub(crate) fn member_names(path: &Path) -> Result<Vec<String>> {
     if !(FORMAT.has)(&Input::open(path)?) {

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::io::{Dtype, open_input};
 
-/// The key of a file's metadata that may hold the shape of an array; DGL's pipeline writes it.
+/// Metadata key that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";
 
 pub(crate) const FORMAT: Format = Format {
@@ -30,8 +30,8 @@ pub(crate) const FORMAT: Format = Format {
     open: |input, ask| guarded(&input.path, || open(&input.path, ask)),
 };
 
-/// Runs `read` on a file. The Parquet library panics on some damaged files. All that it was working on is dropped with the
-/// error, and temporary files have no names.
+/// Runs `read` on a file, and turns panics into errors: the Parquet library panics on some damaged files. Everything it
+/// was working on is dropped with the error, and temporary files have no names.
 pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -90,7 +90,7 @@ pub(super) fn schema_of(file: &SerializedFileReader<File>) -> &SchemaDescriptor 
     file.metadata().file_metadata().schema_descr()
 }
 
-/// The name of a column. Lists are groups in groups, of which the outer one has the name.
+/// The name of a column. A list is a group within a group, and the outer group has the name.
 fn name_of(column: &ColumnDescriptor) -> String {
     match column.max_rep_level() {
         1 => column.path().parts().first().cloned().unwrap_or_default(),
@@ -98,7 +98,7 @@ fn name_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// The sizes of the dimensions of a row that `(rows, 3, 4)` states.
+/// The dimensions of a row that a shape such as `(rows, 3, 4)` states.
 fn row_shape(
     path: &Path,
     file: &SerializedFileReader<File>,
@@ -121,16 +121,16 @@ fn row_shape(
     Ok(sides[1..].to_vec())
 }
 
-/// Whether all lists of a column have this many values, as the numbers of values show.
+/// Whether all lists of a column have this length, judging by the numbers of values.
 fn are_of_length(file: &SerializedFileReader<File>, at: usize, length: usize) -> bool {
     let of_group = |group: &RowGroupMetaData| (group.column(at).num_values(), group.num_rows());
     file.metadata().row_groups().iter().map(of_group).all(|(values, rows)| {
-        // A list of none takes a place, too.
+        // An empty list takes a place, too.
         i128::from(values) == i128::from(rows) * length.max(1) as i128
     })
 }
 
-/// The number of values in the first list of a column that is not missing.
+/// Length of the first list of a column that is not missing.
 fn first_length(file: &SerializedFileReader<File>, at: usize) -> Result<usize, ParquetError> {
     let level = schema_of(file).column(at).max_def_level();
     for group in 0..file.num_row_groups() {

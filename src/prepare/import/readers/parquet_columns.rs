@@ -1,4 +1,4 @@
-//! The values of the columns of a Parquet file.
+//! Column values of a Parquet file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ use crate::io::Dtype;
 /// Number of values read at a time.
 const BATCH: usize = 1 << 16;
 
-/// A reader of the rows of a Parquet file.
+/// Reader of the rows of a Parquet file.
 pub(super) struct ParquetReader {
     path: PathBuf,
     file: SerializedFileReader<File>,
     columns: Vec<Column>,
-    /// Size of the file, and number of its rows.
+    /// Size of the file in bytes, and its number of rows.
     bytes: u64,
     rows: u64,
-    /// Number of rows that have been read.
+    /// Number of rows read so far.
     done: u64,
-    /// Number of row groups that have been opened.
+    /// Number of row groups opened so far.
     groups: usize,
-    /// The columns of the current group.
+    /// Columns of the current group.
     readers: Vec<ColumnReader>,
-    /// Rows of a group of which no column is read.
+    /// Remaining rows of a group from which no column is read.
     bare: usize,
 }
 
@@ -137,18 +137,18 @@ impl Reader for ParquetReader {
     }
 }
 
-/// A list that has not as many values as the first.
+/// A list whose length differs from the first list's.
 #[derive(Clone, Copy)]
 struct Uneven {
     row: usize,
     count: usize,
 }
 
-/// The values of a column in a batch.
+/// Values of a column in a batch.
 struct Values {
-    /// Definition level of values that are there.
+    /// Definition level of present values.
     level: i16,
-    /// Number of values of a row, if they are lists.
+    /// Number of values per row, if values are lists.
     width: Option<usize>,
     most: usize,
     rows: usize,
@@ -227,7 +227,7 @@ impl Values {
         })
     }
 
-    /// The next lists as JSON. A list of no values has the level `empty`, and a missing list a lower one.
+    /// The next lists as JSON. An empty list has the level `empty`, a missing list a lower one.
     fn lists(
         &mut self,
         reader: &mut ColumnReader,
@@ -235,7 +235,7 @@ impl Values {
         block: &mut CellBlock,
     ) -> Result<Vec<TextSpan>, ParquetError> {
         let (mut levels, mut repeats) = (Vec::new(), Vec::new());
-        /// Reads values of a type, each of which `show` makes a text.
+        /// Reads values of a type; `show` turns each into text.
         macro_rules! words {
             ($reader:ident, $show:expr) => {{
                 let mut values = Vec::new();
@@ -271,7 +271,7 @@ impl Values {
         Ok(spans)
     }
 
-    /// The next values, with `missing` where there is none.
+    /// The next values, with `missing` in the gaps.
     fn cells<T: DataType, C: Copy>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
@@ -306,7 +306,7 @@ impl Values {
                 at += 1;
             }
             let count = at - begin;
-            // A missing list, and one of no values, has a level and no value.
+            // A missing list has a level and no value, and so has an empty list.
             if count == 1 && !any {
                 cells.resize(first + width, missing);
             } else if count != width {
@@ -318,7 +318,7 @@ impl Values {
     }
 }
 
-/// The integer that bytes are, the highest first.
+/// Decodes a big-endian integer.
 fn big_endian(bytes: &[u8]) -> f64 {
     let first = bytes.first().map_or(0.0, |byte| f64::from(byte.cast_signed()));
     bytes.iter().skip(1).fold(first, |value, byte| value * 256.0 + f64::from(*byte))

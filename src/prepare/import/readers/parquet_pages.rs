@@ -1,6 +1,6 @@
-//! Checks of the sizes that the pages of a Parquet file claim, before the Parquet library allocates memory for them.
+//! Checks of the sizes that a Parquet file's pages claim, before the Parquet library allocates memory for them.
 //!
-//! The library takes the decompressed size of a page, and the number of values of a dictionary, from the page's header, and
+//! The library takes a page's decompressed size, and a dictionary's number of values, from the page's header, and
 //! allocates that much before it reads the page: up to 2 GiB for a file of a few hundred bytes.
 
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::error::Result;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
 
-/// Size in bytes up to which decompressed pages are accepted, however little they take in the file. The usual size is 1 MiB.
+/// Decompressed size in bytes up to which pages are accepted whatever their size in the file. The usual size is 1 MiB.
 const USUAL: u64 = 16 << 20;
 
-/// Largest ratio of decompressed to stored size, for larger pages.
+/// Largest ratio of decompressed to stored size of larger pages.
 const RATIO: u64 = 256;
 
-/// Largest depth of nested structures; a page's header has three.
+/// Largest nesting depth of structures; a page's header has three levels.
 const MAX_DEPTH: u32 = 16;
 
-/// Types of values in Thrift's compact protocol.
+/// Value types of Thrift's compact protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -63,7 +63,7 @@ pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> 
             let page = read_page_header(&mut reader)?;
             let compressed = u64::try_from(page.compressed).unwrap_or(u64::MAX);
             let limit = USUAL.saturating_add(compressed.saturating_mul(RATIO));
-            // Each value of a dictionary has at least one byte.
+            // Each dictionary value has at least one byte.
             let claimed = page.decompressed.max(page.dictionary_values);
             if page.decompressed < 0
                 || claimed as u64 > limit
@@ -78,7 +78,7 @@ pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> 
             reader.skip(compressed)?;
             values = values.saturating_add(page.values.max(0));
         }
-        // A run of one value takes no room in the file, so its length must be confirmed elsewhere.
+        // A run of one value takes no room in the file, so its length needs another confirmation.
         if values > column.num_values() {
             let problem =
                 format!("has {values} values, but the footer says {}", column.num_values());
@@ -88,7 +88,7 @@ pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> 
     Ok(())
 }
 
-/// Reads a header and stops after it.
+/// Reads a header, and nothing behind it.
 fn read_page_header(reader: &mut HeaderReader<'_>) -> Result<Page> {
     let mut page = Page::default();
     let mut id = 0;
@@ -104,7 +104,7 @@ fn read_page_header(reader: &mut HeaderReader<'_>) -> Result<Page> {
     Ok(page)
 }
 
-/// Reads the first field of a structure, and skips the rest.
+/// Reads a structure's first field, and skips the rest.
 fn first_integer(reader: &mut HeaderReader<'_>) -> Result<i64> {
     let (mut first, mut id) = (0, 0);
     while let Some(kind) = next_field(reader, &mut id)? {
@@ -116,7 +116,7 @@ fn first_integer(reader: &mut HeaderReader<'_>) -> Result<i64> {
     Ok(first)
 }
 
-/// The type of the next field, whose number goes to `id`; `None` at the end of the structure.
+/// The type of the next field, whose number goes to `id`; `None` at the structure's end.
 fn next_field(reader: &mut HeaderReader<'_>, id: &mut i64) -> Result<Option<u8>> {
     let head = reader.u8()?;
     if head == 0 {
@@ -170,7 +170,7 @@ fn skip(reader: &mut HeaderReader<'_>, kind: u8, depth: u32) -> Result<()> {
     }
 }
 
-/// Skips an element of a list, where truth values take a byte.
+/// Skips an element of a list, in which a truth value takes a byte.
 fn skip_element(reader: &mut HeaderReader<'_>, kind: u8, depth: u32) -> Result<()> {
     match kind {
         TRUE | FALSE => reader.skip(1),

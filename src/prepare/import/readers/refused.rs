@@ -3,11 +3,11 @@
 use super::input::Input;
 use crate::error::Result;
 
-/// How a format is recognised by the start of a file.
+/// Marks by which the start of a file shows its format.
 enum Mark {
-    /// By its first bytes.
+    /// The first bytes.
     First(&'static [u8]),
-    /// By a word near its beginning, before anything but white space, comments and a declaration of XML.
+    /// A word near the beginning, preceded only by white space, comments and an XML declaration.
     Word(&'static [u8]),
     Other(fn(&[u8]) -> bool),
 }
@@ -26,7 +26,7 @@ const PICKLE: &str = "pickles can run any code, so they are not read; save the a
 const SQLITE: &str =
     "export the table: sqlite3 -header -csv x.db \"SELECT * FROM edges\" > edges.csv";
 
-/// Formats that are not read: name, mark, and what converts them. The first one that a file has is named.
+/// Formats that are not read: name, mark, and the tool that converts them. The first match is named.
 const REFUSED: [(&str, Mark, &str); 24] = [
     ("compressed by bzip2", Mark::First(b"BZh"), "decompress it: bunzip2 FILE"),
     ("compressed by xz", Mark::First(b"\xfd7zXZ\0"), "decompress it: unxz FILE"),
@@ -66,7 +66,7 @@ const REFUSED: [(&str, Mark, &str); 24] = [
     ),
 ];
 
-/// Whether text has a byte order mark of UTF-16, or a 0 in every second byte.
+/// Whether the text has a UTF-16 byte order mark, or a 0 in every second byte.
 fn is_utf16(head: &[u8]) -> bool {
     let is_printable = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match head {
@@ -93,7 +93,7 @@ fn is_with_dictionary(line: &[u8]) -> bool {
         && line.windows(2).any(|pair| matches!(pair, [b' ' | b'\t' | b',', b'{']))
 }
 
-/// Refuses a file that is not text, nor of another format that is read, by the name of its format.
+/// Refuses a file that is neither text nor in a supported format, by the name of its format.
 ///
 /// # Errors
 /// If the file has a refused format.

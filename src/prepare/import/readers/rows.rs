@@ -1,4 +1,4 @@
-//! The rows of a file of any format.
+//! Rows of a file in any format.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use super::{folder, formats};
 use crate::error::{Error, Result};
 use crate::platform::signals;
 
-/// The rows of a file, of which some columns are read.
+/// Rows of a file, of which only selected columns are read.
 pub(crate) struct FileRows {
     path: PathBuf,
     /// Content of the file.
     pub(crate) file: Opened,
-    /// The columns that are read.
+    /// The columns to read.
     columns: Vec<usize>,
-    /// For each column that was selected its place among these.
+    /// For each selected column its place in `columns`.
     selected: Vec<usize>,
     block: CellBlock,
     /// The current row in the block, and the number of the block's first row.
@@ -28,10 +28,10 @@ pub(crate) struct FileRows {
 }
 
 impl FileRows {
-    /// Looks at a file.
+    /// Opens a file and recognises its format.
     ///
     /// # Errors
-    /// If the file cannot be read, or its format is not read.
+    /// If the file cannot be read, or its format is unsupported.
     pub(crate) fn open(path: &Path, ask: &Ask<'_>) -> Result<Self> {
         let file = if path.is_dir() {
             folder::open(path, ask)?
@@ -60,7 +60,7 @@ impl FileRows {
         &self.file.columns
     }
 
-    /// A column as messages call it.
+    /// A column's name for messages.
     pub(crate) fn name(&self, column: usize) -> String {
         match self.file.columns[column].name.as_str() {
             "" => (column + 1).to_string(),
@@ -68,7 +68,7 @@ impl FileRows {
         }
     }
 
-    /// The place of a column.
+    /// Finds a column by name.
     ///
     /// # Errors
     /// If no column, or more than one, has the name.
@@ -98,7 +98,7 @@ impl FileRows {
         }
     }
 
-    /// A column whose rows have one value each.
+    /// Checks that a column has one value per row, and returns the column.
     ///
     /// # Errors
     /// If its values are lists.
@@ -117,10 +117,10 @@ impl FileRows {
         }
     }
 
-    /// Chooses the columns whose values are read.
+    /// Chooses the columns to read.
     ///
     /// # Errors
-    /// If a column holds values that are not read.
+    /// If a column holds values of an unsupported kind.
     pub(crate) fn select(&mut self, columns: impl IntoIterator<Item = usize>) -> Result<()> {
         (self.columns, self.selected) = (Vec::new(), Vec::new());
         for column in columns {
@@ -151,12 +151,12 @@ impl FileRows {
         Ok(self.block.rows > 0)
     }
 
-    /// A value of the current row, in the column that was selected as number `at`.
+    /// A value of the current row, in the selected column number `at`.
     pub(crate) fn value(&self, at: usize) -> CellValue<'_> {
         self.element(at, 0)
     }
 
-    /// A value of a list in the current row.
+    /// An element of a list in the current row.
     pub(crate) fn element(&self, at: usize, element: usize) -> CellValue<'_> {
         let place = self.selected[at];
         let column = &self.file.columns[self.columns[place]];
@@ -176,17 +176,17 @@ impl FileRows {
         }
     }
 
-    /// Whether the current row is the first of a block: the time to report progress.
+    /// Whether the current row is the first of a block, which is when to report progress.
     pub(crate) fn begins_block(&self) -> bool {
         self.at == 0
     }
 
-    /// Number of the current line from 1, or of the current row from 0.
+    /// Number of the current line, from 1, or of the current row, from 0.
     pub(crate) fn number(&self) -> u64 {
         self.block.lines.get(self.at).copied().unwrap_or(self.first + self.at as u64)
     }
 
-    /// An error in this row.
+    /// An error about this row.
     pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
         let place = format!("{} {}", self.file.unit, self.number());
         let error = Error::input(&self.path, &place, problem);
@@ -196,12 +196,12 @@ impl FileRows {
         error
     }
 
-    /// An error in the first row.
+    /// An error about the first row.
     pub(crate) fn fail_first(&self, problem: impl Into<String>) -> Error {
         Error::input(&self.path, &format!("{} {}", self.file.unit, self.file.first), problem)
     }
 
-    /// Bytes of the file read so far, about.
+    /// Approximate number of bytes of the file read so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.file.reader.bytes_read()
     }

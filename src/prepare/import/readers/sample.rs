@@ -6,22 +6,24 @@ use super::fields::{Separator, line_breaks};
 use super::input::Input;
 use crate::error::{Error, Result};
 
-/// Most records that are looked at.
+/// Largest number of records examined.
 const RECORDS: usize = 100;
 
-/// Fewest lines that are looked at, if the file has them.
+/// Smallest number of lines examined, if the file has them.
 const FEWEST: usize = 4;
 
-/// Most columns of a file, as each takes some hundred bytes of memory.
+/// Largest number of columns of a file, because each takes some hundred bytes of memory.
 pub(crate) const MOST_COLUMNS: usize = 1 << 16;
 
-/// Largest length of a line in bytes: a small compressed file may have lines of any length, and a line is held in memory.
+/// Largest length of a line in bytes. A line is held in memory, and a small compressed file may have lines of any
+/// length.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// The lines that are comments.
+/// Rule that says which lines are comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comments {
-    /// Lines with `#` or `%` before the first record. Behind it, lines that do not have the file's number of columns.
+    /// Before the first record, lines with `#` or `%`. After it, only those lines that do not have the file's number of
+    /// columns.
     Usual,
     /// Lines that begin with this character.
     Char(u8),
@@ -50,15 +52,15 @@ pub(crate) struct SampleLine {
 pub(crate) struct Sample {
     /// Comments before the first record.
     pub(crate) comments: Vec<SampleLine>,
-    /// The lines from the first record on that are not empty.
+    /// Nonempty lines from the first record on.
     pub(crate) lines: Vec<SampleLine>,
     /// Number of lines before the first record, and with it.
     pub(crate) skip: u64,
     pub(crate) first_lines: u64,
-    /// The separator that the file names, as for Excel: `sep=;`.
+    /// The separator that the file names, as Excel does: `sep=;`.
     named: Option<u8>,
     bytes: Vec<u8>,
-    /// The beginning of the first record.
+    /// Place of the first record's beginning.
     start: usize,
     rule: Comments,
 }
@@ -113,7 +115,7 @@ impl Sample {
         self.named.map(Separator::Byte)
     }
 
-    /// The first records, without lines that may be comments.
+    /// The first records, without possible comments.
     pub(crate) fn records(&mut self, separator: Separator) -> Vec<Vec<String>> {
         let end = self.bytes.len();
         let (mut found, mut fields, mut at, mut lines) =
@@ -135,7 +137,7 @@ impl Sample {
         found
     }
 
-    /// The fields of a line.
+    /// Splits a line into fields.
     pub(crate) fn fields(separator: Separator, line: &str) -> Vec<String> {
         let (mut bytes, mut fields) = (line.as_bytes().to_vec(), Vec::new());
         let end = bytes.len();
@@ -143,7 +145,7 @@ impl Sample {
         fields.iter().map(|field| field.text_of(&bytes)).collect()
     }
 
-    /// Whether a byte has a blank after it wherever it occurs.
+    /// Whether every occurrence of a byte is followed by a blank.
     pub(crate) fn is_always_before_blank(&self, byte: u8) -> bool {
         let text = &self.bytes[self.start..];
         text.windows(2).filter(|pair| pair[0] == byte).all(|pair| pair[1] == b' ')
@@ -154,7 +156,7 @@ impl Sample {
 fn complete_lines(input: &Input) -> Result<Vec<u8>> {
     let mut bytes = input.head.clone();
     let mut is_whole = input.is_whole;
-    // Rows of many columns are long.
+    // Rows with many columns are long.
     for more in [1 << 20, LONGEST + 1] {
         let lines = line_breaks(&bytes) as usize;
         if is_whole || lines >= if more > LONGEST { 1 } else { FEWEST } {

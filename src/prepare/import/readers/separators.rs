@@ -1,4 +1,4 @@
-//! The separator of a text file, as its first lines show.
+//! Separator of a text file, guessed from its first lines.
 
 use super::fields::Separator;
 use super::look::Wants;
@@ -6,7 +6,7 @@ use super::names::is_usual_id;
 use super::sample::{Sample, SampleLine};
 use super::values::is_value;
 
-/// The separators that are tried, in this order.
+/// Separators to try, in this order.
 const SEPARATORS: [Separator; 5] = [
     Separator::Byte(b'\t'),
     Separator::Byte(b';'),
@@ -15,17 +15,17 @@ const SEPARATORS: [Separator; 5] = [
     Separator::Blank,
 ];
 
-/// Kinds of first lines that are not rows like all others.
+/// Kinds of first lines that differ from rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     Row,
-    /// Names of columns without that of the first, as R writes them.
+    /// Column names without one for the first column, as R writes them.
     Shorter,
     /// Other words.
     Title,
 }
 
-/// The separator of a file.
+/// Guesses the separator of a file.
 pub(super) fn guess(sample: &mut Sample, wants: Wants) -> Separator {
     let separator = [First::Row, First::Shorter, First::Title]
         .into_iter()
@@ -40,8 +40,8 @@ pub(super) fn guess(sample: &mut Sample, wants: Wants) -> Separator {
     if is_table { separator } else { Separator::None }
 }
 
-/// The separator that gives all lines the same number of fields. Of several it is one that is not part of sentences, then the one
-/// with the largest share of numbers, then the first.
+/// The separator that gives all lines the same number of fields. If several do: one that does not belong to sentences,
+/// then the one with the largest share of numbers, then the first.
 fn best(sample: &mut Sample, first_line: First) -> Option<Separator> {
     let mut best: Option<((bool, usize), Separator)> = None;
     for separator in SEPARATORS {
@@ -53,7 +53,7 @@ fn best(sample: &mut Sample, first_line: First) -> Option<Separator> {
         if !is_same || due < 2 || first_line == First::Shorter && rest.is_empty() {
             continue;
         }
-        // Commas of a sentence have a blank after them.
+        // In a sentence, a blank follows a comma.
         let is_own = match separator {
             Separator::Byte(byte) => !sample.is_always_before_blank(byte),
             _ => false,
@@ -67,7 +67,7 @@ fn best(sample: &mut Sample, first_line: First) -> Option<Separator> {
     best.map(|(_, separator)| separator)
 }
 
-/// The separator of the first line, where the lines do not agree; their reader names the first that differs.
+/// The separator of the first line, for lines that disagree; their reader names the first that differs.
 fn of_first_line(sample: &Sample) -> Separator {
     let first = sample.lines.first().map(|line| line.text.trim_ascii()).unwrap_or_default();
     let is_bare = |line: &SampleLine| !line.text.trim_ascii().contains([',', ';', '\t', '|', ' ']);

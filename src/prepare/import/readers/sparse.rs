@@ -1,4 +1,4 @@
-//! Sparse matrices: as edges, from the row of a value to its column; as a table, with 0 where no value is.
+//! Sparse matrices: as edges, from a value's row to its column; or as a table, with 0 where there is no value.
 
 use super::block::{CellBlock, Cells};
 use super::input::Input;
@@ -7,21 +7,21 @@ use super::sample::MOST_COLUMNS;
 use crate::error::{Error, Result};
 use crate::io::{Dtype, ExternalSort, KeyLayout, SortedKeys};
 
-/// Number of values of a block.
+/// Number of values per block.
 const BLOCK: usize = 1 << 16;
 
-/// Bytes of memory for sorting the values of a table.
+/// Bytes of memory for sorting a table's values.
 const SORT: u64 = 64 << 20;
 
-/// Most places of a table for each value of its matrix; a damaged file may claim any number of rows.
+/// Largest number of table places per value of the matrix; a damaged file may claim any number of rows.
 const SPARSEST: u64 = 1 << 12;
-/// Number of places up to which any share of them may be empty.
+/// Number of places up to which a table may be arbitrarily empty.
 const FEW: u64 = 1 << 20;
 
-/// Whole numbers from this size on are not exact.
+/// Whole numbers from this size on may be inexact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A value of a matrix. Rows and columns are counted from 0.
+/// A value of a matrix. Rows and columns count from 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SparseValue {
     pub(super) row: u64,
@@ -29,15 +29,15 @@ pub(super) struct SparseValue {
     pub(super) value: f64,
 }
 
-/// The values of a matrix, one after the other.
+/// The values of a matrix, in sequence.
 pub(super) trait SparseValues {
     /// The next value.
     fn next(&mut self) -> Result<Option<SparseValue>>;
 
-    /// An error about the last one.
+    /// An error about the last value.
     fn fail(&self, problem: String) -> Error;
 
-    /// Bytes of the file read so far, about.
+    /// Approximate number of bytes of the file read so far.
     fn bytes_read(&self) -> u64;
 }
 
@@ -47,15 +47,15 @@ pub(super) struct SparseMatrix {
     pub(super) columns: u64,
     /// Number of values that the file announces.
     pub(super) count: u64,
-    /// Type of the values; `None` if places alone matter.
+    /// Type of the values; `None` if only their places matter.
     pub(super) dtype: Option<Dtype>,
-    /// Whether the matrix is the same with rows and columns exchanged.
+    /// Whether the matrix equals its transpose.
     pub(super) symmetric: bool,
     pub(super) values: Box<dyn SparseValues>,
 }
 
 impl SparseMatrix {
-    /// The matrix as a file that is called `kind` in notes.
+    /// Opens the matrix as a file, called `kind` in notes.
     pub(super) fn open(self, kind: &str, input: &Input, ask: &Ask<'_>) -> Result<Opened> {
         let (rows, columns) = (self.rows, self.columns);
         let kind = format!("{kind}, {rows} x {columns}");
@@ -68,7 +68,7 @@ impl SparseMatrix {
         if is_table { self.table(kind, input, ask) } else { Ok(self.edges(kind, ask)) }
     }
 
-    /// The next value, which is inside the matrix.
+    /// The next value, checked to lie inside the matrix.
     fn next(&mut self) -> Result<Option<SparseValue>> {
         let Some(found) = self.values.next()? else { return Ok(None) };
         let SparseValue { row, column, value } = found;
@@ -81,7 +81,7 @@ impl SparseMatrix {
         Ok(Some(found))
     }
 
-    /// A row for each value. The values are a column if a name is given for it.
+    /// One row per value. The values become a column if they have a name.
     fn edges(self, mut kind: String, ask: &Ask<'_>) -> Opened {
         let mut columns =
             ["source", "target"].map(|name| Column::new(name, Form::Number(Dtype::I64))).to_vec();
@@ -102,7 +102,7 @@ impl SparseMatrix {
         Opened { named: false, facts, unit: "edge", ..Opened::new(columns, &kind, Box::new(self)) }
     }
 
-    /// A row for each row of the matrix.
+    /// One row per row of the matrix.
     fn table(mut self, kind: String, input: &Input, ask: &Ask<'_>) -> Result<Opened> {
         if self.columns > MOST_COLUMNS as u64 {
             let problem = format!("a row has more than {MOST_COLUMNS} columns");
@@ -137,7 +137,7 @@ fn is_whole(dtype: Option<Dtype>) -> bool {
     dtype.is_some_and(Dtype::is_integer)
 }
 
-/// The cells of numbers.
+/// Numbers as cells.
 fn cells(values: impl Iterator<Item = f64>, is_whole: bool) -> Cells {
     if is_whole {
         Cells::Whole(values.map(|value| value as i64).collect())
@@ -168,18 +168,18 @@ impl Reader for SparseMatrix {
     }
 }
 
-/// A reader of the rows of a table.
+/// Reader of a table's rows.
 struct RowReader {
     layout: KeyLayout<3>,
     sorted: SortedKeys,
-    /// The first value that has not been placed.
+    /// The first value without a place yet.
     head: Option<SparseValue>,
     /// The next row.
     next: u64,
     rows: u64,
     width: usize,
     is_whole: bool,
-    /// Size of the file.
+    /// Size of the file in bytes.
     bytes: u64,
 }
 
@@ -202,7 +202,7 @@ impl Reader for RowReader {
         block.rows = (self.next - first) as usize;
         let mut values = vec![0.0; block.rows * self.width];
         while let Some(value) = self.head.filter(|value| value.row < self.next) {
-            // Values of one place are added, as SciPy does it.
+            // Values at the same place are added, as in SciPy.
             values[(value.row - first) as usize * self.width + value.column as usize] +=
                 value.value;
             self.head = self.next_value()?;

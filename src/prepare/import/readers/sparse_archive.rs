@@ -1,4 +1,4 @@
-//! SciPy's sparse matrices in `.npz` files.
+//! SciPy sparse matrices in `.npz` files.
 
 use std::path::Path;
 
@@ -12,25 +12,26 @@ use crate::formats::dgl::ArrayRef;
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 14;
 
-/// Name of the adjacency in an archive of a whole graph, which begins the names of its arrays; those of SciPy begin with none.
+/// Name of the adjacency in an archive of a whole graph. Its arrays' names begin with this name; the names in SciPy's
+/// own files have no prefix.
 pub(super) const ADJACENCY: &str = "adj";
 
-/// The arrays of which a matrix has one, and all arrays that it may have.
+/// Arrays of which every matrix has exactly one, and all arrays that a matrix may have.
 const PLACES: [&str; 3] = ["indptr", "row", "offsets"];
 pub(super) const ARRAYS: [&str; 8] =
     ["data", "format", "indices", "shape", "col", PLACES[0], PLACES[1], PLACES[2]];
 
-/// The name of an array of a matrix.
+/// The name of a matrix's array.
 pub(super) fn array_of(matrix: &str, array: &str) -> String {
     if matrix.is_empty() { array.to_owned() } else { format!("{matrix}_{array}") }
 }
 
-/// Whether some arrays are a matrix.
+/// Whether the arrays make up a matrix.
 pub(super) fn is_matrix(matrix: &str, has: impl Fn(&str) -> bool) -> bool {
     has(&array_of(matrix, "shape")) && PLACES.iter().any(|name| has(&array_of(matrix, name)))
 }
 
-/// The matrix of an archive, if it holds one.
+/// Opens the matrix of an archive, if it holds one.
 pub(super) fn open(
     archive: &mut Archive<'_>,
     input: &Input,
@@ -47,7 +48,7 @@ pub(super) fn open(
     Some(Arrays { archive, input, matrix, folder: ask.folder }.open(ask))
 }
 
-/// The arrays of a matrix.
+/// Arrays of a matrix.
 struct Arrays<'a, 'i> {
     archive: &'a mut Archive<'i>,
     input: &'a Input,
@@ -116,7 +117,7 @@ impl Arrays<'_, '_> {
         Ok(npy.array)
     }
 
-    /// The form in which the values are stored: the only word of an array, in one or four bytes for each letter.
+    /// The storage format of the values: the only word of an array, with one or four bytes per letter.
     fn form(&mut self) -> Result<String> {
         let name = array_of(&self.matrix, "format");
         if !self.archive.has(&name) {
@@ -130,19 +131,19 @@ impl Arrays<'_, '_> {
     }
 }
 
-/// The values of a matrix, in the order of the file.
+/// Values of a matrix, in file order.
 struct StoredValues {
     input: Input,
-    /// Whether the row of each value is listed; otherwise the place of the first value of each row.
+    /// Whether each value's row is listed; otherwise, the place of each row's first value.
     is_listed: bool,
-    /// Whether these are columns.
+    /// Whether the values lie column by column; "row" and "column" below are then exchanged.
     by_columns: bool,
     outer: Numbers,
     inner: Numbers,
     data: Numbers,
     count: u64,
     next: u64,
-    /// The row of the next value, and number of rows.
+    /// Row of the next value, and number of rows.
     major: u64,
     majors: u64,
 }
@@ -175,12 +176,12 @@ impl SparseValues for StoredValues {
     }
 }
 
-/// A row or column; one outside any matrix if it is negative.
+/// A row or column; a negative one becomes one outside any matrix.
 fn index(value: f64) -> u64 {
     if value < 0.0 { u64::MAX } else { value as u64 }
 }
 
-/// The numbers of an array, of which a block is in memory.
+/// Numbers of an array, one block of which is in memory.
 struct Numbers {
     array: ArrayRef,
     first: u64,

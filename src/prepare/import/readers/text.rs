@@ -1,4 +1,4 @@
-//! Text: a row on each line.
+//! Text files: a row per line.
 
 use std::io::Read;
 use std::rc::Rc;
@@ -56,9 +56,9 @@ struct TextReader {
     separator: Separator,
     comments: Comments,
     width: usize,
-    /// Lines before the first row.
+    /// Number of lines before the first row.
     skip: u64,
-    /// Number of the last line, from 1.
+    /// Number of the last line read, from 1.
     line: u64,
     /// Bytes after the last record.
     rest: Vec<u8>,
@@ -67,7 +67,7 @@ struct TextReader {
     is_end: bool,
     /// Whether an empty line between others is a missing value.
     keeps_empty: bool,
-    /// Numbers of empty lines that are values if another record follows.
+    /// Numbers of empty lines, which count as values if another record follows.
     empty: Vec<u64>,
     fields: Vec<TextSpan>,
     bad_rows: Option<Rc<BadRowList>>,
@@ -92,7 +92,7 @@ impl Reader for TextReader {
 }
 
 impl TextReader {
-    /// Fills `bytes` with lines; false if there are none.
+    /// Fills `bytes` with lines; returns false at the end.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<bool> {
         std::mem::swap(bytes, &mut self.rest);
         self.rest.clear();
@@ -184,12 +184,12 @@ impl TextReader {
         Ok(())
     }
 
-    /// Whether a line that begins like a comment is one.
+    /// Whether a line that looks like a comment is one.
     fn is_comment(&self, bytes: &[u8], fields: &[TextSpan]) -> bool {
         let is_mark = |byte: &u8| matches!(byte, b'#' | b'%');
         let first = fields.first().map_or(&[][..], |field| field.of(bytes));
         match self.comments {
-            // A word of marks alone is the beginning of a sentence.
+            // A word of marks only begins a sentence.
             Comments::Usual => {
                 fields.len() != self.width
                     || self.line < self.skip

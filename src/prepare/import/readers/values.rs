@@ -1,12 +1,12 @@
-//! Words of files: which of them are numbers, truth values or dates, and which stand for nothing.
+//! Meaning of words in files: numbers, truth values, dates, and words for missing values.
 
 use std::borrow::Cow;
 
-/// Words that stand for a missing value, in any case.
+/// Words for a missing value, in upper or lower case.
 const MISSING: [&str; 14] =
     ["na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "?", "-", "\\n", ""];
 
-/// Length of the longest of them.
+/// Length of the longest word for a missing value.
 const LONGEST_MISSING: usize = 4;
 
 /// Number of seconds in a day.
@@ -15,7 +15,7 @@ const DAY: f64 = 86_400.0;
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CellValue<'v> {
-    /// None.
+    /// No value.
     Missing,
     /// A whole number.
     Whole(i64),
@@ -30,9 +30,9 @@ pub(crate) enum CellValue<'v> {
 }
 
 impl<'v> CellValue<'v> {
-    /// Meaning of a word.
+    /// The meaning of a word.
     pub(crate) fn of(word: &'v [u8]) -> Self {
-        // Blanks stay in texts only, where quotes kept them.
+        // Blanks stay only in texts, where quotes kept them.
         let bare = word.trim_ascii();
         if is_missing(bare) {
             return CellValue::Missing;
@@ -50,7 +50,7 @@ impl<'v> CellValue<'v> {
         date(text).map_or(CellValue::Text(word), CellValue::Date)
     }
 
-    /// Meaning of a value: a text may be the word for another value.
+    /// The meaning of a value: a text may stand for another kind of value.
     pub(crate) fn parsed(self) -> Self {
         match self {
             CellValue::Text(word) => CellValue::of(word),
@@ -58,7 +58,7 @@ impl<'v> CellValue<'v> {
         }
     }
 
-    /// The number that it is; truth values are 1 and 0.
+    /// The value as a number; truth values are 1 and 0.
     pub(crate) fn number(self) -> Option<f64> {
         match self {
             CellValue::Whole(value) => Some(value as f64),
@@ -68,7 +68,7 @@ impl<'v> CellValue<'v> {
         }
     }
 
-    /// The name that it is; `None` if it is missing.
+    /// The value as a name; `None` if missing.
     pub(crate) fn name(self) -> Option<Cow<'v, [u8]>> {
         let owned = |text: String| Some(Cow::Owned(text.into_bytes()));
         match self {
@@ -101,12 +101,13 @@ pub(crate) fn is_missing(word: &[u8]) -> bool {
         && MISSING.iter().any(|text| text.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Whether a word is certainly not the name of a column: a number in any notation, a truth value, a date, or one for nothing.
+/// Whether a word cannot be a column name: a number in any notation, a truth value, a date, or a word for a missing
+/// value.
 pub(crate) fn is_value(word: &[u8]) -> bool {
     !matches!(CellValue::of(word), CellValue::Text(_)) || looks_numeric(word)
 }
 
-/// Whether a word begins as a number does, such as `1,5`, `0x1` and `12 %`.
+/// Whether a word begins like a number: `1,5`, `0x1`, `12 %`.
 pub(crate) fn looks_numeric(word: &[u8]) -> bool {
     let digits = word.trim_ascii_start();
     let digits = digits.strip_prefix(b"-").or(digits.strip_prefix(b"+")).unwrap_or(digits);
@@ -114,7 +115,7 @@ pub(crate) fn looks_numeric(word: &[u8]) -> bool {
     digits.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// A non-negative whole number.
+/// Parses a non-negative whole number.
 pub(crate) fn parse_id(field: &[u8]) -> Option<u64> {
     if field.is_empty() {
         return None;
@@ -136,7 +137,7 @@ pub(crate) fn shown(field: &[u8]) -> String {
     format!("{short:?}")
 }
 
-/// The days since 1970 of `2024-05-01` or `2024/05/01`, maybe with a time and a time zone after it.
+/// Days since 1970 of `2024-05-01` or `2024/05/01`; a time and a time zone may follow.
 fn date(text: &str) -> Option<f64> {
     let (day, rest) = text.split_at_checked(10).filter(|(day, _)| day.is_ascii())?;
     let separator = day.as_bytes()[4];
@@ -162,7 +163,7 @@ fn date(text: &str) -> Option<f64> {
     Some(days(i64::from(year), i64::from(month), i64::from(day)) + seconds(rest)? / DAY)
 }
 
-/// The seconds of ` 12:30:59.5+01:00`, and of nothing.
+/// Seconds of a time such as ` 12:30:59.5+01:00`; an empty text is 0.
 fn seconds(text: &str) -> Option<f64> {
     if text.is_empty() {
         return Some(0.0);
@@ -190,7 +191,7 @@ fn seconds(text: &str) -> Option<f64> {
     Some(of_clock(clock)? - zone?)
 }
 
-/// The days from 1970 to a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
+/// Days from 1970 to a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
 fn days(year: i64, month: i64, day: i64) -> f64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,4 +1,4 @@
-//! The only file in a zip archive.
+//! Zip archives of a single file.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-/// The name of the only file in an archive, without the folders and notes of macOS.
+/// Index of the only file in an archive, not counting macOS's folders and notes.
 fn only_file(zip: &ZipArchive<File>) -> Option<usize> {
     let is_file = |name: &str| !name.ends_with('/') && !name.starts_with("__MACOSX/");
     let names = (0..zip.len()).filter_map(|at| Some((at, zip.name_for_index(at)?.ok()?)));
@@ -17,13 +17,13 @@ fn only_file(zip: &ZipArchive<File>) -> Option<usize> {
     (files.next().is_none() && !name.ends_with(".npy")).then_some(at)
 }
 
-/// Whether an archive holds one file, which is not an array.
+/// Whether an archive holds a single file, which is not an array.
 pub(super) fn is_one_file(path: &Path) -> bool {
     let zip = File::open(path).ok().and_then(|file| ZipArchive::new(file).ok());
     zip.is_some_and(|zip| only_file(&zip).is_some())
 }
 
-/// The bytes of the only file in an archive; `counted` reads the same archive.
+/// Unpacks the only file of an archive; `counted` reads the same archive.
 pub(super) fn unpack(
     archive: &File,
     mut counted: impl Read + Seek + 'static,
@@ -49,7 +49,7 @@ pub(super) fn unpack(
     Ok(Box::new(Checked { bytes, sum: Crc::new(), due }))
 }
 
-/// Bytes whose checksum is compared at their end.
+/// Bytes whose checksum is verified at their end.
 struct Checked {
     bytes: Box<dyn Read>,
     sum: Crc,

@@ -11,7 +11,7 @@ use crate::graph::CanonicalEtype;
 use crate::io::read_input;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
 
-/// The content of the file, in both forms: that of DGL 1.0 with numbers per chunk and the later one with numbers per type.
+/// The file's content, in both forms: DGL 1.0 with numbers per chunk, later versions with numbers per type.
 #[derive(Deserialize)]
 struct Metadata {
     node_type: Vec<String>,
@@ -33,7 +33,8 @@ struct Files {
 }
 
 impl GraphFiles {
-    /// The files that a `metadata.json` of chunks names, or a `metadata.yaml` of GraphBolt's. Their formats are recognised by their content.
+    /// Reads which files a `metadata.json` of chunks names, or a GraphBolt `metadata.yaml`. Their formats are
+    /// recognised by content.
     ///
     /// # Errors
     /// If the file cannot be read, is not a JSON file of this format, or contradicts itself.
@@ -45,7 +46,7 @@ impl GraphFiles {
         let wrong = |e: serde_json::Error| {
             Error::input(json, "", format!("is not the metadata of a chunked graph: {e}"))
         };
-        // Through a value, so that messages name missing fields rather than places.
+        // By way of a value, so that messages name missing fields rather than places.
         let value: Value = serde_json::from_str(&text).map_err(wrong)?;
         let metadata = Metadata::deserialize(value).map_err(wrong)?;
         let folder = json.parent().unwrap_or(Path::new(""));
@@ -93,7 +94,7 @@ impl GraphFiles {
     }
 }
 
-/// A file of a table.
+/// A file of a table, as listed.
 struct Listed<'m> {
     ty: &'m str,
     name: &'m str,

@@ -1,4 +1,4 @@
-//! Archives of a whole graph, whose arrays have usual names.
+//! Archives of a whole graph, in arrays with usual names.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
 use crate::prepare::import::readers::{ArchiveArrays, USUAL_EDGES, listed};
 
-/// Data of nodes, and the names that arrays with them have: PyTorch Geometric's, DGL's, OGB's, gnn-benchmark's and others'.
+/// Node data, and the usual names of its arrays in PyTorch Geometric, DGL, OGB, gnn-benchmark and others.
 const NODE_ARRAYS: [(&str, &[&str]); 5] = [
     (
         "feat",
@@ -18,13 +18,13 @@ const NODE_ARRAYS: [(&str, &[&str]); 5] = [
     ("test_mask", &["test_mask", "test_masks"]),
 ];
 
-/// Data of edges.
+/// Edge data, and the usual names of its arrays.
 const EDGE_ARRAYS: [(&str, &[&str]); 2] = [
     ("feat", &["edge_attr", "edge_feat", "edge_features"]),
     ("weight", &["edge_weight", "edge_weights"]),
 ];
 
-/// Lists of nodes.
+/// Lists of nodes, and the usual names of their arrays.
 const LISTS: [(&str, &[&str]); 3] = [
     ("train", &["train_idx", "idx_train", "train_index", "train_ids"]),
     ("val", &["val_idx", "idx_val", "val_index", "val_ids", "valid_idx"]),
@@ -35,11 +35,11 @@ const LISTS: [(&str, &[&str]); 3] = [
 const COUNTS: [&str; 1] = ["num_nodes"];
 
 impl GraphFiles {
-    /// The arrays of an archive with usual names; a note says how each was used. With `has_edges`, edges and their data are in
-    /// other files.
+    /// The arrays of an archive, found by usual names; a note says how each is used. With `has_edges`, edges and their
+    /// data come from other files.
     ///
     /// # Errors
-    /// If the file is not an archive of arrays, or does not hold edges that are needed.
+    /// If the file is not an archive of arrays, or lacks edges that are needed.
     pub fn of_npz(path: &Path, has_edges: bool) -> Result<Self> {
         let mut taken = Taken { arrays: ArchiveArrays::open(path)?, said: Vec::new() };
         let mut files = GraphFiles { layout: Some(path.to_owned()), ..GraphFiles::default() };
@@ -63,14 +63,14 @@ impl GraphFiles {
     }
 }
 
-/// The unused arrays of an archive, and notes on the others.
+/// An archive's unused arrays, and notes on the others.
 struct Taken {
     arrays: ArchiveArrays,
     said: Vec<String>,
 }
 
 impl Taken {
-    /// The first of some names that an array or a sparse matrix has.
+    /// The first of `names` that an array or a sparse matrix has.
     fn find<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| self.arrays.has(name))
     }
@@ -95,7 +95,7 @@ impl Taken {
         self.said.push(format!("{what} {are} {name}"));
     }
 
-    /// The data whose arrays the archive has.
+    /// The data that the archive has arrays for.
     fn data<T: Clone>(
         &mut self,
         path: &Path,

@@ -8,15 +8,15 @@ use crate::error::{Error, Result};
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, TextRules, Wants, holds};
 
-/// Arrays in `raw/data.npz` of large graphs, with the names that they get.
+/// Arrays in `raw/data.npz` of large graphs, and the names that they get.
 const NODE_ARRAYS: [(&str, &str); 2] = [("node_feat", "feat"), ("node_year", "year")];
 
-/// Data sets of which OGB's loader stores every edge in both directions, though the files do not.
+/// Data sets whose edges OGB's loader stores in both directions, though the files do not.
 const INVERSE: [&str; 5] = ["products", "proteins", "ppa", "collab", "ddi"];
 
 impl GraphFiles {
-    /// The files of a data set of node properties: `raw/edge.csv.gz` or `raw/data.npz`, the tables next to it, and the lists of
-    /// nodes in `split/`. In heterogeneous data sets, each relation and each node type has a folder.
+    /// The files of a node property data set: `raw/edge.csv.gz` or `raw/data.npz`, the tables next to it, and the lists
+    /// of nodes in `split/`. Heterogeneous data sets have a folder per relation and per node type.
     ///
     /// # Errors
     /// If the folder is not a data set of OGB, or has several splits.
@@ -70,11 +70,11 @@ impl GraphFiles {
     }
 }
 
-/// How OGB writes tables: text without names of columns.
+/// Format of OGB's tables: text without column names.
 pub(super) const PLAIN: TextRules =
     TextRules { header: Some(false), separator: Some(','), comment: None };
 
-/// The tables of nodes or edges in a folder, `node-feat.csv.gz` as `feat` and `edge_weight.npz` as `weight`, by name.
+/// The tables of nodes or edges in a folder by name: `node-feat.csv.gz` is `feat`, `edge_weight.npz` is `weight`.
 pub(super) fn tables(folder: &Path, side: &str) -> Result<Vec<(String, PathBuf)>> {
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     for extension in [".csv.gz", ".npz", ".npy"] {
@@ -89,7 +89,7 @@ pub(super) fn tables(folder: &Path, side: &str) -> Result<Vec<(String, PathBuf)>
     Ok(found)
 }
 
-/// The names of the files in a folder, sorted; none if the folder does not exist.
+/// Names of the files in a folder, sorted; empty if the folder does not exist.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -101,7 +101,7 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The number that a file holds, if the file exists.
+/// The number in a file, if the file exists.
 pub(super) fn read_count(path: &Path) -> Result<Option<u64>> {
     if !path.exists() {
         return Ok(None);
@@ -142,7 +142,7 @@ pub(super) fn split_lists(folder: &Path, ntype: &str) -> impl Iterator<Item = Da
     there.map(move |(name, path)| DataFile::new(ntype.to_owned(), name, &path))
 }
 
-/// A note on the files of a split that are not read.
+/// A note on unread files of a split.
 pub(super) fn unread(split: &Path) -> Result<Option<String>> {
     let mut found = names(split)?;
     found.retain(|name| {

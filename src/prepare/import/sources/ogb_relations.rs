@@ -8,8 +8,9 @@ use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, TextRules, Wants, shown};
 
-/// The files of a heterogeneous data set: the relations that `raw/triplet-type-list.csv.gz` lists, numbers of nodes in
-/// `raw/num-node-dict.csv.gz`, tables by node type in `raw/node-feat/` and `raw/node-label/`, and lists of nodes in `split/`.
+/// The files of a heterogeneous data set: relations from `raw/triplet-type-list.csv.gz`, numbers of nodes from
+/// `raw/num-node-dict.csv.gz`, tables by node type in `raw/node-feat/` and `raw/node-label/`, lists of nodes in
+/// `split/`.
 pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
     let raw = folder.join("raw");
     let mut files = GraphFiles { num_nodes: counts(&raw)?, ..GraphFiles::default() };
@@ -38,7 +39,7 @@ pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
     Ok(files)
 }
 
-/// The numbers of nodes: a line of types and a line of numbers.
+/// Numbers of nodes: a line of types and a line of numbers.
 fn counts(raw: &Path) -> Result<Vec<(String, u64)>> {
     let mut rows = open(&raw.join("num-node-dict.csv.gz"), true)?;
     let mut counts = Vec::new();
@@ -57,7 +58,7 @@ fn counts(raw: &Path) -> Result<Vec<(String, u64)>> {
     Ok(counts)
 }
 
-/// The relations: source, name and destination on each line.
+/// Relations: source, name and destination on each line.
 fn triplets(path: &Path, ntypes: &[(String, u64)]) -> Result<Vec<CanonicalEtype>> {
     let mut rows = open(path, false)?;
     let width = rows.columns().len();
@@ -83,7 +84,7 @@ fn triplets(path: &Path, ntypes: &[(String, u64)]) -> Result<Vec<CanonicalEtype>
     Ok(found)
 }
 
-/// Opens a table of which all columns are read.
+/// Opens a table and selects all columns.
 fn open(path: &Path, header: bool) -> Result<FileRows> {
     let folder = std::env::temp_dir();
     let rules = TextRules { header: Some(header), ..PLAIN };

@@ -1,4 +1,4 @@
-//! Data sets of GraphBolt's `OnDiskDataset`: a `metadata.yaml` that names files.
+//! GraphBolt `OnDiskDataset` data sets: a `metadata.yaml` that names files.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ struct Edges {
     path: String,
 }
 
-/// An array, of features or of a set of nodes.
+/// An array of features, or of a set of nodes.
 #[derive(Deserialize)]
 struct Data {
     domain: Option<String>,
@@ -58,7 +58,7 @@ struct Task {
     test_set: Vec<Set>,
 }
 
-/// The nodes of a type in a set, or its edges.
+/// A set's nodes or edges of one type.
 #[derive(Deserialize)]
 struct Set {
     r#type: Option<String>,
@@ -66,10 +66,10 @@ struct Set {
 }
 
 impl GraphFiles {
-    /// The files that a `metadata.yaml` names, as its author wrote it. Of several tasks, the first is read.
+    /// Reads which files a `metadata.yaml` names, as its author wrote it. If it has several tasks, the first is read.
     ///
     /// # Errors
-    /// If the file cannot be read, is not of this format, or names arrays that are not read.
+    /// If the file cannot be read, is not of this format, or names arrays of an unsupported kind.
     pub fn of_on_disk_dataset(path: &Path) -> Result<Self> {
         let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let wrong = |problem: serde_saphyr::Error| {
@@ -131,7 +131,7 @@ impl GraphFiles {
     }
 }
 
-/// The place of a data set.
+/// Place of a data set.
 struct DataSet<'p> {
     path: &'p Path,
     folder: &'p Path,
@@ -144,7 +144,7 @@ impl DataSet<'_> {
             .ok_or_else(|| Error::input(self.path, ty, "is not an edge type: SRC:REL:DST"))
     }
 
-    /// The file of an array; of one that torch wrote, GraphBolt's copy.
+    /// The file of an array; for an array that torch wrote, GraphBolt's copy.
     fn array(&self, data: &Data) -> Result<PathBuf> {
         let path = self.folder.join(&data.path);
         if data.format.as_deref() != Some("torch") {
@@ -160,7 +160,7 @@ impl DataSet<'_> {
         ))
     }
 
-    /// Adds the nodes or edges of a set as a split, and the labels of its nodes.
+    /// Adds a set's nodes or edges as a split, and its nodes' labels.
     fn add_part(&self, split: &str, part: &Set, files: &mut GraphFiles) -> Result<()> {
         let find = |names: &[&str]| {
             let is = |data: &&Data| data.name.as_deref().is_some_and(|name| names.contains(&name));

@@ -1,4 +1,4 @@
-//! Import of a graph that is partitioned already.
+//! Import of a graph that is already partitioned.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +15,9 @@ use crate::prepare::import::tables::{Table, all_class_names, read_feature_scale}
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Reads the partition directory of `json`. Nodes and edges keep their numbers, type by type, and the original ids of nodes, if
-/// the directory holds them. `memory` bounds the memory for sorting edges; `tell` is called with the number of edges read so
-/// far and the total.
+/// Reads the partition directory of `json`. Nodes and edges keep their numbers, type by type, and nodes keep the
+/// original ids that the directory holds. `memory` bounds the memory for sorting edges; `tell` gets the number of edges
+/// read so far and the total.
 ///
 /// # Errors
 /// If a partition cannot be read, or lacks a table that others have.
@@ -110,12 +110,12 @@ fn read_edges(
     writer.finish()
 }
 
-/// The tables of all partitions by type, one after the other.
+/// Tables of all partitions by type, one after the other.
 fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>>> {
     let mut arrays = vec![BTreeMap::<&str, Vec<_>>::new(); types];
     for set in sets {
         for feature in set.features() {
-            // This fails if the file lacks data for using them.
+            // Fails if the file lacks data needed to use them.
             set.lookup(feature.key())?;
             arrays[feature.ty()].entry(feature.name()).or_default().push(feature.array().clone());
         }
@@ -131,7 +131,7 @@ fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>
     arrays.into_iter().map(|arrays| arrays.into_iter().map(table).collect()).collect()
 }
 
-/// The original ids of the nodes of a type by partition; empty unless all partitions hold them.
+/// Original ids of a type's nodes by partition; empty unless all partitions hold them.
 fn originals(partitions: &[Partition], ntype: usize) -> Result<Vec<OriginalIds>> {
     let ids = partitions.iter().map(|partition| partition.orig_node_ids(ntype));
     let ids: Option<Vec<_>> = ids.collect::<Result<Vec<_>>>()?.into_iter().collect();

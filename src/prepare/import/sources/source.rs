@@ -1,4 +1,4 @@
-//! The source from which a graph is read.
+//! Source of an imported graph.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::prepare::import::files::GraphFiles;
 use crate::prepare::import::graph::RawGraph;
 use crate::prepare::import::import_graph::import;
 
-/// The source from which a graph is read.
+/// Source from which a graph is read.
 #[allow(clippy::large_enum_variant)] // A program has one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImportSource {
@@ -20,8 +20,8 @@ pub enum ImportSource {
 }
 
 impl ImportSource {
-    /// Reads the graph. Temporary files take their space in `folder`. `memory` bounds the memory for names of nodes and
-    /// for sorting; `tell` is called with the amount read so far and the total.
+    /// Reads the graph. Temporary files take their space in `folder`. `memory` bounds the memory for node names and
+    /// sorting; `tell` gets the amount read so far and the total.
     ///
     /// # Errors
     /// If a file is missing or malformed, or files contradict each other.

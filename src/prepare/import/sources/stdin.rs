@@ -7,21 +7,21 @@ use crate::error::{Error, Result};
 use crate::prepare::import::files::GraphFiles;
 use crate::prepare::import::graph::RawGraph;
 
-/// The name of a file that stands for standard input.
+/// Name of a file that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// How messages call it.
+/// Name in messages.
 const NAME: &str = "standard input";
 
-/// The files of a graph, with a temporary file in place of standard input, because most formats are read from several places,
-/// and tables twice.
+/// The files of a graph, with standard input copied to a temporary file: most formats are read from several places, and
+/// tables twice.
 pub(super) struct SpooledFiles {
     pub(super) files: GraphFiles,
     spool: Option<PathBuf>,
 }
 
 impl SpooledFiles {
-    /// Copies standard input to a file in `folder` if one of the files is called `-`.
+    /// Copies standard input to a file in `folder` if a file is called `-`.
     pub(super) fn new(files: &GraphFiles, folder: &Path) -> Result<Self> {
         let mut files = files.clone();
         let mut named: Vec<&mut PathBuf> =
@@ -43,12 +43,12 @@ impl SpooledFiles {
         Ok(SpooledFiles { files, spool })
     }
 
-    /// A result as the user sees it: with standard input in place of the temporary file.
+    /// Names standard input in place of the temporary file in a result.
     pub(super) fn named(&self, read: Result<RawGraph>) -> Result<RawGraph> {
         let Some(spool) = &self.spool else { return read };
         let path = spool.display().to_string();
         let mut graph = read.map_err(|error| error.renaming(spool, NAME))?;
-        // Open files stay readable.
+        // Removal leaves open files readable.
         std::fs::remove_file(spool).map_err(|e| Error::io("remove", spool, e))?;
         graph.notes = graph.notes.iter().map(|note| note.replace(&path, NAME)).collect();
         Ok(graph)

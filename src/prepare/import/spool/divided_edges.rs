@@ -1,4 +1,4 @@
-//! Edges by type, with their data and masks.
+//! Edges by type, with data and masks.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use crate::load::MASKS;
 use crate::prepare::import::graph::{ENDS, RawEdgeWriter, ends_of};
 use crate::prepare::import::tables::{ConvertedArray, Table};
 
-/// A column of edge data, with values of one type for all edges.
+/// A column of edge data, whose values have one type for all edges.
 pub(super) struct DataColumn {
     pub(super) name: String,
     /// Whether all values so far are whole.
     pub(super) is_whole: bool,
-    /// Whether single precision would make some of them equal.
+    /// Whether single precision would make some values equal.
     pub(super) needs_double: bool,
 }
 
 impl DataColumn {
-    /// A column without values so far.
+    /// A column without values.
     pub(super) fn new(name: &str) -> Self {
         DataColumn { name: name.to_owned(), is_whole: true, needs_double: false }
     }
@@ -41,24 +41,24 @@ pub(crate) struct DividedEdges {
     pub(super) edges: BucketSpool,
     pub(crate) types: Vec<CanonicalEtype>,
     pub(super) columns: Vec<DataColumn>,
-    /// The edges that splits list, if there are any.
+    /// Edges that splits list, if any.
     pub(super) listed: Option<ListedEdges>,
     pub(super) folder: PathBuf,
 }
 
 impl DividedEdges {
-    /// The number of a type; `None` if no edge has the type.
+    /// The number of a type; `None` if it has no edge.
     pub(crate) fn find(&self, etype: &CanonicalEtype) -> Option<usize> {
         self.types.iter().position(|known| known == etype)
     }
 
-    /// Outcome of splits that list edges, once all edges have been written.
+    /// A note on splits that list edges, once all edges have been written.
     pub(crate) fn note(&self) -> Option<String> {
         self.listed.as_ref().map(ListedEdges::note)
     }
 
-    /// Writes the edges of a type, and after them those that only splits list; returns their data and masks. Errors about these
-    /// name `path`.
+    /// Writes a type's edges, followed by those that only splits list; returns their data and masks. Errors about the
+    /// data name `path`.
     pub(crate) fn write(
         &mut self,
         etype: usize,

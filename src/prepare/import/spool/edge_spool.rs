@@ -1,4 +1,4 @@
-//! Edges of many types while they are read.
+//! Edges of many types during reading.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use crate::prepare::import::graph::{ENDS, bytes_of_ends};
 use crate::prepare::import::readers::{CellValue, FileRows, shown};
 use crate::prepare::import::tables::{edge_value, needs_double};
 
-/// The place of the column of relations among those that are read.
+/// Place of the relation column among the columns read.
 const RELATION: usize = 2;
 
-/// Most relations of a graph.
+/// Largest number of relations of a graph.
 const MOST_RELATIONS: usize = 1 << 16;
 
 /// Edges by type, in an unnamed file.
 pub(crate) struct EdgeSpool {
     folder: PathBuf,
-    /// The ends and the data of the edges of each type.
+    /// Ends and data of each type's edges.
     edges: BucketSpool,
     /// The columns of edge data.
     columns: Vec<DataColumn>,
-    /// Whether the first column after those of the ends names the type of each edge.
+    /// Whether the first column after the ends names each edge's type.
     has_relations: bool,
     types: Vec<CanonicalEtype>,
     relations: HashMap<Box<[u8]>, u32>,
@@ -35,8 +35,8 @@ pub(crate) struct EdgeSpool {
 }
 
 impl EdgeSpool {
-    /// No edges so far, with edge data from columns of these names. With `has_relations`, the first column after those of the ends
-    /// names the type of each edge. `memory` bounds the buffers.
+    /// An empty spool, with edge data from columns of these names. With `has_relations`, the first column after the
+    /// ends names each edge's type. `memory` bounds the buffers.
     pub(crate) fn create(
         folder: &Path,
         columns: &[String],
@@ -66,7 +66,7 @@ impl EdgeSpool {
         at as u32
     }
 
-    /// The number of the type of the current row: `fixed`, or that of its relation.
+    /// The type number of the current row: `fixed`, or the number of the row's relation.
     pub(crate) fn type_of_row(&mut self, fixed: Option<u32>, rows: &FileRows) -> Result<u32> {
         if let Some(fixed) = fixed {
             return Ok(fixed);
@@ -90,7 +90,7 @@ impl EdgeSpool {
                 "each relation becomes an edge type; ‹relation_column› names a column with few different values",
             ));
         }
-        // Names of types stand between colons.
+        // Colons separate names of types.
         let etype = CanonicalEtype::new(NODE, &text.replace(':', "%3A"), NODE);
         let at = self.type_of(&etype);
         self.relations.insert(name.into(), at);
@@ -103,12 +103,12 @@ impl EdgeSpool {
         columns.try_for_each(|(at, column)| edge_value(rows, at, &column.name).map(drop))
     }
 
-    /// The place of the first column of edge data among those that are read.
+    /// Place of the first edge data column among the columns read.
     fn first_data(&self) -> usize {
         2 + usize::from(self.has_relations)
     }
 
-    /// Adds an edge with the edge data of the current row.
+    /// Adds an edge with the current row's data.
     pub(crate) fn push(&mut self, etype: u32, ends: [u64; 2], rows: &FileRows) -> Result<()> {
         self.record.clear();
         self.record.extend(bytes_of_ends(ends));
@@ -121,7 +121,7 @@ impl EdgeSpool {
         self.edges.push(etype as usize, [&self.record, &[]])
     }
 
-    /// Ends the reading of edges; `listed` are those of splits.
+    /// Ends reading; `listed` are the edges of splits.
     pub(crate) fn divide(mut self, listed: Option<ListedEdges>) -> Result<DividedEdges> {
         self.edges.finish()?;
         let EdgeSpool { folder, edges, columns, types, .. } = self;

@@ -1,4 +1,4 @@
-//! The edges of splits.
+//! Edges of splits.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::event::size;
 use crate::load::MASKS;
 use crate::prepare::import::tables::mask_name;
 
-/// Memory of an edge: its entry in the map and its place in the order.
+/// Memory per edge: its entry in the map and its place in the order.
 const PER_EDGE: u64 = 72;
 
 /// An edge: its type and its ends.
@@ -17,21 +17,21 @@ struct Edge {
     ends: [u64; 2],
 }
 
-/// The mask of an edge, and whether the files of edges have it.
+/// An edge's mask, and whether the files of edges have it.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
     mask: u8,
     is_found: bool,
 }
 
-/// The edges that the files of splits list. An edge that several splits list is in the last of them.
+/// Edges that the files of splits list. An edge in several splits belongs to the last of them.
 pub(crate) struct ListedEdges {
-    /// Names of the masks, in the order of their numbers from 1 on.
+    /// Names of the masks, numbered from 1.
     pub(super) masks: Vec<String>,
     edges: HashMap<Edge, Listed>,
-    /// The ends of the edges of each type, in the order in which they are listed.
+    /// Ends of each type's edges, in the order of the lists.
     order: Vec<Vec<[u64; 2]>>,
-    /// Number of edges that the files of edges do not have.
+    /// Number of edges missing from the files of edges.
     added: u64,
     /// Number of edges in several splits.
     repeated: u64,
@@ -41,7 +41,7 @@ pub(crate) struct ListedEdges {
 }
 
 impl ListedEdges {
-    /// No edges so far, of splits with these names. Those of training come first, those of the test last.
+    /// An empty list for splits with these names. Training splits come first, test splits last.
     pub(crate) fn new<'n>(
         names: impl Iterator<Item = &'n str>,
         undirected: bool,
@@ -60,7 +60,7 @@ impl ListedEdges {
         ListedEdges { masks, edges, order, added: 0, repeated: 0, undirected, limit }
     }
 
-    /// The number of the mask that a split becomes.
+    /// The number of a split's mask.
     pub(crate) fn mask(&self, split: &str) -> u8 {
         let name = mask_name(split);
         self.masks.iter().position(|mask| *mask == name).map_or(0, |at| at as u8 + 1)
@@ -92,14 +92,14 @@ impl ListedEdges {
         Ok(())
     }
 
-    /// The listed edge that an edge is.
+    /// The key of a listed edge that equals this edge.
     fn key(&self, edge: Edge) -> Option<Edge> {
         let reverse = Edge { ends: [edge.ends[1], edge.ends[0]], ..edge };
         let all = [Some(edge), self.undirected.then_some(reverse)];
         all.into_iter().flatten().find(|edge| self.edges.contains_key(edge))
     }
 
-    /// Finds the mask of an edge of the files of edges; 0 if no split lists it.
+    /// Finds the mask of an edge from the files of edges; 0 if no split lists it.
     pub(crate) fn find(&mut self, etype: u32, ends: [u64; 2]) -> u8 {
         let key = self.key(Edge { etype, ends });
         key.and_then(|key| self.edges.get_mut(&key)).map_or(0, |listed| {
@@ -108,7 +108,7 @@ impl ListedEdges {
         })
     }
 
-    /// Calls `take` with ends and mask of each edge of a type that has not been found; returns their number.
+    /// Calls `take` with ends and mask of each edge of a type that was not found; returns their number.
     pub(super) fn others(
         &mut self,
         etype: u32,
@@ -125,7 +125,7 @@ impl ListedEdges {
         Ok(count)
     }
 
-    /// Outcome of the splits, after the edges of all types have been looked up.
+    /// A note on the splits, once the edges of all types have been looked up.
     pub(super) fn note(&self) -> String {
         let (all, others) = (self.edges.len() as u64, self.added);
         let repeated = match self.repeated {

@@ -1,4 +1,4 @@
-//! Edges of many types in the order of the files, divided by type and marked by splits.
+//! Edges of many types in file order, divided by type and marked by splits.
 
 mod divided_edges;
 mod edge_spool;

@@ -1,11 +1,11 @@
-//! A value of edge data as bytes.
+//! Edge data values as bytes.
 
 use crate::prepare::import::readers::CellValue;
 
-/// Size of a value: its kind and its bits.
+/// Size of a value in bytes: its kind and its bits.
 pub(super) const VALUE: usize = 9;
 
-/// A number as it is stored.
+/// Encodes a number.
 pub(super) fn bytes_of(value: CellValue<'_>) -> [u8; VALUE] {
     let (kind, bits) = match value {
         CellValue::Whole(number) => (0, number.cast_unsigned()),
@@ -17,7 +17,7 @@ pub(super) fn bytes_of(value: CellValue<'_>) -> [u8; VALUE] {
     bytes
 }
 
-/// The number that is stored.
+/// Decodes a number.
 pub(super) fn value_of([kind, bits @ ..]: [u8; VALUE]) -> CellValue<'static> {
     let bits = u64::from_le_bytes(bits);
     match kind {

@@ -1,4 +1,4 @@
-//! Numbers of any file on their way to an array.
+//! Conversion of any file's numbers to an array.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use crate::prepare::import::readers::{CellValue, FileRows};
 /// Number of values converted at a time.
 const BLOCK: u64 = 1 << 15;
 
-/// Fractions of larger numbers than the first are lost in single precision, and larger whole numbers than the second.
+/// Above the first limit, single precision loses fractions; above the second, whole numbers.
 const FINE: f64 = 131_072.0;
 const WHOLE: f64 = 16_777_216.0;
 
-/// Numbers in an unnamed file. Unless their type is known, it is `int64` if all are whole; otherwise `float32`, or `float64` where
-/// single precision would make different times equal.
+/// Numbers in an unnamed file. An array of unknown type becomes `int64` if all values are whole; otherwise `float32`,
+/// or `float64` where single precision would make different times equal.
 pub(crate) struct ConvertedArray {
     path: PathBuf,
     folder: PathBuf,
@@ -40,7 +40,7 @@ impl ConvertedArray {
         Ok(ConvertedArray { path, folder, dtype, takes_missing, file, values, whole, needs_double })
     }
 
-    /// The same array, with NaN for missing values.
+    /// The array with NaN for missing values.
     pub(crate) fn taking_missing(self) -> Self {
         ConvertedArray { takes_missing: true, ..self }
     }
@@ -50,7 +50,7 @@ impl ConvertedArray {
         self.whole.is_none()
     }
 
-    /// Appends a value. Returns the reason if it cannot be part of the array.
+    /// Appends a value. Returns the reason if the value does not fit the array.
     pub(crate) fn push(&mut self, value: CellValue<'_>) -> Result<Option<String>> {
         let value = match storable(value) {
             Err(_) if self.takes_missing && value.parsed() == CellValue::Missing => {
@@ -82,7 +82,7 @@ impl ConvertedArray {
         self.file.write(&bits).map(|()| None)
     }
 
-    /// The array, whose rows have the given dimensions.
+    /// Finishes the array, whose rows have the given dimensions.
     pub(crate) fn finish(self, row_shape: &[u64]) -> Result<ArrayRef> {
         let width: u64 = row_shape.iter().product();
         let rows = self.values.checked_div(width).unwrap_or(0);
@@ -111,13 +111,13 @@ impl ConvertedArray {
     }
 }
 
-/// The value of a column of edge data in the current row, as it is stored; the column was selected as number `at`.
+/// The current row's value of an edge data column, in storable form; the column was selected as number `at`.
 pub(crate) fn edge_value<'r>(rows: &'r FileRows, at: usize, name: &str) -> Result<CellValue<'r>> {
     storable(rows.value(at))
         .map_err(|problem| rows.fail(format!("column {name}: {problem}")).with_hint(NUMBERS))
 }
 
-/// Treatment of a value of edge data that is not a number.
+/// Hint for an edge data value that is not a number.
 pub(crate) const NUMBERS: &str = "edge data are numbers; correct it, or leave the column out";
 
 /// Whether single precision would make different values equal.
@@ -126,7 +126,8 @@ pub(crate) fn needs_double(value: CellValue<'_>) -> bool {
     matches!(value, CellValue::Date(_)) || value.number().is_some_and(is_large)
 }
 
-/// The value as it is stored in arrays of numbers: whole, real or a date. `Err` describes the mistake in any other.
+/// The value in the form that arrays of numbers store: whole, real or a date. `Err` describes the mistake in any other
+/// value.
 pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
     match value.parsed() {
         CellValue::Truth(truth) => Ok(CellValue::Whole(i64::from(truth))),
@@ -139,7 +140,7 @@ pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
     }
 }
 
-/// The bytes of a number in a type, and how many they are; `None` for a missing integer.
+/// The bytes of a number of type `dtype`, and their count; `None` for a missing integer.
 fn bytes_of(value: CellValue<'_>, dtype: Dtype) -> Option<([u8; 8], usize)> {
     let number = value.number()?;
     let mut bytes = [0; 8];

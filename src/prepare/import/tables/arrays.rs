@@ -1,4 +1,4 @@
-//! Files of numbers with a row per node or edge.
+//! Number files with a row per node or edge.
 
 use std::path::Path;
 
@@ -14,13 +14,14 @@ use crate::prepare::import::readers::{
 const STRINGS: &str =
     "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";
 
-/// An array, and how its file was read.
+/// An array, and a note on how its file was read.
 pub(crate) struct OpenedArray {
     pub(crate) array: ArrayRef,
     pub(crate) note: Option<String>,
 }
 
-/// Opens the array in a file; `name` is that of the data. Files of other formats than NumPy's are converted to unnamed files.
+/// Opens the array in a file; `name` is the data's name. Files in formats other than NumPy's are converted to unnamed
+/// files.
 pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<OpenedArray> {
     let mut rows = FileRows::open(path, ask)?;
     if let Some(array) = rows.file.array.take() {
@@ -96,9 +97,9 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
     Ok(OpenedArray { array: out.finish(&row_shape)?, note })
 }
 
-/// The columns of a file that become an array.
+/// Columns of a file that become an array.
 struct ArrayColumns {
-    /// The column of ids, which must be the numbers of the rows.
+    /// The column of ids, which must equal the row numbers.
     id: Option<usize>,
     data: Vec<usize>,
     left_out: Vec<String>,
@@ -131,7 +132,7 @@ impl ArrayColumns {
         Ok(ArrayColumns { id, data, left_out: left.iter().map(name).collect() })
     }
 
-    /// The element type, if the file states types: the only one, or one that holds all.
+    /// The element type, if the file states types: the only type, or one that holds all.
     fn dtype(&self, rows: &FileRows) -> Option<Dtype> {
         let dtypes = self.data.iter().map(|at| match rows.columns()[*at].form {
             Form::Number(dtype) => Some(dtype),

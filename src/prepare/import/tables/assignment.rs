@@ -1,14 +1,14 @@
-//! Files that assign a partition to each node.
+//! Files that assign each node a partition.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, Wants};
 
-/// Appends the partition of each of `count` nodes, a row of the file for each, to `assigned`.
+/// Appends to `assigned` the partition of each of `count` nodes, one row of the file per node.
 ///
 /// # Errors
-/// If the file cannot be read, a row is not a partition, or there are more or fewer rows than nodes.
+/// If the file cannot be read, a row is not a partition, or the number of rows differs from `count`.
 pub fn read_assignment(
     path: &Path,
     count: u64,

@@ -1,4 +1,4 @@
-//! The names of classes, next to a partition directory's JSON file.
+//! Names of classes, next to a partition directory's JSON file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::io::read_if_there;
 
-/// Name of the file of classes' names, one per line, where one node type has named classes.
+/// File with class names, one per line, where one node type has named classes.
 pub(crate) const CLASS_NAMES: &str = "class_names.txt";
-/// Name of the folder with a file of class names for each of several node types.
+/// Folder with a file of class names per node type, where several have them.
 const BY_TYPE: &str = "class_names";
 
-/// Names of classes by node type; of a graph of which only one type has them, the key may be empty.
+/// Names of classes by node type. If only one type has them, the key may be empty.
 pub type ClassNames = BTreeMap<String, Vec<String>>;
 
-/// The names of classes in a folder, where one node type has them; else empty.
+/// The class names in a folder where one node type has them; otherwise empty.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -23,12 +23,12 @@ pub(crate) fn read_class_names(folder: &Path) -> Result<Vec<String>> {
     Ok(read(&folder.join(CLASS_NAMES))?.unwrap_or_default())
 }
 
-/// The file with the names of a node type's classes in a folder, where several types have them.
+/// The file with a node type's class names in a folder where several types have them.
 pub(crate) fn class_names_file(folder: &Path, ntype: &str) -> PathBuf {
     folder.join(BY_TYPE).join(format!("{}.txt", ntype.replace('/', "_")))
 }
 
-/// The names of a node type's classes in a folder, where several types have them.
+/// A node type's class names in a folder where several types have them.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -36,7 +36,7 @@ pub(crate) fn class_names_of(folder: &Path, ntype: &str) -> Result<Option<Vec<St
     read(&class_names_file(folder, ntype))
 }
 
-/// The names of the classes of all types in a folder.
+/// All types' class names in a folder.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<Option<Vec<String>>> {
     Ok(read_if_there(path)?.map(|text| text.lines().map(str::to_owned).collect()))
 }
 
-/// The names of classes next to a partition directory's JSON file, or next to the file to which it links; empty if there are none.
+/// The class names next to a partition directory's JSON file, or next to the file it links to; empty if there are none.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -70,7 +70,7 @@ pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// Writes the names of classes; returns the name of the file, or of the folder of files, if there are any.
+/// Writes class names; returns the name of the file, or of the folder, if there are any.
 ///
 /// # Errors
 /// If a file cannot be written.

@@ -1,4 +1,4 @@
-//! The values of a column of a node table, before their type is known.
+//! Values of a node table's column, before their type is known.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -13,13 +13,13 @@ use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{CellValue, FileRows, shown};
 
-/// Most names of classes, and most bytes that they take.
+/// Largest number of class names, and of the bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
-/// Number of different values up to which they are counted.
+/// Largest number of different values that are counted.
 const COUNTED: usize = 4096;
 
-/// The error for a row whose value of a column is missing.
+/// The error for a row without a value in a column.
 pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
     rows.fail(format!("column {column}: the value is missing")).with_hint(format!(
         "fill it in, pass ‹fill_missing=mean› or ‹fill_missing=0›, or leave the column out: \
@@ -27,25 +27,25 @@ pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
     ))
 }
 
-/// The values of a column, counted in bounded memory.
+/// Values of a column, counted in bounded memory.
 pub(super) struct ColumnScan {
     pub(super) name: String,
     role: ColumnRole,
     numbers: Moments,
     whole: bool,
-    /// Whether single precision makes a whole number another.
+    /// Whether single precision changes a whole number.
     is_rounded: bool,
     dates: Moments,
     first_date: f64,
     words: u64,
-    /// Words such as `1,5` and `12:30`, and how to write the first.
+    /// Number of words such as `1,5` and `12:30`, and how to write the first.
     odd: u64,
     remedy: &'static str,
-    /// The errors for the first value that is not a number, and for the first number that cannot be stored.
+    /// Errors for the first value that is not a number, and for the first number that cannot be stored.
     first_word: Option<Error>,
     first_wrong: Option<Error>,
     first_missing: Option<Error>,
-    /// How often each word occurs, while there are few.
+    /// Number of occurrences of each word, while there are few words.
     values: Option<BTreeMap<Box<[u8]>, u64>>,
     bytes: usize,
     lists: ListScan,
@@ -76,7 +76,7 @@ impl ColumnScan {
         }
     }
 
-    /// Counts a value of the current row.
+    /// Adds a value of the current row.
     pub(super) fn add(&mut self, rows: &FileRows, raw: CellValue<'_>) {
         let fail = |problem: String| rows.fail(format!("column {}: {problem}", self.name));
         let value = raw.parsed();
@@ -138,7 +138,7 @@ impl ColumnScan {
         }
     }
 
-    /// The error for a value that does not fit into the column, as all its values show.
+    /// The error for a value that does not fit the column, judging by all its values.
     pub(super) fn fault(
         &self,
         rows: &FileRows,
@@ -200,7 +200,7 @@ impl ColumnScan {
         self.words > 0
     }
 
-    /// Whether the column holds strings that are too many for features, and how many.
+    /// The number of strings, if the column has too many for features.
     pub(super) fn too_many(&self) -> Option<String> {
         let is_feature =
             self.is_strings() && self.role == ColumnRole::Feature && !self.lists.is_lists();
@@ -208,7 +208,7 @@ impl ColumnScan {
         (is_feature && self.values.is_none()).then(|| format!("{}{more}", self.different.len()))
     }
 
-    /// The error for the first value of a column of numbers that is not one of them.
+    /// The error for the first value that is not a number in a column of numbers.
     pub(super) fn stray_value(&mut self) -> Option<Error> {
         if matches!(self.role, ColumnRole::Split(_)) || self.lists.is_lists() && !self.has_others()
         {
@@ -238,12 +238,12 @@ impl ColumnScan {
         self.first_word.take().map(|error| error.with_hint(hint))
     }
 
-    /// Whether values other than lists occur. Of labels, lists of one word may be numbers.
+    /// Whether there are values other than lists. In a label column, lists of one word may be numbers.
     fn has_others(&self) -> bool {
         self.role == ColumnRole::Feature && self.numbers.count + self.dates.count > 0
     }
 
-    /// How lists are stored.
+    /// The encoding of lists.
     fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
         let (name, is_label) = (&self.name, self.role == ColumnRole::Label);
         let mean = fill == Some(FillMissing::Mean);
@@ -280,7 +280,7 @@ impl ColumnScan {
             .with_hint(format!("leave the column out: ‹drop={name}›")))
     }
 
-    /// The form of a mask that values name.
+    /// The encoding of a mask that values name.
     fn split(self, path: &Path, mask: usize) -> Result<Encoding> {
         let fail = |problem| {
             Error::input(path, "", format!("column {}: {problem}", self.name))
@@ -301,7 +301,7 @@ impl ColumnScan {
         self.values.iter().flat_map(BTreeMap::keys).any(|value| split_of(value) == Some(mask))
     }
 
-    /// How the column's values are stored.
+    /// The encoding of the column's values.
     pub(super) fn encoding(
         mut self,
         path: &Path,
@@ -366,12 +366,12 @@ impl ColumnScan {
         Ok(Encoding::Number { shift, unit, missing: ((missing - shift) / unit) as f32 })
     }
 
-    /// Whether different numbers of a feature become equal, because single precision rounds them.
+    /// Whether rounding to single precision makes different numbers of a feature equal.
     pub(super) fn is_rounded(&self, scale: Scale) -> bool {
         self.is_rounded && self.words == 0 && scale == Scale::None
     }
 
-    /// Whether the values of a feature are dates.
+    /// Whether a feature's values are dates.
     pub(super) fn is_dates(&self) -> bool {
         self.dates.count > 0 && self.words == 0
     }
@@ -399,14 +399,14 @@ impl ColumnScan {
     }
 }
 
-/// The error for the name of a class with a line break.
+/// The error for a class name with a line break.
 fn line_break(path: &Path, name: &str, broken: &[u8]) -> Error {
     let problem = format!("column {name}: the class {} holds a line break", shown(broken));
     Error::input(path, "", problem).with_hint("a file of classes has one name per line")
 }
 
-/// How to write a word that is a number, a time or a date in a notation that is not read: `1,5`, `12%`, `$3`, `0x1F`, `12:30`,
-/// `31.12.2024`.
+/// Supported way to write a word in an unsupported notation of a number, time or date: `1,5`, `12%`, `$3`, `0x1F`,
+/// `12:30`, `31.12.2024`.
 fn notation(word: &[u8]) -> Option<&'static str> {
     let text = std::str::from_utf8(word).ok()?.trim_ascii();
     let bare = text.strip_prefix(['-', '+', '−']).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! The stored form of a column's values.
+//! Stored form of a column's values.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use super::lists::ListForm;
 use crate::io::Dtype;
 use crate::prepare::import::readers::CellValue;
 
-/// How the values of a column are stored.
+/// Encoding of a column's values.
 #[derive(Debug)]
 pub(super) enum Encoding {
-    /// A number of `feat`: the column's, or days of its dates, less `shift` and divided by `unit`.
+    /// A number of `feat`: the column's number, or its date in days, less `shift` and divided by `unit`.
     Number { shift: f64, unit: f64, missing: f32 },
-    /// A number of `feat` for each of these strings, sorted: 1 for the one that a field holds.
+    /// A number of `feat` for each of these strings, sorted: 1 for the field's string, 0 for others.
     OneHot { values: Vec<Box<[u8]>>, missing: Vec<f32> },
-    /// A number for each of these words, 1 for those in the field's list. Without a list, the numbers of `missing`.
+    /// A number for each of these words: 1 for the words in the field's list. Without a list, the numbers of `missing`.
     Words { form: ListForm, words: WordPlaces, missing: Vec<f32>, is_label: bool, is_small: bool },
-    /// Numbers of a list, each less a shift and divided by a unit.
+    /// Numbers of a list, each less its shift and divided by its unit.
     Row { scales: Vec<[f64; 2]>, missing: Option<Vec<f32>>, is_label: bool },
     /// 1 or 0.
     Mask,
-    /// 1 for values that name a mask, the one with this number among those of training, validation and test.
+    /// 1 for values that name the mask with this number among training, validation and test.
     Split(usize),
-    /// The number of a class, -1 for none.
+    /// A class number, -1 for none.
     ClassNumber,
-    /// The place of a class among these names, sorted; -1 for none.
+    /// The class's place among these names, sorted; -1 for none.
     ClassName(Vec<Box<[u8]>>),
     /// A number to be predicted, NaN for none.
     Target,
@@ -31,7 +31,7 @@ pub(super) enum Encoding {
     Order,
 }
 
-/// Words in order, and the place of each.
+/// Words in order, and each word's place.
 #[derive(Debug)]
 pub(super) struct WordPlaces {
     pub(super) words: Vec<Box<[u8]>>,
@@ -44,7 +44,7 @@ impl WordPlaces {
         WordPlaces { words, places }
     }
 
-    /// A 1 at the place of each word of a list; `None` if it has others.
+    /// A row with 1 at the place of each word of a list; `None` if the list has other words.
     fn row(&self, list: &[Vec<u8>]) -> Option<Vec<f32>> {
         let mut row = vec![0.0; self.words.len()];
         for word in list {
@@ -87,7 +87,7 @@ impl Encoding {
         )
     }
 
-    /// Appends a value. Returns false if it is not one of those that the encoding was made for.
+    /// Appends a value. Returns false if the encoding was not made for it.
     pub(super) fn append(&self, raw: CellValue<'_>, out: &mut Vec<u8>) -> bool {
         let value = raw.parsed();
         let is_missing = value == CellValue::Missing;
@@ -166,7 +166,7 @@ impl Encoding {
     }
 }
 
-/// The mask that a field names: 0 is that of training, 1 of validation, 2 of the test.
+/// The mask that a field names: 0 for training, 1 for validation, 2 for test.
 pub(super) fn split_of(field: &[u8]) -> Option<usize> {
     const NAMES: [&[&str]; 3] =
         [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];

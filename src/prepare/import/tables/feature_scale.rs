@@ -1,4 +1,4 @@
-//! The means and deviations by which numbers of tables became features, next to a partition directory's JSON file.
+//! Means and deviations used to standardise tables' numbers, in a file next to a partition directory's JSON file.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::io::read_if_there;
 
-/// Name of the file: a line for each column of `feat`.
+/// Name of the file, which has a line for each column of `feat`.
 pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
 
 /// The first line of the file.
 pub(super) const HEADER: &str = "type,column,mean,deviation\n";
 
-/// The content of the file in a folder; empty if there is none.
+/// The content of a folder's file; empty if there is none.
 ///
 /// # Errors
 /// If the file cannot be read.

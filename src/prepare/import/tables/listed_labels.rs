@@ -1,4 +1,4 @@
-//! Labels of the nodes that files list.
+//! Labels of nodes that files list.
 
 use super::arrays::open_array;
 use super::table::Table;
@@ -11,10 +11,10 @@ use crate::prepare::import::readers::Ask;
 /// Number of labels read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The label of a node that no list has.
+/// Label of a node in no list.
 const UNLABELLED: i64 = -1;
 
-/// The labels of all `count` nodes of a type, from lists of nodes with a label each. Memory holds the labels, 8 bytes each.
+/// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per label.
 ///
 /// # Errors
 /// If a list and its labels differ in length, or nodes or labels are not whole numbers.

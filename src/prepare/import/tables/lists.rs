@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::moments::Moments;
 use crate::prepare::import::readers::CellValue;
 
-/// Most strings of a column that become one-hot features.
+/// Largest number of a column's strings that become one-hot features.
 pub(super) const MOST_STRINGS: usize = 32;
-/// Most different words of a column, and most bytes that they take.
+/// Largest number of a column's different words, and of the bytes that they take.
 pub(super) const MOST_WORDS: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
 
-/// How fields write lists.
+/// Notation of lists in fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListForm {
     /// In brackets.
     Brackets,
-    /// Between vertical bars; a field without one is a list of one word.
+    /// Separated by vertical bars; a field without one is a list of one word.
     Bars,
 }
 
@@ -31,7 +31,7 @@ impl ListForm {
                 let inner = field.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
                 match serde_json::from_slice::<Vec<Value>>(field) {
                     Ok(values) => of_json(values),
-                    // Python writes quotes of either kind, NumPy leaves out commas.
+                    // Python writes either kind of quotes, NumPy leaves out commas.
                     Err(_) if inner.contains(&b',') || inner.contains(&b'\'') => {
                         Some(split(inner, |byte| *byte == b','))
                     }
@@ -51,7 +51,7 @@ fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
     values.into_iter().map(word).collect()
 }
 
-/// The words between separators, without white space and quotes around them.
+/// Words between separators, stripped of white space and quotes.
 fn split(field: &[u8], is_separator: impl Fn(&u8) -> bool) -> Vec<Vec<u8>> {
     let bare = |word: &[u8]| {
         let word = word.trim_ascii();
@@ -61,42 +61,42 @@ fn split(field: &[u8], is_separator: impl Fn(&u8) -> bool) -> Vec<Vec<u8>> {
     field.split(is_separator).map(bare).filter(|word| !word.is_empty()).collect()
 }
 
-/// The lists of a column.
+/// Lists of a column.
 pub(super) enum Lists {
-    /// Sets of words: all words in order, and in how many lists each is.
+    /// Sets of words: all words in order, and the number of lists that contain each.
     Words { form: ListForm, words: Vec<(Box<[u8]>, u64)>, lists: u64 },
-    /// Rows of numbers, as many in each.
+    /// Rows of numbers, equally many in each.
     Rows(Vec<Moments>),
-    /// Numbers with fractions in lists of several lengths.
+    /// Numbers with fractions, in lists of different lengths.
     Uneven,
-    /// Sets of too many words.
+    /// Sets with too many words.
     TooMany,
 }
 
-/// The numbers that all words of lists are.
+/// The lists' words as numbers.
 #[derive(Debug)]
 struct Numbers {
-    /// By their places, while all lists have as many; else empty.
+    /// By place, while all lists have the same length; otherwise empty.
     rows: Vec<Moments>,
     has_fractions: bool,
-    /// Whether each is 0 or 1.
+    /// Whether each number is 0 or 1.
     are_bits: bool,
 }
 
-/// The lists of a column while its fields are read.
+/// Lists of a column, while its fields are read.
 #[derive(Debug, Default)]
 pub(super) struct ListScan {
     form: Option<ListForm>,
     /// Whether a field is not a list.
     is_broken: bool,
     has_bar: bool,
-    /// In how many lists each word is, while there are few.
+    /// Number of lists that contain each word, while there are few words.
     words: BTreeMap<Box<[u8]>, u64>,
     bytes: usize,
-    /// Number of lists, and of words in all of them.
+    /// Number of lists, and of all their words.
     lists: u64,
     all: usize,
-    /// None once a word is not a number.
+    /// `None` once a word is not a number.
     numbers: Option<Numbers>,
 }
 
@@ -162,7 +162,7 @@ impl ListScan {
     pub(super) fn is_lists(&self) -> bool {
         let is_list = match self.form {
             Some(ListForm::Brackets) => true,
-            // A bar in one of many titles divides nothing.
+            // A bar in one of many titles separates nothing.
             Some(ListForm::Bars) => {
                 let few = self.words.len() <= MOST_STRINGS;
                 self.has_bar && (few || self.all >= 2 * self.words.len())
@@ -172,7 +172,7 @@ impl ListScan {
         is_list && !self.is_broken
     }
 
-    /// The lists. Those of labels are rows of numbers only if each number is 0 or 1.
+    /// The lists. A label's lists are rows of numbers only if each number is 0 or 1.
     pub(super) fn finish(self, is_label: bool) -> Lists {
         let are_too_many = self.are_too_many();
         let form = self.form.unwrap_or(ListForm::Bars);

@@ -1,6 +1,6 @@
 //! Means and deviations of numbers.
 
-/// Numbers that have been seen: how many, their mean, and how far they spread (Welford 1962).
+/// Count, mean and spread of the numbers so far (Welford 1962).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moments {
     pub(super) count: u64,
@@ -21,7 +21,7 @@ impl Moments {
         (self.squares / self.count.max(1) as f64).sqrt()
     }
 
-    /// The shift and the unit with which a column is standardised. A column of one value is 0 everywhere.
+    /// Shift and unit that standardise a column. A column with a single value becomes 0 everywhere.
     pub(super) fn scale(&self) -> [f64; 2] {
         let unit = self.deviation();
         [self.mean, if unit > 0.0 { unit } else { 1.0 }]

@@ -1,4 +1,4 @@
-//! The roles of the columns of node tables.
+//! Roles of node tables' columns.
 
 use super::encoding::split_of;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::load::MASKS;
 use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
 use crate::prepare::import::readers::{FileRows, is_index, is_usual_id, nearest};
 
-/// Names of columns that are rarely features, and the flag for their role.
+/// Column names that rarely mean features, and the flag for their role.
 const NO_FEATURES: [(&str, &str); 5] = [
     ("label", "label"),
     ("labels", "label"),
@@ -16,7 +16,7 @@ const NO_FEATURES: [(&str, &str); 5] = [
     ("split", "split"),
 ];
 
-/// The use of a column.
+/// Use of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnRole {
     /// One or more columns of `feat`.
@@ -25,20 +25,20 @@ pub(super) enum ColumnRole {
     Label,
     /// A mask of the same name.
     Mask,
-    /// The mask with this number among those of training, validation and test; the values name them.
+    /// The mask with this number among training, validation and test, where values name it.
     Split(usize),
-    /// Numbers by which nodes are split, under the name of the column.
+    /// Numbers by which nodes are split, stored under the column's name.
     Order,
 }
 
-/// The columns of a table.
+/// Columns of a table, by use.
 pub(super) struct ChosenColumns {
     pub(super) id: usize,
-    /// All other columns that are stored.
+    /// All other stored columns.
     pub(super) used: Vec<UsedColumn>,
     /// Columns whose values become nodes.
     pub(super) embedded: Vec<EmbeddedColumn>,
-    /// Names of those that are not.
+    /// Names of columns that are left out.
     pub(super) left_out: Vec<String>,
 }
 
@@ -50,29 +50,29 @@ pub(crate) struct EmbeddedColumn {
 }
 
 impl EmbeddedColumn {
-    /// The relation from the values to the nodes of a type that have them.
+    /// The relation from a value to the nodes of a type that have it.
     pub(crate) fn etype(&self, ntype: &str) -> CanonicalEtype {
         CanonicalEtype::new(&self.name, &format!("{}_of", self.name), ntype)
     }
 }
 
-/// A column other than that of ids.
+/// A stored column other than the ids.
 pub(super) struct UsedColumn {
     pub(super) at: usize,
-    /// The place in the column's lists; 0 without lists.
+    /// Place in the column's lists; 0 without lists.
     pub(super) element: usize,
     pub(super) name: String,
     pub(super) role: ColumnRole,
 }
 
 impl NodeTables {
-    /// The names of columns that the user has chosen.
+    /// Names of the columns that the user has chosen.
     pub(super) fn names(&self) -> Vec<&str> {
         let all = [&self.ids, &self.labels, &self.drops, &self.embeds, &self.splits, &self.orders];
         all.into_iter().flatten().map(|choice| choice.column.as_str()).collect()
     }
 
-    /// Refuses choices that no table heeds. `tables` holds the rows of all files.
+    /// Refuses choices that match no table. `tables` holds the rows of all files.
     pub(super) fn check(&self, tables: &[FileRows]) -> Result<()> {
         for (at, file) in self.files.iter().enumerate() {
             if self.files[..at].iter().any(|other| other.ty == file.ty) {
@@ -80,7 +80,7 @@ impl NodeTables {
                 return Err(Error::config("node_table", problem).with_hint("join them into one"));
             }
         }
-        // Without a type, the column may be one of edges.
+        // Without a type, the column may belong to edges.
         let orders: Vec<ColumnOf<String>> =
             self.orders.iter().filter(|order| order.ty.is_some()).cloned().collect();
         let choices = [
@@ -118,7 +118,7 @@ impl NodeTables {
         Ok(())
     }
 
-    /// The use of the columns of a type's table.
+    /// Assigns the columns of a type's table their uses.
     pub(super) fn columns(&self, file: &NodeTableFile, rows: &FileRows) -> Result<ChosenColumns> {
         let ty = &file.ty;
         let id = self.id_column(ty, rows)?;
@@ -195,7 +195,7 @@ impl NodeTables {
 
     fn label_column(&self, ty: &String, rows: &FileRows) -> Result<Option<usize>> {
         let label = ColumnOf::one("label", &self.labels, ty)?;
-        // A choice for all types is one for the tables that have the column.
+        // A choice for all types applies to the tables that have the column.
         let label = label.filter(|name| {
             rows.columns().iter().any(|other| other.name == *name)
                 || self.labels.iter().any(|own| own.ty.as_ref() == Some(ty))
@@ -209,7 +209,7 @@ impl UsedColumn {
         UsedColumn { at, element: 0, name: name.to_owned(), role }
     }
 
-    /// The column for each place of its lists.
+    /// The column once for each place of its lists.
     fn elements(self, width: Option<usize>) -> Vec<Self> {
         let Some(width) = width else { return vec![self] };
         let of = |element| UsedColumn {
@@ -245,7 +245,7 @@ fn check_choices(
     Ok(())
 }
 
-/// Refuses a feature whose name says that it is something else. `has_label` tells whether another column is the label.
+/// Refuses a feature whose name says something else. `has_label` tells whether another column is the label.
 fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
     let lower = name.to_lowercase();
     let known = NO_FEATURES.iter().find(|(other, _)| *other == lower);
@@ -265,7 +265,7 @@ fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
     Err(Error::input(rows.path(), "", problem).with_hint(hint))
 }
 
-/// Whether a name is nearly that of a mask: `Train_Mask`, `valid_mask`, `is_train`, `train`.
+/// Whether a name is close to a mask's: `Train_Mask`, `valid_mask`, `is_train`, `train`.
 fn is_like_mask(name: &str) -> bool {
     let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
     let bare = plain.strip_prefix("is").or(plain.strip_suffix("mask")).unwrap_or(&plain);

@@ -1,4 +1,4 @@
-//! Labels with a column for each class.
+//! Labels with a column per class.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::io::Dtype;
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The class numbers of labels that hold one 1 in a row and 0 elsewhere; -1 for rows of zeros. `None` for other labels, such as
-/// those of several classes per node.
+/// Class numbers of labels whose rows have a single 1 and otherwise 0; -1 for rows of zeros. `None` for other labels,
+/// such as several classes per node.
 pub(crate) fn class_numbers(table: &Table, folder: &Path) -> Result<Option<Table>> {
     let &[width @ (2..)] = table.row_shape() else { return Ok(None) };
     let mut values = Vec::new();

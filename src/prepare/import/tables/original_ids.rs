@@ -1,4 +1,4 @@
-//! Files in which users keep the original ids of a partitioned graph's nodes.
+//! Files with the original ids of a partitioned graph's nodes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::formats::dgl::saved_tensors::open_saved_tensors;
 use crate::graph::PartitionBook;
 use crate::prepare::import::readers::{Ask, Wants, member_names};
 
-/// A file of original ids: of the nodes of one type, or of several types by their names.
+/// A file of original ids, for one node type or for several by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginalIdsFile {
     /// The node type, if the user names it.
@@ -18,11 +18,11 @@ pub struct OriginalIdsFile {
     pub path: PathBuf,
 }
 
-/// The original ids that files hold, by node type: for each node, by its id within its type, the id that it had before the graph was
-/// cut. Compressed arrays are unpacked into unnamed files in `folder`.
+/// Original ids from files, by node type: for each node, by its id within its type, the id before the graph was cut.
+/// Compressed arrays are unpacked into unnamed files in `folder`.
 ///
 /// # Errors
-/// If a file cannot be read, names a type that the graph does not have, or a type is given twice.
+/// If a file cannot be read or names a type that the graph does not have, or a type is given twice.
 pub fn read_original_ids(
     files: &[OriginalIdsFile],
     book: &PartitionBook,
@@ -59,7 +59,7 @@ pub fn read_original_ids(
     Ok(ids)
 }
 
-/// The arrays of a file by their names; one that stands alone may have an empty name.
+/// Arrays of a file by name; a single array may have an empty name.
 fn arrays(path: &Path, folder: &Path) -> Result<Vec<(String, ArrayRef)>> {
     let ask = Ask::new(Wants::Table, folder);
     let names = member_names(path)?;

@@ -1,4 +1,4 @@
-//! Remarks on tables of nodes that are valid but most likely not meant.
+//! Remarks on valid node tables that are most likely not meant.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use super::table::Table;
 use crate::error::Result;
 use crate::load::MASKS;
 
-/// Number of rows whose features are looked at, and of the places that they come from.
+/// Number of rows whose features are examined, and of places they come from.
 const ROWS: u64 = 256;
 const PLACES: u64 = 16;
 
-/// Ratio of the spreads of two features from which on one hides the other.
+/// Ratio of two features' spreads from which one hides the other.
 const RATIO: f64 = 1000.0;
 
 /// Number of rows of masks compared at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// Remarks on the tables of a node type: features of very different spreads, and masks of the same nodes.
+/// Remarks on a node type's tables: features of very different spreads, and masks of the same nodes.
 pub(crate) fn remarks(ntype: &str, tables: &BTreeMap<String, Table>) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for (name, table) in tables.iter().filter(|(name, _)| name.starts_with("feat")) {
@@ -35,7 +35,7 @@ pub(crate) fn remarks(ntype: &str, tables: &BTreeMap<String, Table>) -> Result<V
     Ok(found)
 }
 
-/// A remark if a feature spreads much more than another, as samples of the rows show.
+/// A remark if one feature spreads much more than another in a sample of rows.
 fn spread(name: &str, table: &Table) -> Result<Option<String>> {
     let width = table.row_shape().iter().product::<u64>() as usize;
     let rows = table.num_rows();

@@ -1,4 +1,4 @@
-//! Reading a table of nodes with a column of ids.
+//! Reading of node tables with a column of ids.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,55 +18,55 @@ use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
 
-/// How tables are read.
+/// Rules for reading tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
-    /// How files are looked at.
+    /// Rules for opening files.
     pub(crate) ask: Ask<'a>,
-    /// The list that takes bad rows; without it, the first is an error.
+    /// The list for bad rows; without it, the first is an error.
     pub(crate) bad_rows: Option<&'a Rc<BadRowList>>,
-    /// Whether the ids of bad rows are nodes, so that their edges are not bad, too.
+    /// Whether ids of bad rows are nodes, so that their edges are not bad, too.
     pub(crate) keeps_bad_ids: bool,
-    /// Whether to hold on to names that are just the numbers of rows.
+    /// Whether to keep names that equal the row numbers.
     pub(crate) keep_names: bool,
     /// Bytes that names may take.
     pub(crate) memory: u64,
 }
 
-/// A table that has been read once: its nodes are known, and how each column is stored.
+/// A table after a first pass, which finds its nodes and each column's encoding.
 pub(crate) struct ScannedTable {
     pub(crate) file: NodeTableFile,
     pub(crate) rows: u64,
-    /// The numbers of bad rows, which are left out.
+    /// Numbers of bad rows, which are left out.
     bad: BTreeSet<u64>,
-    /// Whether lines with other numbers of columns are left out, too.
+    /// Whether lines with a wrong number of columns are left out, too.
     skips: bool,
     keeps_bad_ids: bool,
-    /// Names of the nodes, unless they are the numbers of the rows from 0.
+    /// Names of the nodes, unless they are the row numbers from 0.
     pub(crate) names: Option<NodeNames>,
     columns: Vec<StoredColumn>,
     left_out: Vec<String>,
-    /// The file as its note describes it.
+    /// Description of the file in notes.
     kind: String,
     /// Columns whose values become nodes.
     pub(crate) embedded: Vec<EmbeddedColumn>,
-    /// The values of these columns.
+    /// Values of these columns.
     pub(crate) values: Vec<NodeNames>,
 }
 
-/// A column that is stored.
+/// A stored column.
 struct StoredColumn {
     at: usize,
     element: usize,
     name: String,
     encoding: Encoding,
-    /// Whether its values are dates, and whether single precision rounds them.
+    /// Whether the values are dates, and whether single precision rounds them.
     is_dates: bool,
     is_rounded: bool,
 }
 
 impl StoredColumn {
-    /// The names of its columns of numbers, with the shift and the unit of each.
+    /// Names of the columns of numbers, with shift and unit.
     fn scales(&self) -> Vec<(String, [f64; 2])> {
         match &self.encoding {
             Encoding::Number { shift, unit, .. } => vec![(self.name.clone(), [*shift, *unit])],
@@ -84,7 +84,7 @@ fn texts(words: &[Box<[u8]>]) -> Vec<String> {
     words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// An array while rows are appended.
+/// An array that grows by rows.
 struct GrowingArray<'n> {
     name: &'n str,
     dtype: Dtype,
@@ -95,14 +95,14 @@ struct GrowingArray<'n> {
 }
 
 impl ChosenColumns {
-    /// Chooses the columns in the rows of the file: ids, used columns, embedded columns.
+    /// Selects columns in the rows of the file: ids, used columns, embedded columns.
     fn select(&self, rows: &mut FileRows) -> Result<()> {
         let used = self.used.iter().map(|column| column.at);
         let embedded = self.embedded.iter().map(|column| column.at);
         rows.select([self.id].into_iter().chain(used).chain(embedded))
     }
 
-    /// Counts the values of the current row.
+    /// Adds the current row's values.
     fn add(&self, rows: &FileRows, scans: &mut [ColumnScan]) {
         for (at, (column, scan)) in (1..).zip(self.used.iter().zip(scans)) {
             scan.add(rows, rows.element(at, column.element));
@@ -130,7 +130,7 @@ impl ScannedTable {
     ) -> Result<Self> {
         let chosen = tables.columns(file, &rows)?;
         let id_name = rows.name(chosen.id);
-        // All values of a column show which of them are bad.
+        // All values of a column decide which of them are bad.
         let judges = match scan.bad_rows {
             Some(_) => {
                 let ask = Ask { names: &tables.names(), ..scan.ask };
@@ -176,7 +176,7 @@ impl ScannedTable {
             }
             chosen.add(&rows, &mut scans);
             for (at, (column, values)) in (1 + used.len()..).zip(embedded.iter().zip(&mut values)) {
-                // A node without a value has no edge.
+                // A node without a value gets no edge.
                 let Some(name) = rows.value(at).name() else { continue };
                 if name.contains(&b'\n') {
                     let problem = format!("the name {} holds a line break", shown(&name));
@@ -281,7 +281,7 @@ impl ScannedTable {
         arrays.into_iter().map(finish).collect()
     }
 
-    /// Calls `take` with the values of an embedded column, row by row; `None` for a row without one.
+    /// Calls `take` with an embedded column's values, row by row; `None` for a row without one.
     pub(crate) fn read_values(
         &self,
         column: &EmbeddedColumn,
@@ -319,13 +319,13 @@ impl ScannedTable {
         Error::input(&self.file.path, "", "has changed while it was read")
     }
 
-    /// Whether a column of this name orders the nodes of a split.
+    /// Whether a column with this name orders the nodes of a split.
     pub(crate) fn has_order(&self, column: &str) -> bool {
         let is_order = |stored: &StoredColumn| matches!(stored.encoding, Encoding::Order);
         self.columns.iter().any(|stored| stored.name == column && is_order(stored))
     }
 
-    /// Names of the classes, if labels are names.
+    /// Names of the classes, if the labels are names.
     pub(crate) fn class_names(&self) -> Option<Vec<String>> {
         self.columns.iter().find_map(|column| match &column.encoding {
             Encoding::ClassName(names) => Some(texts(names)),
@@ -334,7 +334,7 @@ impl ScannedTable {
         })
     }
 
-    /// The means and deviations of all columns that were standardised, as a table in CSV.
+    /// Means and deviations of all standardised columns, as a CSV table.
     pub(crate) fn feature_scale(tables: &[Self]) -> String {
         let mut lines = Vec::new();
         for table in tables {
@@ -351,7 +351,7 @@ impl ScannedTable {
         if lines.is_empty() { String::new() } else { HEADER.to_owned() + &lines.concat() }
     }
 
-    /// A note of the recognised format of the file, and of the use of its columns.
+    /// A note on the recognised format of the file, and on the use of its columns.
     pub(crate) fn summary(&self) -> String {
         let mut features = Vec::new();
         let mut others = Vec::new();
@@ -412,7 +412,7 @@ impl ScannedTable {
     }
 }
 
-/// How the columns of a table are stored.
+/// Chooses the columns' encodings.
 fn encode(
     tables: &NodeTables,
     path: &Path,
@@ -426,7 +426,7 @@ fn encode(
     let mut columns = Vec::new();
     for (column, scan) in used.iter().zip(scans) {
         let (at, element) = (column.at, column.element);
-        // A mask that no value names does not exist.
+        // A mask that no value names is left out.
         let is_empty = matches!(column.role, ColumnRole::Split(mask) if !scan.names_mask(mask));
         let (is_dates, is_rounded) = (scan.is_dates(), scan.is_rounded(tables.scale));
         let encoding = scan.encoding(path, tables.fill_missing, tables.scale)?;
@@ -438,7 +438,7 @@ fn encode(
             columns.push(StoredColumn { at, element, name, encoding, is_dates, is_rounded });
         }
     }
-    // Features of words alone take a byte each.
+    // Features that are all words take a byte each.
     let is_words = |column: &StoredColumn| matches!(column.encoding, Encoding::Words { .. });
     let all = columns.iter().filter(|column| column.encoding.is_feature()).all(is_words);
     for column in &mut columns {

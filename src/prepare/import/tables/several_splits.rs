@@ -1,4 +1,4 @@
-//! Masks that hold several splits: a row or a column for each.
+//! Masks of several splits: a row or a column per split.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(crate) struct SeveralSplits<'t> {
 }
 
 impl<'t> SeveralSplits<'t> {
-    /// The splits of a mask; `None` if it has one value for each node. `nodes` is the number of nodes, if it is known; otherwise there
-    /// are more nodes than splits.
+    /// The splits of a mask; `None` if the mask has one value per node. Without a known number of `nodes`, there are
+    /// assumed to be more nodes than splits.
     pub(crate) fn of(name: &'t str, table: &'t Table, nodes: Option<u64>) -> Result<Option<Self>> {
         let &[columns @ (2..)] = table.row_shape() else { return Ok(None) };
         let rows = table.num_rows();
@@ -36,7 +36,7 @@ impl<'t> SeveralSplits<'t> {
         Ok(Some(SeveralSplits { name, table, splits, in_rows }))
     }
 
-    /// The mask of one split.
+    /// The mask of a single split.
     pub(crate) fn choose(&self, index: Option<u64>, folder: &Path) -> Result<Table> {
         let SeveralSplits { name, table, splits, in_rows } = *self;
         let choice = format!("choose one, from ‹split_index=0› to ‹split_index={}›", splits - 1);

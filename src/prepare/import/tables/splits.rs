@@ -1,4 +1,4 @@
-//! Masks: lists of nodes that become masks, and the values of masks.
+//! Masks: made from lists of nodes, and checked for their values.
 
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -12,15 +12,15 @@ use crate::prepare::import::readers::{Ask, FileRows, Form};
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The name of the mask that a split becomes: `train_mask` for `train`, `val_mask` for `valid`.
+/// The mask name of a split: `train_mask` for `train`, `val_mask` for `valid`.
 pub(crate) fn mask_name(split: &str) -> String {
     let split = if split == "valid" { "val" } else { split };
     let bare = split.strip_suffix("_mask").unwrap_or(split);
     format!("{bare}_mask")
 }
 
-/// Reads the nodes that files list, a row for each, and makes a mask of them, `uint8`; notes tell how. Runs after all edges have been
-/// read.
+/// Reads the nodes that files list, one per row, and makes a mask of them, `uint8`; notes describe it. Runs after all
+/// edges have been read.
 pub(crate) fn read_split(
     files: &[&DataFile<String>],
     mask: &str,
@@ -49,7 +49,7 @@ pub(crate) fn read_split(
             members.insert(id);
         }
         let nodes = if count == 1 { "node" } else { "nodes" };
-        // Of one or two nodes, a list may look like a mask.
+        // With one or two nodes, a list may look like a mask.
         if count == space.count() && count <= 2 && !space.is_named() {
             let problem =
                 format!("may be a list of {count} {nodes}, or a mask with a row for each node");
@@ -66,7 +66,7 @@ pub(crate) fn read_split(
     Ok((table, notes))
 }
 
-/// Refuses a mask with negative values; returns a note on one that holds numbers above 1, which count as 1.
+/// Refuses a mask with negative values; returns a note if it holds numbers above 1, which count as 1.
 pub(crate) fn check_mask(name: &str, table: &Table) -> Result<Option<String>> {
     if !name.ends_with("_mask") || !matches!(table.row_shape(), [] | [1]) {
         return Ok(None);

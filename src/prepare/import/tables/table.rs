@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
-/// A table of one array, or of several that continue each other. Rows are read on request.
+/// A table of one array, or of several in sequence. Rows are read on request.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The arrays, each with its first row.
@@ -36,7 +36,7 @@ impl Table {
                 return Err(array.fail(problem));
             }
             let first = table.rows;
-            // Rows without values take no bytes, so a file can claim any number of them.
+            // Rows without values take no bytes, so a file can claim any number of rows.
             table.rows = match table.rows.checked_add(array.num_rows()) {
                 Some(rows) => rows,
                 None => return Err(array.fail("brings the number of rows above 2^64")),
@@ -54,7 +54,7 @@ impl Table {
         self.rows
     }
 
-    /// Element type, as stored in partitions, where truth values become `uint8`.
+    /// Element type as stored in partitions, which turn truth values into `uint8`.
     pub fn dtype(&self) -> Dtype {
         match self.first().dtype() {
             Dtype::Bool => Dtype::U8,
@@ -62,18 +62,18 @@ impl Table {
         }
     }
 
-    /// Sizes of the dimensions of a row.
+    /// Dimensions of a row.
     pub fn row_shape(&self) -> &[u64] {
         self.first().row_shape()
     }
 
     /// Size of a row in bytes.
     pub fn row_bytes(&self) -> usize {
-        // Without rows, the file does not bound the length of one.
+        // Without rows, the file does not bound a row's length.
         (self.first().row_len() as usize).saturating_mul(self.first().dtype().size())
     }
 
-    /// Fills `out` with rows as they are stored.
+    /// Fills `out` with rows in stored form.
     ///
     /// # Errors
     /// If rows lie beyond the end, `out` has another size, or a file cannot be read.
@@ -110,7 +110,7 @@ impl Table {
         })
     }
 
-    /// Fills `out` with rows as numbers.
+    /// Fills `out` with rows converted to numbers.
     pub(crate) fn read_f64(&self, rows: Range<u64>, out: &mut [f64]) -> Result<()> {
         let mut bytes = vec![0; (rows.end - rows.start) as usize * self.row_bytes()];
         self.read_rows(rows, &mut bytes)?;
@@ -118,7 +118,7 @@ impl Table {
         Ok(())
     }
 
-    /// One row as a separate table, with a row for each of its values.
+    /// One row as a separate table, with a row per value.
     pub(crate) fn row(&self, row: u64) -> Result<Self> {
         let mut pieces = self.pieces.iter().rev();
         let piece = pieces.find(|(first, _)| *first <= row);

@@ -1,14 +1,14 @@
-//! Small clusters of nodes with many edges among them.
+//! Small clusters of nodes with many edges inside.
 
 use super::counts::LabelCounts;
 use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::progress::Meter;
 
-/// Largest number of clusters, as a node has 16 bits, of which one value means none.
+/// Largest number of clusters: a node has 16 bits, one value of which means none.
 const MAX_CLUSTERS: u64 = u16::MAX as u64;
 
-/// Cluster of a node that is in none yet.
+/// Cluster of a node that has none yet.
 const NONE: u16 = u16::MAX;
 
 /// Number of passes over the edges.
@@ -17,11 +17,12 @@ pub(super) const PASSES: u64 = 4;
 /// Largest size of a cluster, in multiples of the mean.
 const ROOM: u64 = 3;
 
-/// Returns the cluster of each node, and the number of clusters. Graphs of fewer than 65536 nodes have a cluster per node.
+/// Returns the cluster of each node, and the number of clusters. Graphs of fewer than 65536 nodes have a cluster per
+/// node.
 ///
-/// Label propagation (Raghavan et al. 2007) with a limit on sizes (Meyerhenke et al. 2014): a node joins the cluster of most of
-/// its neighbours. New clusters are started evenly along the order of nodes, where a node has no neighbour in a cluster with
-/// room.
+/// Label propagation (Raghavan et al. 2007) with a limit on sizes (Meyerhenke et al. 2014): a node joins the cluster of
+/// most of its neighbours. New clusters start evenly along the order of nodes, at nodes without a neighbour in a
+/// cluster with room.
 pub(super) fn find_clusters(
     adjacency: &Adjacency,
     meter: &mut Meter<'_, '_>,
@@ -63,14 +64,14 @@ struct Clusters {
     labels: Vec<u16>,
     sizes: Vec<u32>,
     limit: u32,
-    /// The cluster for nodes that no cluster attracts.
+    /// Cluster for nodes that no cluster attracts.
     filling: usize,
     counts: LabelCounts,
 }
 
 impl Clusters {
-    /// Moves a node whose neighbours have been counted to the best cluster. At most `allowed` clusters may exist afterwards;
-    /// with `must` the node gets a cluster in any case.
+    /// Moves a node to the best cluster, once its neighbours have been counted. Afterwards at most `allowed` clusters
+    /// may exist; with `must` the node gets a cluster in any case.
     fn place(&mut self, node: usize, allowed: usize, must: bool) {
         let own = self.labels[node];
         let has_room = |label: u16| label == own || self.sizes[usize::from(label)] < self.limit;
@@ -95,7 +96,7 @@ impl Clusters {
         self.labels[node] = label;
     }
 
-    /// A cluster with room; it stays the same as long as it has some.
+    /// A cluster with room, which stays the same until it is full.
     fn fill(&mut self) -> u16 {
         while self.sizes[self.filling] >= self.limit {
             // There is room for three times the nodes.

@@ -1,6 +1,6 @@
-//! LabelCounts of a node's neighbours by label.
+//! Counts of a node's neighbours by label.
 
-/// A table of counts that is emptied in the time it took to fill it.
+/// A table of counts that is emptied in the time it took to fill.
 #[derive(Debug)]
 pub(super) struct LabelCounts {
     counts: Vec<u32>,
@@ -26,7 +26,7 @@ impl LabelCounts {
         self.counts[usize::from(label)]
     }
 
-    /// The label with the highest count among those that `admit` accepts; of equal ones, the smallest.
+    /// The label with the highest count among labels that `admit` accepts; the smallest of equal ones.
     pub(super) fn best(&self, admit: impl Fn(u16) -> bool) -> Option<u16> {
         let admitted = self.touched.iter().copied().filter(|&label| admit(label));
         admitted.max_by_key(|&label| (self.get(label), std::cmp::Reverse(label)))

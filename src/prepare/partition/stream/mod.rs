@@ -1,9 +1,8 @@
 //! The partitioner for graphs of any size.
 //!
-//! Four passes of label propagation over the neighbour lists make up to 65535 clusters, METIS
-//! partitions the graph of clusters, and up to twelve passes refine the cut. In the first six of
-//! these, partitions may be up to a fifth too large, so that communities that METIS could not see
-//! in the clusters come together.
+//! Four passes of label propagation over the neighbour lists make up to 65535 clusters, METIS partitions the graph of
+//! clusters, and up to twelve passes refine the cut. In the first six of these, partitions may be up to a fifth too
+//! large, so that communities come together that METIS could not see in the clusters.
 
 mod clusters;
 mod counts;

@@ -7,13 +7,13 @@ use crate::prepare::partition::metis::WeightedGraph;
 use crate::prepare::partition::partitioner::PartitionTask;
 use crate::prepare::partition::progress::Meter;
 
-/// Number of pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
-/// result does not depend on `--memory`.
+/// Largest number of pairs of neighbouring clusters, for which METIS takes up to 350 MB. The number is fixed so that
+/// the result does not depend on `--memory`.
 const MAX_PAIRS: usize = 4 << 20;
 
-/// Builds a graph with one node per cluster. Two nodes are joined if edges join their clusters; the weight is the number of
-/// those edges. If there are too many pairs, a random sample is kept, in which heavy pairs are more likely and light ones stand
-/// for several.
+/// Builds a graph with one node per cluster. Two nodes are joined if edges join their clusters; the weight is the
+/// number of these edges. If there are too many pairs, a random sample stays, in which heavy pairs are more likely and
+/// light ones stand for several.
 pub(super) fn quotient(
     adjacency: &Adjacency,
     labels: &[u16],
@@ -62,7 +62,7 @@ struct Pair {
     weight: u32,
 }
 
-/// A sample of pairs: a pair of weight w is kept with probability min(1, w / 2^level).
+/// A sample of pairs, with probability min(1, w / 2^level) for a pair of weight w.
 struct Pairs {
     kept: Vec<Pair>,
     level: u32,
@@ -82,7 +82,7 @@ impl Pairs {
         }
     }
 
-    /// Whether a pair is kept; the answer is the same for both directions.
+    /// Whether the sample has a pair; the answer is the same in both directions.
     fn keeps(&self, pair: Pair) -> bool {
         let (low, high) = (pair.from.min(pair.to), pair.from.max(pair.to));
         let mut hash = (u64::from(low) << 16 | u64::from(high)) ^ self.seed.rotate_left(32);

@@ -1,4 +1,4 @@
-//! Moving of nodes to the partitions of most of their neighbours.
+//! Moving nodes to the partition of most of their neighbours.
 
 use super::counts::LabelCounts;
 use crate::error::Result;
@@ -10,17 +10,17 @@ use crate::prepare::partition::progress::Meter;
 /// Largest number of passes over the edges.
 pub(super) const PASSES: u64 = 12;
 
-/// Number of passes at the beginning in which partitions may be larger than they may be in the end, if `loosely` is asked for, and
-/// by how much in the first of them, in multiples of the mean; in the others, less and less.
+/// With `loosely`, number of first passes in which partitions may exceed their final limit, and the limit of the first
+/// of them, in multiples of the mean; it shrinks from pass to pass.
 const LOOSE_PASSES: u64 = 6;
 const LOOSENESS: f64 = 0.2;
 
-/// A pass that moves a smaller fraction of the nodes than 1 in this many is the last one.
+/// A pass that moves less than 1 in this many nodes is the last.
 const SETTLED: u64 = 2000;
 
-/// Moves each node to the partition that holds most of its neighbours and has room, pass after pass: restreaming (Nishimura and
-/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large; `loosely`, not at once:
-/// where communities have yet to find a partition, strict limits would keep them apart.
+/// Moves each node to the partition that has room and most of its neighbours, pass after pass: restreaming (Nishimura
+/// and Ugander 2013) from an assignment that is already good. Nodes also leave partitions that are too large. With
+/// `loosely` they do so only gradually: strict limits would keep communities apart that have yet to find a partition.
 pub(super) fn refine(
     adjacency: &Adjacency,
     balance: &Balance<'_>,

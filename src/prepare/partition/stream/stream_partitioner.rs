@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::prepare::partition::partitioner::{PartitionTask, Partitioner};
 use crate::prepare::partition::progress::{Meter, Observer, PartitionStep};
 
-/// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory; it reads edges from disk in
-/// the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
+/// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory. It reads edges from
+/// disk in node order, pass after pass. The same graph and seed give the same partitions, whatever the memory.
 ///
-/// One level of coarsening is done on disk ([`find_clusters`]); the graph of clusters is small enough for METIS; its partitions
-/// are then refined on the graph itself ([`refine()`]).
+/// One level of coarsening happens on disk ([`find_clusters`]). The graph of clusters is small enough for METIS, whose
+/// partitions are then refined on the graph itself ([`refine()`]).
 pub(in crate::prepare::partition) struct StreamPartitioner;
 
 impl Partitioner for StreamPartitioner {
@@ -26,7 +26,7 @@ impl Partitioner for StreamPartitioner {
         for label in &mut labels {
             *label = parts[usize::from(*label)];
         }
-        // Of nodes instead of clusters, METIS's partitions are final but for their balance.
+        // If METIS had nodes instead of clusters, its partitions are final except for their balance.
         let loosely = (found as u64) < adjacency.num_nodes;
         refine(&adjacency, task.balance, &mut labels, task.num_parts, loosely, &mut meter)?;
         Ok(labels)
