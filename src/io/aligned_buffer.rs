@@ -1,12 +1,12 @@
-//! Memory that direct I/O accepts.
+//! Memory for direct I/O.
 
-/// Alignment of addresses, offsets and lengths in direct I/O, in bytes; it suits every block size in use.
+/// Alignment of addresses, offsets and lengths in direct I/O, in bytes; a multiple of every block size in use.
 pub(super) const PAGE: u64 = 4096;
 
-/// A buffer of bytes that begins at a multiple of [`PAGE`] in memory. Memory that has not been filled is not touched.
+/// A buffer of bytes that begins at a multiple of [`PAGE`] in memory. Unfilled memory is not touched.
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>,
-    /// Number of bytes before the first one, for the alignment.
+    /// Number of unused bytes in front, for alignment.
     start: usize,
 }
 
@@ -23,7 +23,7 @@ impl AlignedBuffer {
         &self.memory[self.start..]
     }
 
-    /// Appends bytes, for which there is room.
+    /// Appends bytes, which must fit.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         assert!(bytes.len() <= self.memory.capacity() - self.memory.len(), "the buffer would move");
         self.memory.extend_from_slice(bytes);
@@ -33,7 +33,7 @@ impl AlignedBuffer {
         self.memory.truncate(self.start);
     }
 
-    /// The first `len` bytes, for which there is room, to be overwritten.
+    /// The first `len` bytes, which must fit, to be overwritten.
     pub(super) fn first_mut(&mut self, len: usize) -> &mut [u8] {
         assert!(len <= self.memory.capacity() - self.start, "the buffer would move");
         self.memory.resize(self.start + len, 0);

@@ -1,4 +1,4 @@
-//! Headers of array files; other code streams the data after them.
+//! Headers of array files. Other code streams the data after them.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub struct ArraySpec<'a> {
     pub name: &'a str,
     /// Element type.
     pub dtype: Dtype,
-    /// Sizes of the dimensions.
+    /// Dimensions.
     pub shape: &'a [u64],
 }
 
-/// The header of a safetensors file that holds the arrays one after the other in this order, and these texts as metadata.
+/// The header of a safetensors file with these arrays, one after the other in this order, and these texts as metadata.
 ///
 /// # Errors
 /// If an array has a type that this program does not write (`Internal`).
@@ -52,7 +52,7 @@ pub fn safetensors_header(
     Ok(header)
 }
 
-/// NumPy's names of the types of numbers that this program writes.
+/// NumPy's names of the number types that this program writes.
 pub(crate) const NPY_TYPES: [(Dtype, &str); 11] = [
     (Dtype::F16, "<f2"),
     (Dtype::F32, "<f4"),

@@ -9,17 +9,17 @@ use super::checksum::{FilePart, add_checksum};
 use super::row_file::RowFile;
 use crate::error::{Error, Result};
 
-/// Named arrays in one file, under its temporary name until it is complete. Ranks open it independently, and each writes the
-/// rows it owns at their places.
+/// Named arrays in one file, under a temporary name until complete. Ranks open it independently, and each writes the
+/// rows that it owns in their places.
 pub struct ArraysFile {
     file: RowFile,
-    /// First byte and size in bytes of each array.
+    /// Each array's first byte, and its size in bytes.
     places: BTreeMap<String, (u64, u64)>,
     len: u64,
 }
 
 impl ArraysFile {
-    /// Opens the file that will be `path`. All ranks pass the same arrays and texts (`metadata`).
+    /// Opens the file that will become `path`. All ranks pass the same arrays and texts (`metadata`).
     ///
     /// # Errors
     /// If the file cannot be created, or an array has a type that safetensors files here cannot hold.
@@ -28,7 +28,7 @@ impl ArraysFile {
         mut arrays: Vec<ArraySpec<'_>>,
         metadata: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        // The widest elements first, so that each lies at a multiple of its size.
+        // The widest elements come first, so that each lies at a multiple of its size.
         arrays.sort_by_key(|array| Reverse(array.dtype.size()));
         let header = safetensors_header(&arrays, metadata)?;
         let mut len = 0;
@@ -57,12 +57,12 @@ impl ArraysFile {
         }
     }
 
-    /// The bytes of all arrays as rows of one byte.
+    /// All arrays' bytes as rows of one byte.
     pub fn rows(&self) -> &RowFile {
         &self.file
     }
 
-    /// Writes the header and gives the file its final name. One rank calls this, once all have written their parts.
+    /// Writes the header and gives the file its final name. One rank calls this, after all have written their parts.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
@@ -70,7 +70,7 @@ impl ArraysFile {
         self.file.finish(self.len, &[])
     }
 
-    /// Like [`finish`](ArraysFile::finish), with the checksum of the file in its header, as the text under the key
+    /// Like [`finish`](ArraysFile::finish), with the file's checksum in its header, as the text under the key
     /// [`CHECKSUM`](crate::io::CHECKSUM), for which the header must have a place. `parts` are the parts of all ranks.
     ///
     /// # Errors

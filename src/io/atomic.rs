@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 /// Prefix of temporary names.
 pub const UNFINISHED: &str = ".partial-";
 
-/// A file written next to its final place and renamed to it by [`commit`](AtomicFile::commit).
+/// A file written next to its final place, and renamed to it by [`commit`](AtomicFile::commit).
 ///
-/// If it is dropped without a commit, nothing is left behind, and an earlier file of that name stays.
+/// If dropped without a commit, it leaves nothing behind, and an earlier file of that name stays.
 #[derive(Debug)]
 pub struct AtomicFile {
     temporary: NamedTempFile,
@@ -22,7 +22,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Starts a file that will be `path`; the folder must exist.
+    /// Starts a file that will become `path`. The folder must exist.
     ///
     /// # Errors
     /// If the file cannot be created (`Io`, `OutOfDisk`).
@@ -33,14 +33,14 @@ impl AtomicFile {
         };
         let temporary = tempfile::Builder::new()
             .prefix(UNFINISHED)
-            // The umask applies, as to any other file of a user.
+            // The umask applies, as for any other file of the user.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
     }
 
-    /// Removes unfinished files that killed processes left in a folder to which no other process writes.
+    /// Removes unfinished files that killed processes left in a folder. No other process may write there.
     ///
     /// # Errors
     /// If a file cannot be removed (`Io`).
@@ -74,7 +74,7 @@ impl AtomicFile {
     }
 }
 
-/// Renames a complete file durably; it replaces the file at `to`.
+/// Renames a complete file durably, in place of any file at `to`.
 ///
 /// # Errors
 /// If the file cannot be renamed (`Io`, `OutOfDisk`).
@@ -83,7 +83,7 @@ pub fn replace(from: &Path, to: &Path) -> Result<()> {
     renamed.map_err(|e| Error::io("write", to, e))
 }
 
-/// Removes a file, if there is one.
+/// Removes a file, if it exists.
 ///
 /// # Errors
 /// If the file cannot be removed (`Io`).

@@ -1,4 +1,4 @@
-//! Fixed-size records on their way to the buckets they belong to.
+//! Fixed-size records, distributed to buckets.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Smallest and largest size of a block in bytes, for records that are not larger.
+/// Smallest and largest size of a block in bytes, unless records are larger.
 const BLOCK: (usize, usize) = (1 << 10, 128 << 10);
 
 /// Bytes at the start of each block that hold the offset of the next block.
@@ -14,8 +14,8 @@ const LINK: usize = 8;
 
 /// Buckets of records in one unnamed file, which disappears with the process, however the process ends.
 ///
-/// The file is a sequence of blocks of one size. The blocks of a bucket form a chain: each begins with the offset of the next.
-/// Each bucket takes the memory of one block, for any number of records.
+/// The file is a sequence of blocks of equal size. A bucket's blocks form a chain: each begins with the offset of the
+/// next. A bucket takes one block of memory, whatever its number of records.
 #[derive(Debug)]
 pub(crate) struct BucketSpool {
     file: File,
@@ -30,15 +30,15 @@ pub(crate) struct BucketSpool {
 struct Bucket {
     /// Offset of the first block.
     first: u64,
-    /// Offset of the block that is being filled.
+    /// Offset of the current block.
     place: u64,
     records: u64,
     buffer: Vec<u8>,
 }
 
 impl BucketSpool {
-    /// Creates empty buckets of records of `record` bytes; the file takes its space in `folder`. All buffers together take
-    /// about `memory` bytes, but at least a kilobyte or one record each.
+    /// Creates empty buckets of records of `record` bytes. The file takes its space in `folder`. All buffers together
+    /// take about `memory` bytes, but at least a kilobyte or one record each.
     pub(crate) fn create(
         folder: &Path,
         buckets: usize,
@@ -104,7 +104,7 @@ impl BucketSpool {
         self.buckets[bucket].records
     }
 
-    /// Calls `take` with the records of a finished bucket, block by block, in the order in which they came.
+    /// Calls `take` with the records of a finished bucket, block by block, in the order of their arrival.
     pub(crate) fn read(
         &self,
         bucket: usize,
@@ -140,7 +140,7 @@ impl BucketSpool {
         })
     }
 
-    /// Writes the buffer of a bucket; its next block begins at `next`.
+    /// Writes a bucket's buffer; the bucket's next block begins at `next`.
     fn write(&mut self, bucket: usize, next: u64) -> Result<()> {
         let Bucket { place, buffer, .. } = &mut self.buckets[bucket];
         buffer[..LINK].copy_from_slice(&next.to_le_bytes());
@@ -161,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let buckets = 3;
         let mut spool = BucketSpool::create(folder.path(), buckets, 16, 16 << 20).unwrap();
-        // Several blocks for one bucket, less than one for the next, none for the last.
+        // Several blocks for one bucket, less than a block for the next, none for the last.
         let sizes = [30_000, 5, 0];
         for record in 0..sizes[0] {
             spool.push_numbers(0, [record, record + 7]).unwrap();

@@ -1,21 +1,21 @@
-//! The checksum in the header of a safetensors file that ranks write together: a CRC-32 of the whole file, computed with zeros
-//! in place of the checksum's own eight digits.
+//! Checksum in the header of a safetensors file that ranks write together: a CRC-32 of the whole file, computed with
+//! zeros in place of the checksum's eight digits.
 
 use std::fs::File;
 
 use super::storage::StorageFile;
 use crate::error::{Error, Result};
 
-/// Key of the checksum among the texts of the header.
+/// Key of the checksum among the header's texts.
 pub const CHECKSUM: &str = "crc32";
 
-/// Placeholder for the checksum while it is computed.
+/// Placeholder during the computation of the checksum.
 pub const NO_CHECKSUM: &str = "00000000";
 
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// A run of bytes that a rank has written to a file: its place, counted from the end of the header, and its CRC-32.
+/// A run of bytes that a rank has written: its place, counted from the end of the header, and its CRC-32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePart {
     /// Offset of the first byte.
@@ -26,7 +26,7 @@ pub struct FilePart {
     pub crc: u32,
 }
 
-/// Writes the checksum of a file into its header. The parts cover everything after the header, in any order.
+/// Writes a file's checksum into its header. The parts cover everything after the header, in any order.
 pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
     let place = digits(header)
         .ok_or_else(|| Error::internal("a header has no place for a checksum".to_owned()))?;
@@ -50,8 +50,8 @@ pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64
     Ok(())
 }
 
-/// Whether a file matches its stored checksum; `header` is its front, including the length of the header. What is read takes no
-/// place in the page cache.
+/// Whether a file matches its stored checksum. `header` is the front of the file, including the header's length.
+/// Reading leaves nothing in the page cache.
 ///
 /// # Errors
 /// If the file cannot be read.

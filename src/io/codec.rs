@@ -1,11 +1,11 @@
-//! Small records between processes: bincode with a size limit, where no byte may be left over.
+//! Small records between processes: bincode with a size limit, decoded without leftover bytes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// Largest size of a record in bytes; a greater length was not written by this program.
+/// Largest size of a record in bytes; this program never writes a larger one.
 const LIMIT: usize = 1 << 20;
 
 /// Encodes a record as bytes.
@@ -17,7 +17,7 @@ pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
         .map_err(|e| Error::internal(format!("cannot encode a record: {e}")))
 }
 
-/// Decodes the record in `bytes`, which must hold it and nothing else.
+/// Decodes the record that fills `bytes`.
 ///
 /// # Errors
 /// If the bytes are not a record of this type (`Internal`).

@@ -1,4 +1,4 @@
-//! Counts of the bytes that a rank writes to and reads from its own files.
+//! Counts of bytes that a rank writes to, and reads from, its own files.
 
 use std::ops::Sub;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// Counters of one rank, shared by everything that does I/O for it.
+/// Counters of one rank, shared by all its I/O.
 #[derive(Debug, Clone, Default)]
 pub struct IoCounters {
     inner: Arc<Inner>,
@@ -29,19 +29,20 @@ pub struct IoTotals {
     pub written: u64,
     /// Bytes read from spill and exchange files and, by ranges, from feature files.
     pub read: u64,
-    /// Bytes of the above that were written to or read from the part of the page cache for which the memory budget has room.
-    /// The disk sees none of them, unless the system writes out old pages.
+    /// Bytes of the above within the part of the page cache for which the memory budget has room. The disk sees none of
+    /// them, unless the system writes out old pages.
     pub cached: u64,
-    /// Bytes of messages for ranks of other machines, which cross the network; a message for all ranks of a machine counts once.
+    /// Bytes of messages that cross the network to ranks on other machines; a message for all ranks of a machine counts
+    /// once.
     pub sent: u64,
-    /// Bytes that were not written because zeros are left out.
+    /// Bytes not written because zeros are left out.
     pub saved_in_writing: u64,
-    /// Bytes that were not read because zeros are left out.
+    /// Bytes not read because zeros are left out.
     pub saved_in_reading: u64,
 }
 
 impl IoTotals {
-    /// The number of counts.
+    /// Number of counts.
     pub const COUNTS: usize = 6;
 
     /// The counts as numbers that can be summed over ranks.
@@ -58,7 +59,7 @@ impl IoTotals {
     }
 }
 
-/// The difference to an earlier reading.
+/// Difference to an earlier reading.
 impl Sub for IoTotals {
     type Output = IoTotals;
 
@@ -85,17 +86,17 @@ impl IoCounters {
         self.inner.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts `bytes` that were not written because zeros are left out.
+    /// Counts `bytes` as not written because zeros are left out.
     pub fn saved_in_writing(&self, bytes: u64) {
         self.inner.saved_in_writing.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts `bytes` that were not read because zeros are left out.
+    /// Counts `bytes` as not read because zeros are left out.
     pub fn saved_in_reading(&self, bytes: u64) {
         self.inner.saved_in_reading.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts `bytes` of those written or read as served by the page cache.
+    /// Counts `bytes`, already counted as written or read, as served by the page cache.
     pub fn cached(&self, bytes: u64) {
         self.inner.cached.fetch_add(bytes, Ordering::Relaxed);
     }

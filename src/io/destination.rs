@@ -1,4 +1,4 @@
-//! The places that users name for files which a command writes.
+//! Places that users name for a command's output files.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -11,28 +11,28 @@ use rustix::fs::{Access, access};
 use super::result_file::ResultFile;
 use crate::error::{Error, Result};
 
-/// The name of standard output among files.
+/// Name of standard output among files.
 const STANDARD_OUTPUT: &str = "-";
 /// Length of the longest chain of links, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// The place of a file that a command writes: every command finds it by the same rules.
+/// Place of a file that a command writes. Every command finds it by the same rules.
 ///
-/// * A regular file appears whole or not at all, and an existing one is replaced only if the user says so.
-/// * The target of a link is written, and the link stays.
-/// * FIFOs, character devices and open files of this process (`/dev/stdout`, `/dev/fd/3`) take bytes as they come; `-` is standard
-///   output.
+/// * A regular file appears whole or not at all, and replaces an existing one only if the user says so.
+/// * Through a link, the target is written, and the link stays.
+/// * FIFOs, character devices and open files of this process (`/dev/stdout`, `/dev/fd/3`) take bytes as they come; `-`
+/// is standard output.
 /// * No folder is created: most missing folders are typing errors.
 #[derive(Debug, Clone)]
 pub struct Destination {
-    /// The name that the user has given.
+    /// The user's name for the file.
     name: PathBuf,
     kind: DestinationKind,
 }
 
 #[derive(Debug, Clone)]
 enum DestinationKind {
-    /// A regular file, which may not exist yet, at this path; links have been followed.
+    /// A regular file at this path, after following links; it may not exist yet.
     Regular(PathBuf),
     /// Standard output.
     StandardOutput,
@@ -41,7 +41,7 @@ enum DestinationKind {
 }
 
 impl Destination {
-    /// The place that the user has named with `field`. Only with `overwrite` may there be a regular file.
+    /// Finds the place that the user has named with `field`. A regular file may exist there only with `overwrite`.
     ///
     /// # Errors
     /// If nothing can be written there.
@@ -91,7 +91,7 @@ impl Destination {
         found(DestinationKind::Regular(path))
     }
 
-    /// The path of the regular file, links followed; `None` for a destination that takes a stream of bytes.
+    /// The path of the regular file, after following links; `None` for a destination that takes a stream of bytes.
     pub fn regular(&self) -> Option<&Path> {
         match &self.kind {
             DestinationKind::Regular(path) => Some(path),
@@ -112,7 +112,7 @@ impl Destination {
     }
 }
 
-/// Whether a name that the user has given for a file means standard output: `-`, or the same open file (`/dev/stdout`).
+/// Whether a user's name for a file means standard output: `-`, or the same open file (`/dev/stdout`).
 pub fn is_standard_output(name: &Path) -> bool {
     if name == Path::new(STANDARD_OUTPUT) {
         return true;
@@ -124,7 +124,7 @@ pub fn is_standard_output(name: &Path) -> bool {
     fs::metadata(name).ok().zip(output.ok()).is_some_and(|(there, output)| same(there, output))
 }
 
-/// The path to which links lead; the last one may be an open file of a process, which has no other path.
+/// The path at the end of a chain of links. The end may be an open file of a process, which has no other path.
 fn followed(name: &Path) -> io::Result<PathBuf> {
     let mut path = name.to_owned();
     for _ in 0..MOST_LINKS {
@@ -138,7 +138,7 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// Whether a path is that of an open file of a process, such as `/proc/self/fd/3`.
+/// Whether a path leads to an open file of a process, such as `/proc/self/fd/3`.
 fn is_of_a_process(path: &Path) -> bool {
     let folder = path.parent().map(fs::canonicalize);
     folder.is_some_and(|folder| folder.is_ok_and(|folder| folder.starts_with("/proc")))

@@ -19,7 +19,7 @@ const REQUEST: u64 = 1 << 20;
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
     file: Arc<File>,
-    /// Bytes collected for the next request, whose offset is a multiple of a request, except for the first.
+    /// Bytes collected for the next request, whose offset is a multiple of [`REQUEST`], except for the first.
     buffer: AlignedBuffer,
     start: u64,
     /// Offset of the first request.
@@ -35,12 +35,13 @@ impl DirectWriter {
         DirectWriter { file, buffer, start, first: None, requests }
     }
 
-    /// Offset from which on the file has been written around the page cache, if it has.
+    /// Offset from which the file has been written around the page cache, if it has.
     pub(super) fn first(&self) -> Option<u64> {
         self.first
     }
 
-    /// Appends bytes; `cached` is the same file opened through the page cache, for a rest that does not fill a page.
+    /// Appends bytes. `cached` is the same file opened through the page cache, for a remainder that does not fill a
+    /// page.
     pub(super) fn write(&mut self, mut bytes: &[u8], cached: &File) -> io::Result<()> {
         while !bytes.is_empty() {
             // The first request ends where the second begins: at a multiple of a page.
@@ -55,12 +56,12 @@ impl DirectWriter {
         Ok(())
     }
 
-    /// Sends a full buffer off.
+    /// Sends a full buffer.
     fn flush(&mut self, cached: &File) -> io::Result<()> {
         let start = self.start;
         self.start += self.buffer.bytes().len() as u64;
         if !start.is_multiple_of(PAGE) {
-            // This happens once per file: where it left the page cache in the middle of a page.
+            // Happens once per file, where it left the page cache in the middle of a page.
             let written = cached.write_all_at(self.buffer.bytes(), start);
             self.buffer.clear();
             return written;
@@ -107,8 +108,8 @@ pub(super) fn read_direct(
     read_buffered(file, queue, rest, offset + whole as u64)
 }
 
-/// Fills whole pages of memory from whole pages of the file, with its own threads: those of the queue cannot borrow memory.
-/// A request is a huge page, which two threads would clear twice.
+/// Fills whole pages of memory from whole pages of the file, with separate threads, because the queue's threads cannot
+/// borrow memory. A request is a huge page, so that two threads never clear the same one.
 fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
     let places = (offset..).step_by(HUGE);
     let requests = Mutex::new(pages.chunks_mut(HUGE).zip(places));
@@ -120,7 +121,7 @@ fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
         Ok(())
     };
     thread::scope(|scope| {
-        // A thread that cannot be started does no harm, as this one reads, too.
+        // A thread that fails to start does no harm, because this thread reads as well.
         let start = |i| thread::Builder::new().name(format!("disk-{i}")).spawn_scoped(scope, read);
         let others: Vec<_> = (1..DEPTH).filter_map(|i| start(i).ok()).collect();
         let own = read();
@@ -129,7 +130,7 @@ fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
     })
 }
 
-/// Fills `bytes` through buffers that begin and end at pages.
+/// Fills `bytes` through page-aligned buffers.
 fn read_buffered(
     file: &Arc<File>,
     queue: &Arc<RequestQueue>,
@@ -144,7 +145,7 @@ fn read_buffered(
         while next < end && !requests.is_full() {
             let (start, len) = (next, (end - next).min(REQUEST).next_multiple_of(PAGE));
             next += len;
-            // Only the last request is shorter than those whose buffers are used again.
+            // Only the last request is shorter than the requests whose buffers are reused.
             let buffer = buffers.pop().unwrap_or_else(|| AlignedBuffer::new(len as usize));
             let file = file.clone();
             requests.submit(move || Pages::read(&file, buffer, start, len))?;
@@ -161,11 +162,11 @@ fn read_buffered(
     }
 }
 
-/// The bytes of a request.
+/// Bytes of a request.
 struct Pages {
-    /// The place of the first byte in the file.
+    /// Offset of the first byte in the file.
     start: u64,
-    /// Number of bytes; less than was asked for if the file ends before.
+    /// Number of bytes; less than requested if the file ends before.
     read: u64,
     buffer: AlignedBuffer,
 }
@@ -179,7 +180,7 @@ impl Pages {
             let missing = &mut bytes[read as usize..];
             let got = uninterrupted(|| file.read_at(missing, start + read))?;
             read += got as u64;
-            // The end of the file may lie in the middle of a page; bytes after it cannot be requested.
+            // The file may end in the middle of a page; bytes after it cannot be requested.
             if got == 0 || !(got as u64).is_multiple_of(PAGE) {
                 break;
             }

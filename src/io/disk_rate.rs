@@ -1,4 +1,4 @@
-//! How fast a disk writes and reads.
+//! Speed of a disk.
 
 use std::io;
 use std::path::Path;
@@ -10,16 +10,16 @@ use super::aligned_buffer::AlignedBuffer;
 use super::disk_storage::{DiskStorage, IoMode};
 use super::storage::Storage;
 
-/// Most bytes that a measurement writes and reads, and bytes per call.
+/// Largest number of bytes that a measurement writes and reads, and bytes per call.
 const BYTES: usize = 32 << 20;
 const CALL: usize = 4 << 20;
-/// Time after which it writes or reads no more: on a slow or busy disk, fewer bytes tell as much.
+/// Time limit of writing and of reading: on a slow or busy disk, fewer bytes tell as much.
 const TIME: Duration = Duration::from_millis(250);
 
-/// The rates at which files without room in the page cache are written and read, in bytes per second.
+/// Rates of writing and reading files without room in the page cache, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DiskRate {
-    /// How the bytes move: direct or buffered.
+    /// Way the bytes move: direct or buffered.
     pub mode: IoMode,
     /// Bytes written per second.
     pub write: f64,
@@ -28,7 +28,7 @@ pub struct DiskRate {
 }
 
 impl DiskRate {
-    /// Measures the rates of `mode`, or of the faster one if `mode` leaves the choice. This takes a fraction of a second on
+    /// Measures the rates of `mode`, or of the faster mode if `mode` leaves the choice. Takes a fraction of a second on
     /// most disks, during which `folder` holds a file.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl DiskRate {
         }
     }
 
-    /// Seconds that a byte takes to the disk and back.
+    /// Seconds per byte to the disk and back.
     fn pass(&self) -> f64 {
         1.0 / self.write + 1.0 / self.read
     }
@@ -55,7 +55,7 @@ impl DiskRate {
     fn of(folder: &Path, mode: IoMode) -> io::Result<Self> {
         let storage = DiskStorage::with_share(mode);
         let path = folder.join("disk-rate");
-        // At a page, as large values are.
+        // At a page, like large values.
         let mut memory = AlignedBuffer::new(CALL);
         let bytes = memory.first_mut(CALL);
         bytes.fill(0x5a);
@@ -77,7 +77,7 @@ impl DiskRate {
     }
 }
 
-/// Makes calls for up to `most` bytes, each with its offset, until the time is over. Returns the number of bytes.
+/// Makes calls for up to `most` bytes, each with its offset, until time is up. Returns the number of bytes.
 fn in_time(most: usize, mut call: impl FnMut(usize) -> io::Result<()>) -> io::Result<usize> {
     let begin = Instant::now();
     let mut done = 0;

@@ -48,7 +48,7 @@ impl Choice for IoMode {
 
 /// The [`Storage`] of real files.
 ///
-/// By [default](DiskStorage::default) everything goes through the page cache. A storage that keeps to a
+/// By [default](DiskStorage::default) everything goes through the page cache. A storage with a
 /// [share](DiskStorage::with_share) puts files there as long as it has room, and writes the rest around the cache.
 #[derive(Clone, Default)]
 pub struct DiskStorage {
@@ -59,20 +59,21 @@ pub struct DiskStorage {
 }
 
 impl DiskStorage {
-    /// A storage whose files take no page cache until they are [allowed](Storage::set_cache_share) some. Anything smaller than
-    /// a request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
+    /// A storage whose files take no page cache until a share is [allowed](Storage::set_cache_share). Anything smaller
+    /// than a request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
         DiskStorage { share: Some(Arc::default()), mode, ..DiskStorage::default() }
     }
 
-    /// The same storage, whose removed files become new ones: until then they are empty, and keep their names. It is for a process
-    /// that never opens a file that has been removed.
+    /// The storage with reuse of removed files as new ones: until then they are empty, and keep their names. Only for a
+    /// process that never opens a removed file.
     #[must_use]
     pub fn reusing_files(self) -> Self {
         DiskStorage { spare: Some(Arc::default()), ..self }
     }
 
-    /// Opens the same file for direct I/O; `None` where the file system does not support it, or the user does not want it.
+    /// Opens the same file for direct I/O; `None` where the file system does not support it, or the user does not want
+    /// it.
     fn open_direct(&self, path: &Path, write: bool) -> io::Result<Option<Arc<File>>> {
         if self.mode == IoMode::Buffered {
             return Ok(None);
@@ -112,7 +113,7 @@ impl Storage for DiskStorage {
         }
         match self.spare.as_ref().map(|spare| spare.keep(path)) {
             Some(Ok(true)) => Ok(()),
-            // What keeps a file from being emptied may not keep it from being removed.
+            // A file that cannot be emptied may still be removable.
             None | Some(Ok(false) | Err(_)) => fs::remove_file(path),
         }
     }
@@ -128,7 +129,7 @@ impl Storage for DiskStorage {
     }
 }
 
-/// Size in bytes below which data are left in the page cache.
+/// Size in bytes below which data stay in the page cache.
 const SMALL: u64 = 1 << 20;
 
 /// Size in bytes of the pieces in which data leave the page cache.
@@ -139,23 +140,23 @@ struct DiskWriter {
     path: PathBuf,
     file: File,
     len: u64,
-    /// Number of bytes at the front that lie in the page cache.
+    /// Number of leading bytes in the page cache.
     cached: u64,
     way: Way,
 }
 
-/// How the next bytes of a file are written.
+/// Ways to write the next bytes of a file.
 enum Way {
-    /// Into the page cache, where they stay.
+    /// Into the page cache, to stay there.
     Cached,
-    /// Into the page cache, and out of it as soon as they are on disk, as they are up to this offset.
+    /// Into the page cache, and out of it once on disk, as they are up to this offset.
     Dropped(u64),
     /// Around the page cache.
     Direct(DirectWriter),
 }
 
 impl DiskWriter {
-    /// Writes the rest of the file around the page cache, where the file has no more room.
+    /// Writes the rest of the file around the page cache, because the file has no more room there.
     fn go_around(&mut self) -> io::Result<()> {
         self.cached = self.len;
         self.way = match self.storage.open_direct(&self.path, true)? {
@@ -165,7 +166,7 @@ impl DiskWriter {
         Ok(())
     }
 
-    /// Writes the bytes from `from` on to the disk and drops them from the page cache.
+    /// Writes the bytes after `from` to the disk and drops them from the page cache.
     fn drop_from(&mut self, from: u64) -> io::Result<()> {
         self.file.sync_data()?;
         drop_pages(&self.file, from, self.len - from)?;
@@ -225,7 +226,7 @@ struct DiskFile {
     storage: DiskStorage,
     path: PathBuf,
     file: File,
-    /// The same file opened for direct I/O, once that has been tried.
+    /// The same file for direct I/O, once opening has been tried.
     direct: OnceLock<Option<Arc<File>>>,
 }
 

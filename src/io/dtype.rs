@@ -1,11 +1,11 @@
-//! Element types of stored arrays and the conversion of their bytes to numbers.
+//! Element types of stored arrays, and conversion of their bytes to numbers.
 //!
 //! Stored bytes are little endian and may start at any address: nothing here casts a byte slice to a wider type.
 
 use half::{bf16, f16};
 use std::fmt;
 
-/// The type of one element of a stored array.
+/// Type of a stored array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dtype {
     /// 8-bit signed integer.
@@ -24,7 +24,7 @@ pub enum Dtype {
     U32,
     /// 64-bit unsigned integer.
     U64,
-    /// One byte; zero is false, anything else is true.
+    /// A byte: zero is false, anything else is true.
     Bool,
     /// IEEE half precision.
     F16,
@@ -90,8 +90,8 @@ impl Dtype {
         }
     }
 
-    /// Fills `bytes` (`values.len() * size()` of them) with the nearest values of this type; the reverse of [`to_f32`](Self::to_f32) for
-    /// values that come from there.
+    /// Fills `bytes` (`values.len() * size()` of them) with this type's nearest values. Inverse of
+    /// [`to_f32`](Self::to_f32) for its results.
     pub fn from_f32(self, values: &[f32], bytes: &mut [u8]) {
         match self {
             Dtype::I8 => put(values, bytes, |v| (v as i8).to_le_bytes()),

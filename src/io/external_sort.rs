@@ -1,4 +1,4 @@
-//! Sorting more numbers than fit in memory.
+//! Sorting of more numbers than fit in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,16 +15,17 @@ use crate::error::{Error, Result};
 /// Bytes of a key in memory.
 const KEY: usize = size_of::<u128>();
 
-/// Smallest and largest number of bytes that are read of a run at a time.
+/// Smallest and largest number of bytes read of a run at a time.
 const BUFFER: (usize, usize) = (4 << 10, 4 << 20);
 
-/// Bytes of which disks are given back at least.
+/// Granularity in bytes of giving back disk space.
 const PAGE: u64 = 4 << 10;
-/// Smallest number of bytes that are given back at a time.
+/// Smallest number of bytes given back at a time.
 const GIVEN_BACK: u64 = 1 << 20;
 
-/// An external merge sort: takes keys in any order. Sorted runs lie in one unnamed file, which disappears with the process,
-/// however that ends; keys that fit in memory never go there. What the merge has read gives its disk space back.
+/// An external merge sort, which takes keys in any order. Sorted runs lie in one unnamed file, which disappears with
+/// the process, however the process ends; keys that fit in memory never go there. The merge gives back the disk space
+/// of runs as it reads them.
 ///
 /// Each key is stored in as many bytes as its bits need.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(crate) struct ExternalSort {
 }
 
 impl ExternalSort {
-    /// A sort of keys of `bits` bits that takes about `memory` bytes of memory, and disk space in `folder`.
+    /// A sort of keys of `bits` bits, which takes about `memory` bytes of memory, and disk space in `folder`.
     pub(crate) fn new(folder: &Path, bits: u32, memory: u64) -> Self {
         let capacity = (memory as usize / KEY).max(1 << 10);
         ExternalSort {
@@ -128,12 +129,12 @@ impl ExternalSort {
     }
 }
 
-/// The keys in ascending order.
+/// Keys in ascending order.
 #[derive(Debug)]
 pub(crate) enum SortedKeys {
     /// All keys, in memory.
     Memory(std::vec::IntoIter<u128>),
-    /// Runs that are merged.
+    /// Runs to merge.
     Runs(Merge),
 }
 
@@ -177,7 +178,7 @@ impl Run {
             return;
         };
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // Only space is at stake: a file system without holes keeps it until the end.
+        // A failure costs only space: a file system without holes keeps it until the end.
         let _ = fallocate(file, hole, self.kept, len);
         self.kept = read;
     }

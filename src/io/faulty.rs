@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::disk_storage::DiskStorage;
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// The fault that the chosen call meets.
+/// Fault of the chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// `ENOSPC`, as a full disk reports it for a write.
@@ -28,13 +28,13 @@ pub struct FaultyStorage {
 }
 
 impl FaultyStorage {
-    /// A storage in which the `nth` call (from 0) that can meet `fault` meets it; all later calls work.
+    /// A storage whose `nth` call (from 0) among those that can meet `fault` meets it; all later calls work.
     pub fn new(disk: DiskStorage, fault: Fault, nth: u64) -> Self {
         FaultyStorage { fault, remaining: Arc::new(AtomicU64::new(nth)), disk }
     }
 
     fn strikes(&self, can_meet: bool) -> bool {
-        // After the fault the counter wraps to u64::MAX, which no test counts down.
+        // After the fault the counter wraps to `u64::MAX`, which no test counts down.
         can_meet && self.remaining.fetch_sub(1, Ordering::SeqCst) == 0
     }
 

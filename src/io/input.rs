@@ -1,4 +1,4 @@
-//! Opening of files that others have written.
+//! Opening of files from other programs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -7,15 +7,15 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The mark with which some editors begin a text in UTF-8.
+/// Mark with which some editors begin a text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Opens a regular file for reading. A FIFO or a device is refused, as opening it could wait for ever.
+/// Opens a regular file for reading. A FIFO or a device is refused, because opening it could wait for ever.
 ///
 /// # Errors
 /// If the file does not exist, cannot be read, or is not a regular file.
 pub fn open_input(path: &Path) -> io::Result<File> {
-    // For a regular file the flag changes nothing.
+    // The flag has no effect on a regular file.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);

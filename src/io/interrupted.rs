@@ -1,8 +1,8 @@
-//! Calls that a signal interrupts.
+//! Repetition of calls that a signal interrupts.
 
 use std::io;
 
-/// Makes a call again as long as a signal interrupts it, as the standard library does in `read_exact`.
+/// Repeats a call as long as a signal interrupts it, as the standard library does in `read_exact`.
 ///
 /// # Errors
 /// The call's, unless it was interrupted.

@@ -2,15 +2,15 @@
 
 use crate::error::{Error, Result};
 
-/// The number of bits for each number; the first number is the most significant.
+/// Number of bits per number; the first number is the most significant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyLayout<const N: usize>([u32; N]);
 
 impl<const N: usize> KeyLayout<N> {
-    /// A layout for numbers below these ends.
+    /// A layout for numbers below `ends`.
     ///
     /// # Errors
-    /// If they need more than 128 bits.
+    /// If a key needs more than 128 bits.
     pub(crate) fn new(ends: [u64; N]) -> Result<Self> {
         let layout = KeyLayout(ends.map(|end| u64::BITS - end.saturating_sub(1).leading_zeros()));
         if layout.bits() <= u128::BITS {
@@ -38,7 +38,7 @@ impl<const N: usize> KeyLayout<N> {
         pairs.fold(0, |key, (&bits, number)| key << bits | u128::from(number))
     }
 
-    /// The numbers of a key that was stored as the first [`bytes`](Self::bytes) of its little-endian form.
+    /// The numbers of a key, stored as the first [`bytes`](Self::bytes) bytes of its little-endian form.
     #[inline]
     pub(crate) fn unpack_bytes(&self, stored: &[u8]) -> [u64; N] {
         let mut key = [0; size_of::<u128>()];

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Folders of results that did not exist before a command wrote into them. Missing ones are created with their parents, and removed
-/// again unless the command has [kept](Self::keep) them, but never with anything in them. (For files, no folder is created: see
+/// Folders for results that a command has created, along with missing parents. Dropping this removes them again unless
+/// the command has [kept](Self::keep) them, but never with anything in them. (Files get no new folders: see
 /// [`Destination`](super::Destination).)
 #[derive(Debug, Default)]
 pub struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
-    /// Creates `folder`, which the user names with `field`, and the missing ones of its parents.
+    /// Creates `folder`, which the user names with `field`, and its missing parents.
     ///
     /// # Errors
-    /// If one of them cannot be created; then none of them stays.
+    /// If a folder cannot be created; then none of them stays.
     pub fn create(folder: &Path, field: &str) -> Result<Self> {
         Self::make(folder).map_err(|e| Error::uncreatable(folder, field, &e))
     }
@@ -28,7 +28,7 @@ impl MadeFolders {
         for folder in missing.into_iter().rev() {
             match fs::create_dir(folder) {
                 Ok(()) => made.0.push(folder.to_owned()),
-                // Another process was faster, and will remove the folder itself.
+                // Another process was faster, and will remove the folder.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
                 Err(e) => return Err(e),
             }
@@ -41,7 +41,7 @@ impl MadeFolders {
         &self.0
     }
 
-    /// Leaves the folders where they are, because the command has succeeded.
+    /// Leaves the folders in place, because the command has succeeded.
     pub fn keep(mut self) {
         self.0.clear();
     }

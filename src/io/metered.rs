@@ -1,4 +1,4 @@
-//! A storage that records how much disk space the files of all ranks take together.
+//! A storage that records the disk space of all ranks' files together.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,13 +11,13 @@ use parking_lot::Mutex;
 use super::interrupted::uninterrupted;
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// Name of the file in the run's folder that ranks share. Per rank it holds the bytes that the rank's calls added to the disk
-/// (`i64`) and the largest sum over all ranks that it has seen (`i64`).
+/// Name of the file in the run's folder that ranks share. For each rank it holds the bytes that the rank's calls added
+/// to the disk (`i64`), and the largest sum over all ranks that the rank has seen (`i64`).
 const LEDGER: &str = "disk-use";
 const ENTRY: usize = 16;
 
-/// A storage around another one that keeps a ledger of the space its files take. It serves the runs that a plan is made from,
-/// as each write costs two more small calls.
+/// A storage around another one, with a ledger of its files' space. Used by the runs that a plan is made from, because
+/// each write costs two more small calls.
 #[derive(Clone)]
 pub struct MeteredStorage {
     inner: Arc<dyn Storage>,
@@ -28,12 +28,12 @@ struct Meter {
     ledger: File,
     rank: usize,
     world_size: usize,
-    /// Bytes that this rank's calls added, and the largest sum it has seen.
+    /// Bytes that this rank's calls added, and the largest sum that it has seen.
     entry: Mutex<[i64; 2]>,
 }
 
 impl MeteredStorage {
-    /// A metered storage around `inner`; all ranks share `folder`.
+    /// A metered storage around `inner`. All ranks share `folder`.
     ///
     /// # Errors
     /// If the ledger cannot be created.
@@ -51,7 +51,7 @@ impl MeteredStorage {
         Ok(MeteredStorage { inner, meter: Arc::new(meter) })
     }
 
-    /// The most bytes that files took at a time, over all ranks that shared `folder`.
+    /// Peak of the bytes in files, over all ranks that shared `folder`.
     ///
     /// # Errors
     /// If the ledger cannot be read.
@@ -72,7 +72,7 @@ impl Meter {
         entry[0] += bytes;
         if bytes > 0 {
             let mut ledger = vec![0; self.world_size * ENTRY];
-            // The entries of ranks that have written nothing yet may lie after the end of the file.
+            // Entries of ranks that have not written yet may lie after the end of the file.
             let known = uninterrupted(|| self.ledger.read_at(&mut ledger, 0))?;
             let others = entries(&ledger[..known]).enumerate();
             let others = others.filter(|(rank, _)| *rank != self.rank);

@@ -1,5 +1,5 @@
-//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records, spooling and
-//! sorting of data that do not fit in memory.
+//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records, and
+//! spooling and sorting of data that do not fit in memory.
 
 mod aligned_buffer;
 mod array_header;

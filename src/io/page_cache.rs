@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use rustix::fs::{Advice, fadvise};
 
-/// How much of the page cache the files of a process may take, and how much they take.
+/// The page cache that a process's files may take, and the part that they take.
 #[derive(Debug, Default)]
 pub(super) struct CacheShare(Mutex<Shares>);
 
@@ -29,7 +29,7 @@ impl CacheShare {
         self.0.lock().taken
     }
 
-    /// Claims room for `bytes` more of a file; false if there is not enough.
+    /// Claims room for `bytes` more of a file; returns false if there is not enough.
     pub(super) fn take(&self, path: &Path, bytes: u64) -> bool {
         let shares = &mut *self.0.lock();
         let fits = shares.taken + bytes <= shares.allowed;
@@ -40,14 +40,14 @@ impl CacheShare {
         fits
     }
 
-    /// Releases the room of a file that has been removed.
+    /// Releases the room of a removed file.
     pub(super) fn forget(&self, path: &Path) {
         let shares = &mut *self.0.lock();
         shares.taken -= shares.by_file.remove(path).unwrap_or(0);
     }
 }
 
-/// Drops pages that are on disk from the page cache.
+/// Drops pages from the page cache; they must be on disk.
 pub(crate) fn drop_pages(file: &File, offset: u64, len: u64) -> io::Result<()> {
     // A length of 0 would mean the rest of the file.
     match NonZeroU64::new(len) {

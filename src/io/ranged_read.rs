@@ -1,20 +1,20 @@
-//! Reading of many short ranges of a file with few calls.
+//! Reading of many short ranges of a file in few calls.
 
 use std::io;
 use std::ops::Range;
 
 use super::storage::StorageFile;
 
-/// Largest gap in bytes across which two ranges are read together; a call costs more than reading the gap.
+/// Largest gap in bytes between two ranges that are read together; a call costs more than reading the gap.
 const GAP: u64 = 512;
-/// Bytes read at a time, unless one range is longer; they are still in the processor's cache when they are visited.
+/// Bytes read at a time, unless one range is longer; few enough to be still in the processor's cache when visited.
 const LARGEST: u64 = 256 << 10;
 
-/// Reads `count` ranges of bytes and passes the bytes of each, with its index, to `visit`, in order. `range` returns the range
-/// at an index; ranges have ascending starts and may overlap. Returns the number of bytes read.
+/// Reads `count` ranges of bytes and passes the bytes of each, with its index, to `visit`, in order. `range` returns
+/// the range at an index; ranges have ascending starts and may overlap. Returns the number of bytes read.
 ///
 /// # Errors
-/// If the file cannot be read, or ends before.
+/// If the file cannot be read, or ends before a range does.
 pub fn read_ranges(
     file: &dyn StorageFile,
     count: usize,

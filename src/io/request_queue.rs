@@ -1,4 +1,4 @@
-//! Requests to the disk, several of them in flight.
+//! Disk requests, several of them in flight.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,10 +9,10 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Number of requests in flight, and of threads that carry them out.
+/// Number of requests in flight, and of the threads that carry them out.
 pub(super) const DEPTH: usize = 4;
 
-/// Threads that carry out requests to the disk. They start with the first request and end when this is dropped.
+/// Threads that carry out disk requests. They start with the first request and end when this value is dropped.
 #[derive(Default)]
 pub(super) struct RequestQueue(OnceLock<Threads>);
 
@@ -26,7 +26,7 @@ impl RequestQueue {
     fn submit(&self, job: Job) -> io::Result<()> {
         let threads = self.0.get_or_init(|| {
             let (sender, receiver) = unbounded::<Job>();
-            // A thread that cannot be started does no harm as long as there is another: see below.
+            // A thread that fails to start does no harm as long as there is another: see below.
             let handles = (0..DEPTH).filter_map(|i| {
                 let jobs = receiver.clone();
                 let thread = std::thread::Builder::new().name(format!("disk-{i}"));
@@ -46,13 +46,13 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.handles.drain(..) {
-            // A thread that panicked sent no answer, which has been reported to whoever asked.
+            // A thread that panicked sent no answer, which its caller has reported.
             let _ = thread.join();
         }
     }
 }
 
-/// The requests of one file: at most [`DEPTH`] at a time, answered in the order in which they were made.
+/// Requests of one file: at most [`DEPTH`] at a time, answered in request order.
 pub(super) struct InFlight<T> {
     queue: Arc<RequestQueue>,
     /// One channel per answer, so that a thread that dies closes it.
@@ -64,7 +64,7 @@ impl<T: Send + 'static> InFlight<T> {
         InFlight { queue: queue.clone(), answers: VecDeque::new() }
     }
 
-    /// Whether another request has to wait for one that is in flight.
+    /// Whether another request has to wait for one in flight.
     pub(super) fn is_full(&self) -> bool {
         self.answers.len() == DEPTH
     }
@@ -74,7 +74,7 @@ impl<T: Send + 'static> InFlight<T> {
         request: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<()> {
         let (sender, answer) = bounded(1);
-        // The answers of a file that has been given up are not awaited.
+        // Answers of a file that has been given up are not awaited.
         self.queue.submit(Box::new(move || drop(sender.send(request()))))?;
         self.answers.push_back(answer);
         Ok(())

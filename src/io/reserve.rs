@@ -1,4 +1,4 @@
-//! Disk space that is reserved for future files.
+//! Disk space reserved for future files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,21 +13,22 @@ use super::aligned_buffer::PAGE;
 use super::private_file::new_private_file;
 use crate::platform::free_space::free_space;
 
-/// Largest number of bytes that a process has claimed and not yet written, or removed and not yet returned, in each direction.
-/// It spares small files a system call.
+/// Largest number of bytes that a process has claimed and not yet written, or removed and not yet returned. Saves a
+/// system call for small files.
 const PIECE: u64 = 16 << 20;
-/// For a small reserve, the bytes that all processes together hold so are at most this fraction of it.
+/// For a small reserve, the largest such number of all processes together, as a fraction of the reserve.
 const PIECES: u64 = 16;
 
-/// A file that occupies disk space until other files need it. All processes of a run share it, because the disk has to have
+/// A file that occupies disk space until other files need it. All processes of a run share it, because the disk needs
 /// room for the sum of their files.
 ///
-/// The file begins with its first size and the number of bytes claimed so far (`u64` each, native byte order), and is as long
-/// as the rest. So it and the files that took its place never occupy more than its first size plus a page.
+/// The file begins with its first size and the number of bytes claimed so far (`u64` each, native byte order), and is
+/// as long as the remainder. So this file, and the files that took its place, never occupy more than its first size
+/// plus a page.
 pub struct Reserve {
     file: File,
     piece: u64,
-    /// Bytes claimed for this process that no file holds yet.
+    /// Bytes claimed for this process and not yet in any file.
     credit: Mutex<u64>,
 }
 
@@ -38,7 +39,7 @@ impl Reserve {
     /// [`StorageFull`](io::ErrorKind::StorageFull) or [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if the disk has less free
     /// space, [`Unsupported`](io::ErrorKind::Unsupported) if the file system cannot reserve. No file is left then.
     pub fn create(path: &Path, bytes: u64) -> io::Result<()> {
-        // Some file systems take all free space before they find that it does not suffice.
+        // Some file systems take all free space before they find it too little.
         if free_space(path).is_some_and(|free| bytes > free) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -63,7 +64,7 @@ impl Reserve {
         Ok(Reserve { file, piece: piece.max(PAGE), credit: Mutex::default() })
     }
 
-    /// Makes room for bytes that are about to be written. Bytes beyond the reserve's rest must be free on the disk.
+    /// Makes room for bytes about to be written. Bytes beyond the reserve's remainder must be free on the disk.
     ///
     /// # Errors
     /// If the reserve's file cannot be changed.
@@ -78,7 +79,7 @@ impl Reserve {
         Ok(())
     }
 
-    /// Returns the room of bytes that have been removed to the reserve. If others took the space first, the reserve gets less.
+    /// Returns the room of removed bytes to the reserve. If others took the space first, the reserve gets less.
     ///
     /// # Errors
     /// If the reserve's file cannot be changed.
@@ -86,7 +87,7 @@ impl Reserve {
         let mut credit = self.credit.lock();
         *credit += bytes;
         if *credit >= 2 * self.piece {
-            // The rest lets the next file begin without a call.
+            // The remainder lets the next file begin without a call.
             let back = *credit - self.piece - *credit % self.piece;
             self.change(|given| given.saturating_sub(back))?;
             *credit -= back;
@@ -105,7 +106,7 @@ impl Reserve {
     fn change_locked(&self, change: impl FnOnce(u64) -> u64) -> io::Result<()> {
         let [size, given] = header(&self.file)?;
         let given = change(given);
-        // More may have been claimed than the reserve had: files have to be removed before there is something in reserve again.
+        // More may have been claimed than the reserve had: files must be removed before it has room again.
         let (left, len) = (size.saturating_sub(given).max(PAGE), self.file.metadata()?.len());
         if left < len {
             self.file.set_len(left)?;
@@ -169,7 +170,7 @@ mod tests {
         reserve.give(1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - piece);
         assert!(taken() <= SIZE - piece + PAGE, "{}", taken());
-        // The rest of a piece costs nothing.
+        // The remainder of a piece costs nothing.
         reserve.give(piece - 1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - piece);
         reserve.give(3 * piece + 1).unwrap();

@@ -1,4 +1,4 @@
-//! A storage whose files take the place of a reserve.
+//! A storage whose files take a reserve's place.
 
 use std::fs;
 use std::io;

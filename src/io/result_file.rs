@@ -1,4 +1,4 @@
-//! Files of results while they are written.
+//! Files of results during writing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -15,12 +15,12 @@ use crate::platform::signals;
 
 /// Number of bytes written at a time to a regular file.
 const BUFFER: usize = 1 << 20;
-/// Number of bytes that a pipe with room takes without making the writer wait (`PIPE_BUF`).
+/// Number of bytes that a pipe with room takes without blocking the writer (`PIPE_BUF`).
 const AT_ONCE: usize = 4096;
-/// Interval between two looks at signals while nothing can be written.
+/// Interval of looking for signals while nothing can be written.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A file of results, which the user has named by a [`Destination`](super::Destination).
+/// A file of results at a [`Destination`](super::Destination).
 #[derive(Debug)]
 pub struct ResultFile {
     name: PathBuf,
@@ -60,7 +60,7 @@ impl ResultFile {
 
     pub(super) fn stream(name: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
-        // A log that others append to keeps what it has. A FIFO without a reader refuses, and is tried again.
+        // A log that others append to keeps its content. A FIFO without a reader refuses, and is tried again.
         options.append(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
         let file = loop {
             match options.open(name) {
@@ -79,7 +79,7 @@ impl ResultFile {
         ResultFile { name: name.to_owned(), out: BufWriter::with_capacity(BUFFER, sink) }
     }
 
-    /// The name that the user has given.
+    /// The user's name for the file.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -135,7 +135,7 @@ impl Stream {
         Ok(Stream { file, never_waits, abandoned: false })
     }
 
-    /// Writes some bytes. A reader may stop reading; that is not an error, and later bytes are dropped.
+    /// Writes bytes. A reader that has stopped reading is not an error: later bytes are dropped.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.abandoned {
             return Ok(bytes.len());
@@ -157,7 +157,7 @@ impl Stream {
         }
     }
 
-    /// Waits until the reader makes room. A signal ends that, whatever the reader does.
+    /// Waits until the reader makes room. A signal ends the wait, whatever the reader does.
     fn await_room(&self) -> io::Result<()> {
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as _ };
         loop {

@@ -11,29 +11,29 @@ use rustix::fs::OFlags;
 use super::atomic::{UNFINISHED, replace};
 use crate::error::{Error, Result};
 
-/// Approximate number of bytes of neighbouring rows that are written together.
+/// Approximate number of bytes of neighbouring rows written together.
 const RUN: usize = 1 << 20;
 
-/// A file of a header and fixed-size rows, under its temporary name until it is complete. Ranks open it independently and write
-/// at the places of their rows.
+/// A file of a header and fixed-size rows, under a temporary name until complete. Ranks open it independently and write
+/// in the places of their rows.
 pub struct RowFile {
     path: PathBuf,
     file: File,
     header: Vec<u8>,
     row_bytes: usize,
-    /// The bytes after the header that were written here, in the order of the writes; `None` if they are not recorded.
+    /// Bytes after the header that were written here, in writing order; `None` if not recorded.
     written: Option<Mutex<Vec<Range<u64>>>>,
 }
 
 impl RowFile {
-    /// Opens the file that will be `path`. All ranks pass the same header and row size.
+    /// Opens the file that will become `path`. All ranks pass the same header and row size.
     ///
     /// # Errors
     /// If the file cannot be created (`Io`, `OutOfDisk`).
     pub fn open(path: &Path, header: Vec<u8>, row_bytes: usize) -> Result<Self> {
         let partial = partial_path(path);
         let mut options = OpenOptions::new();
-        // In a folder that others may write to, a link of this name could lead to any file of the user.
+        // In a folder open to others, a link of this name could lead to any file of the user.
         options
             .create(true)
             .truncate(false)
@@ -44,13 +44,13 @@ impl RowFile {
         Ok(RowFile { path: path.to_owned(), file, header, row_bytes, written: None })
     }
 
-    /// The same file; from now on it records which rows are written.
+    /// The same file, recording from now on which rows are written.
     #[must_use]
     pub fn noting(self) -> Self {
         RowFile { written: Some(Mutex::default()), ..self }
     }
 
-    /// The bytes after the header that were written by this handle since it [takes note](RowFile::noting).
+    /// Bytes after the header that this handle has written since it began [to record](RowFile::noting).
     pub(crate) fn written(&self) -> Vec<Range<u64>> {
         self.written.as_ref().map(|written| written.lock().clone()).unwrap_or_default()
     }
@@ -66,7 +66,7 @@ impl RowFile {
         self.write_at(self.header.len() as u64 + begin, bytes)
     }
 
-    /// Writes rows from row `first` on.
+    /// Writes rows, beginning at row `first`.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
@@ -83,7 +83,7 @@ impl RowFile {
         Ok(())
     }
 
-    /// Writes rows at these places; rows whose places follow each other are written together.
+    /// Writes rows in these places; rows in consecutive places are written together.
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
@@ -105,7 +105,7 @@ impl RowFile {
         self.write_rows(first, &run)
     }
 
-    /// Completes the file, and gives it its final name. One rank calls this, once all have written their rows.
+    /// Completes the file, and gives it its final name. One rank calls this, after all have written their rows.
     ///
     /// # Errors
     /// If the file cannot be written or renamed (`Io`, `OutOfDisk`).

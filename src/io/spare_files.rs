@@ -1,4 +1,4 @@
-//! Removed files that wait to be used again: making a file takes a file system many times as long as renaming one.
+//! Removed files kept for reuse: for a file system, making a file takes many times as long as renaming one.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// Largest number of spare files of a folder.
+/// Largest number of spare files per folder.
 const MOST: usize = 64;
 
-/// The spare files of a process, by folder. They are empty, and keep the names that they had when they were removed.
+/// Spare files of a process, by folder. They are empty, and keep their old names.
 #[derive(Debug, Default)]
 pub(super) struct SpareFiles(Mutex<HashMap<PathBuf, Vec<PathBuf>>>);
 
@@ -39,7 +39,7 @@ impl SpareFiles {
         OpenOptions::new().read(true).write(true).open(path).ok()
     }
 
-    /// A spare file of the folder of `path`: the one that has this name, if there is one.
+    /// A spare file in the folder of `path`: the file with this name, if it is spare.
     fn choose(&self, path: &Path) -> Option<PathBuf> {
         let mut folders = self.0.lock();
         let spare = folders.get_mut(path.parent()?)?;
@@ -62,7 +62,7 @@ mod tests {
         assert!(spare.take(&first).is_none());
         std::fs::write(&first, "old").unwrap();
         assert!(spare.keep(&first).unwrap());
-        // Under its own name, and under another one.
+        // Under its own name, and under another.
         assert_eq!(spare.take(&first).unwrap().metadata().unwrap().len(), 0);
         assert!(spare.keep(&first).unwrap());
         assert_eq!(spare.take(&second).unwrap().metadata().unwrap().len(), 0);

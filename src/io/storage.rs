@@ -1,7 +1,7 @@
-//! The one door to the files that this program writes for itself (spill and exchange files).
+//! The only access to the files that this program writes for itself (spill and exchange files).
 //!
-//! All code above this goes through a [`Storage`]; tests pass a [`FaultyStorage`](crate::io::FaultyStorage) instead and see how
-//! each layer behaves when the n-th call fails.
+//! All code above goes through a [`Storage`]. Tests pass a [`FaultyStorage`](crate::io::FaultyStorage) instead, to see
+//! each layer's behaviour when the n-th call fails.
 
 use std::fs::File;
 use std::io;
@@ -26,28 +26,28 @@ pub trait Storage: Send + Sync {
     /// If the file cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Lets files of this storage take `bytes` bytes of the system's page cache together, if the storage keeps to a share.
+    /// Allows this storage's files `bytes` bytes of the system's page cache together, if the storage keeps to a share.
     fn set_cache_share(&self, _bytes: u64) {}
-    /// Bytes of page cache that files of this storage take, if it keeps to a share.
+    /// Bytes of page cache that this storage's files take, if it keeps to a share.
     fn cached_bytes(&self) -> u64 {
         0
     }
 }
 
-/// A file that is being written, from front to back.
+/// A file being written, from front to back.
 pub trait FileWriter: Send {
     /// Appends bytes.
     ///
     /// # Errors
     /// If the bytes cannot be written.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Number of bytes at the front that lie in the page cache, and are better read through it than around it.
+    /// Number of leading bytes that lie in the page cache, and are better read through it than around it.
     fn cached(&self) -> u64;
-    /// Number of bytes at the front that count towards the storage's share of the page cache.
+    /// Number of leading bytes that count towards the storage's share of the page cache.
     fn shared(&self) -> u64 {
         0
     }
-    /// Ends the file; from now on everybody can read it.
+    /// Ends the file, which other processes may read from now on.
     ///
     /// # Errors
     /// If the rest of the bytes cannot be written.
@@ -56,7 +56,7 @@ pub trait FileWriter: Send {
 
 /// An open file, read at offsets.
 pub trait StorageFile: Send + Sync {
-    /// Fills `bytes` from `offset`, through the page cache; a file that ends too early is an error.
+    /// Fills `bytes` from `offset`, through the page cache.
     ///
     /// # Errors
     /// If the file cannot be read, or ends before.
@@ -92,7 +92,7 @@ pub fn read_split(
     if rest.is_empty() { Ok(()) } else { file.read_around(rest, at) }
 }
 
-/// How many of `len` bytes from `offset` lie among the first `front` bytes of a file.
+/// Number of bytes among `len` bytes from `offset` that lie within the first `front` bytes of a file.
 pub fn overlap(front: u64, offset: u64, len: u64) -> u64 {
     front.saturating_sub(offset).min(len)
 }

@@ -1,4 +1,4 @@
-//! Files without a name, which are written from start to end.
+//! Files without a name, written from start to end.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Number of bytes in memory.
+/// Number of bytes held in memory.
 const BUFFER: usize = 256 << 10;
 
 /// A file without a name, which disappears with the process, however the process ends.
@@ -17,7 +17,7 @@ pub(crate) struct UnnamedFile {
 }
 
 impl UnnamedFile {
-    /// A file that takes its space in `folder`.
+    /// Creates a file that takes its space in `folder`.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
@@ -30,7 +30,7 @@ impl UnnamedFile {
         self.out.write_all(bytes).map_err(|e| unwritten(&self.folder, e))
     }
 
-    /// The file, which holds all bytes, and its folder for messages.
+    /// Ends the file, which holds all bytes, and returns it with its folder for messages.
     pub(crate) fn finish(self) -> Result<(File, PathBuf)> {
         let file = self.out.into_inner().map_err(std::io::IntoInnerError::into_error);
         let file = file.map_err(|e| unwritten(&self.folder, e))?;
