@@ -2,6 +2,7 @@
 //! only by the structure of the graph.
 //!
 //! This test is alone in its file, because it measures the peak of the whole process.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,4 +1,5 @@
 //! Training with bfloat16 compared with training in single precision.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "common/program.rs"]

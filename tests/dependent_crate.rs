@@ -1,4 +1,5 @@
 //! A user's crate that depends on this one, with the code of the guide "Your own model in Rust": it builds and runs.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

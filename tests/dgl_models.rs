@@ -1,5 +1,6 @@
 //! DGL's and PyTorch's numbers for models that are more than a stack of layers: logits, loss and gradients of a step, training
 //! curves with their final state, and Correct & Smooth (tests/fixtures/karate_models.py).
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,6 +1,7 @@
 //! DGL's numbers on DGL's own partition: logits, loss, every gradient and optimizer curves of the built binary compared with
 //! what DGL computes in double precision on the whole graph (tests/fixtures/karate_steps.py); and the same for the prediction
 //! of edges (tests/fixtures/karate_links.py).
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -108,6 +109,7 @@ fn predicted_edges_have_dgls_scores_loss_gradients_and_metrics() {
     }
 }
 
+#[allow(clippy::too_many_lines)] // One batch after the other.
 fn check_links(
     context: &RankContext,
     graph: &Arc<DistGraph>,

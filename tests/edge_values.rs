@@ -1,5 +1,6 @@
 //! Values of edges: softmax over in-edges, messages as edge values, edge features in messages; compared with DGL
 //! (tests/fixtures/edge_values.py), plain loops and the fused operations.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! Heterogeneous graphs: DGL's numbers for HeteroGraphConv on DGL's own partitions (tests/fixtures/hetero_layers.py), and a
 //! model with learned rows whose numbers do not depend on the partitioning and whose gradients are derivatives.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

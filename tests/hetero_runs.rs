@@ -1,5 +1,6 @@
 //! Runs of the built binary on a graph whose node types have features of different widths, or none: DGL's numbers
 //! (tests/fixtures/hetero_steps.py), the same for any partitioning with dropout, the same bits after a stop, predictions.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,6 +1,7 @@
 //! Runs of the built binary that train a layer per edge type on sampled neighbourhoods, with learned rows on disk: the curve of
 //! the full graph where all neighbours are drawn, the same bits whatever runs them and after a stop, and options that are
 //! refused.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -2,6 +2,7 @@
 //!
 //! The graph has the features of partitioned data that tests forget: isolated nodes, self loops, parallel edges, nodes without
 //! in-edges, a partition without nodes and one with a single node.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 use rand::{Rng, RngExt, SeedableRng};

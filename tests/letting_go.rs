@@ -1,5 +1,6 @@
 //! The memory of a working rank: a value that its model has dropped leaves memory before the pause, which changes neither the
 //! results nor the bytes that are written and read.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 use std::rc::Rc;

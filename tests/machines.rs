@@ -1,5 +1,5 @@
 //! Runs on several machines, which are processes of one machine here, started by a real mpirun. Empty without the feature `mpi`.
-#![cfg(feature = "mpi")]
+#![cfg(all(feature = "mpi", feature = "torch"))]
 #![allow(clippy::unwrap_used)]
 
 #[path = "machines/build.rs"]

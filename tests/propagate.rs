@@ -1,4 +1,5 @@
 //! Message passing with user-defined messages: compared with the built-in operations, and as a layer.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 use std::rc::Rc;

@@ -1,4 +1,5 @@
 //! Training curves of all tasks and regimes against PyTorch's, in double precision (tests/fixtures/karate_tasks.py).
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! Losses, metrics and schedules compared with PyTorch's and scikit-learn's numbers (tests/fixtures/tasks.py), for any number
 //! of ranks and threads.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -5,6 +5,7 @@ use toml::Value;
 use super::schedule;
 use crate::choice::Choice;
 use crate::engine::spill::ComputeDtype;
+use crate::engine::spill::SpillDtype;
 use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
 use crate::load::{DataKeys, EdgeSplit};
@@ -109,19 +110,12 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         Some(link) => of_link(&mut flags, link),
         None => flags.name("task", *task),
     }
-    match class_weights {
-        Some(ClassWeights::Balanced) => flags.set("class-weights", "balanced"),
-        Some(ClassWeights::Values(values)) => flags.set("class-weights", list(values)),
-        None => {}
-    }
+    flags.some("class-weights", class_weights.as_ref().map(of_class_weights));
     if let Some(Relations { merge, target }) = relations {
         flags.name("hetero", *merge);
         flags.some("target-type", target.as_ref());
     }
-    match policy {
-        Policy::Rematerialise => {}
-        Policy::Retain => flags.switch("no-remat", true),
-    }
+    flags.switch("no-remat", *policy == Policy::Retain);
     flags.switch("mfg", *mfg);
     flags.switch("one-shot", *one_shot);
     of_optimizer(&mut flags, *optimizer)?;
@@ -141,16 +135,27 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
     flags.some("resident", *resident);
     flags.set("threads", threads);
     flags.set("memory-budget", memory_budget);
-    match compute_dtype {
-        ComputeDtype::F32 => flags.name("spill-dtype", *spill_dtype),
-        ComputeDtype::Bf16 => flags.name("compute-dtype", *compute_dtype),
-    }
+    of_dtypes(&mut flags, *spill_dtype, *compute_dtype);
     flags.name("io", *io);
     flags.some("tensorboard", tensorboard.as_ref().map(|path| path.display()));
     flags.some("trace", trace.as_ref().map(|path| path.display()));
     flags.some("partitions", partitions.as_ref());
     flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
     Ok(flags.0)
+}
+
+fn of_dtypes(flags: &mut Flags, spill: SpillDtype, compute: ComputeDtype) {
+    match compute {
+        ComputeDtype::F32 => flags.name("spill-dtype", spill),
+        ComputeDtype::Bf16 => flags.name("compute-dtype", compute),
+    }
+}
+
+fn of_class_weights(weights: &ClassWeights) -> String {
+    match weights {
+        ClassWeights::Balanced => "balanced".to_owned(),
+        ClassWeights::Values(values) => list(values),
+    }
 }
 
 fn of_keys(flags: &mut Flags, keys: &DataKeys) {

@@ -96,9 +96,9 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     if let Some(last) = last {
         last.check_graph(&graph, partitions.path(), observe)?;
     }
-    let checksum = last.map_or("", |last| last.checkpoint.checksum());
     // Runs on several machines are not planned: a plan reads all partitions, and some may be on other machines.
-    let undertaking = Undertaking::training(config, checksum)?;
+    let undertaking =
+        Undertaking::training(config, last.map_or("", |last| last.checkpoint.checksum()))?;
     let machine = ThisMachine::of(&undertaking, &partitions, config.partitions.as_ref())?;
     if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
         let last = last.map(|last| last.path.as_path());
@@ -115,17 +115,14 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         start => start,
     };
     let planned = if machine.is_none() { plan::check(config, &partitions, observe)? } else { None };
-    let made = match config.dump_step {
-        Some(_) => MadeFolders::default(),
-        None => MadeFolders::create(&config.out, "out")?,
-    };
+    let made = made_folders(config)?;
     let (folder, last) = match start {
         Start::New { overwrite } => (new(overwrite)?, None),
         Start::Taken(folder) => (folder, None),
         Start::Resumed(folder, last) => (folder, Some(last)),
     };
-    if let Some(note) = folder.as_ref().and_then(|folder| folder.note.as_ref()) {
-        observe(&Event::Note(note.clone()));
+    if let Some(note) = folder.as_ref().and_then(|folder| folder.note.clone()) {
+        observe(&Event::Note(note));
     }
     if let (Some(folder), Some(_)) = (&folder, &last) {
         folder.forget_end()?;
@@ -171,26 +168,56 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Ok(())
     };
     let result = run_workers(&launch, &work, Some(Box::new(record)), &mut on_event, |_| Ok(()));
-    let keep_weights = || folder.as_ref().map_or(Ok(()), |folder| folder.keep_weights());
-    let result = result.and_then(|()| keep_weights());
-    if let Err(error) = &result
-        && (saved.is_some() || error.kind() == ErrorKind::Interrupted)
-    {
-        observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
+    Done { folder, made, complete, saved }.end(result, config, observe)
+}
+
+/// Creates the folders of the results, unless only a step is written, elsewhere.
+fn made_folders(config: &RunConfig) -> Result<MadeFolders> {
+    match config.dump_step {
+        Some(_) => Ok(MadeFolders::default()),
+        None => MadeFolders::create(&config.out, "out"),
     }
-    // A record that waits for a disk still shares the folder; nothing can be written or removed there.
-    let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);
-    if let Some(epoch) = complete.filter(|_| !is_stuck)
-        && let Err(error) = EndedRun::new(&result, config, epoch, saved).write(&config.out)
-    {
-        observe(&Event::Note(error.to_string()));
+}
+
+/// The state of a run whose workers have ended.
+struct Done {
+    folder: Option<Arc<ResultsFolder>>,
+    made: MadeFolders,
+    /// The last epochs that are complete and saved.
+    complete: Option<u32>,
+    saved: Option<u32>,
+}
+
+impl Done {
+    /// Keeps the weights, and records how the run has ended.
+    fn end(
+        self,
+        result: Result<()>,
+        config: &RunConfig,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<()> {
+        let Done { folder, made, complete, saved } = self;
+        let keep_weights = || folder.as_ref().map_or(Ok(()), |folder| folder.keep_weights());
+        let result = result.and_then(|()| keep_weights());
+        if let Err(error) = &result
+            && (saved.is_some() || error.kind() == ErrorKind::Interrupted)
+        {
+            observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
+        }
+        // A record that waits for a disk still shares the folder; nothing can be written or removed there.
+        let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);
+        if let Some(epoch) = complete.filter(|_| !is_stuck)
+            && let Err(error) = EndedRun::new(&result, config, epoch, saved).write(&config.out)
+        {
+            observe(&Event::Note(error.to_string()));
+        }
+        if result.is_ok() || is_stuck {
+            made.keep();
+        } else {
+            remove_unfinished(config, folder.is_some())?;
+        }
+        result
     }
-    if result.is_ok() || is_stuck {
-        made.keep();
-    } else {
-        remove_unfinished(config, folder.is_some())?;
-    }
-    result
 }
 
 /// The configuration with settings from the partitions; checks that both agree.

@@ -207,6 +207,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
 }
 
 /// Sets each option to one of its values.
+#[allow(clippy::too_many_lines)] // A list.
 fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
     // SGC is one linear layer.
     let (sgc, plain) = (!config.model.kind.spec().hidden_layers, ModelConfig::default());

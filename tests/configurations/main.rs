@@ -1,5 +1,6 @@
 //! Every configuration of a run is written and read again, and lived through from training to prediction. Configurations are
 //! made from the types themselves: a field or variant that is not named here does not compile.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

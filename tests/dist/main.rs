@@ -1,4 +1,5 @@
 //! DGL's distributed programming surface on files.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -3,6 +3,7 @@
 //!
 //! A case is run once with `--memory-budget min`, which shows how little memory it can do with, and then with budgets above that.
 //! The peak is the larger of what the run reports (`peak_memory_bytes`) and, in a control group, what the kernel has counted.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 mod case;

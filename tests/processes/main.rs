@@ -1,4 +1,5 @@
 //! Real processes: what happens when they are killed, interrupted, or fail, and which are in memory at a time.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

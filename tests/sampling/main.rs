@@ -1,5 +1,6 @@
 //! Sampled neighbourhoods: what is drawn, with which frequency, and that models compute the same on blocks as on the full
 //! graph.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

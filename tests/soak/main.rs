@@ -1,6 +1,7 @@
 //! A long training with checkpoints: memory, file descriptors and disk stay flat, and kills at random moments change nothing.
 //!
 //! `SAR_SOAK_EPOCHS` sets the length (`make soak`: 10,000), `SAR_SEED` the kills.
+#![cfg(feature = "torch")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -176,33 +176,8 @@ impl HeteroStack {
     ) -> Result<Self> {
         let HeteroConfig { model, merge } = config;
         let ModelConfig { kind, layers, hidden, dropout, jumping_knowledge, .. } = *model;
-        if layers == 0 || hidden < 1 {
-            return Err(Error::config(
-                "layers",
-                "a model needs at least one layer and a width of at least 1",
-            ));
-        }
-        if !kind.spec().relations || *merge == RelationMerge::Stack {
-            let problem =
-                "each relation needs a layer for one relation, and all results need one width";
-            let kinds = ModelKind::names("or", |kind| kind.spec().relations);
-            return Err(Error::config("layer", problem)
-                .with_hint(format!("use {kinds}, and another merge than stack")));
-        }
+        let usual = checked_width(graph, config, outputs)?;
         let targets: Vec<usize> = outputs.iter().map(|output| output.ntype).collect();
-        let led_to = |target: &usize| graph.relations().iter().any(|r| r.dst_type == *target);
-        if let Some(target) = targets.iter().find(|target| !led_to(target)) {
-            return Err(no_relation(graph, *target));
-        }
-        let Some(HeteroOutput { out_feats: usual, .. }) = outputs.first() else {
-            return Err(Error::config("target", "the model has no outputs"));
-        };
-        let one_width = outputs.iter().all(|output| output.out_feats == *usual);
-        if kind.uses_edge_types() && jumping_knowledge == JumpMode::None && !one_width {
-            let problem = "the weights of all edge types have one shape, but node types have outputs of several widths";
-            return Err(Error::config("model.kind", problem)
-                .with_hint("use another model, or ‹model.jumping_knowledge=cat›"));
-        }
         let width = config.width();
         let linears = graph.ntypes().iter().zip(widths).map(|(name, features)| {
             let features = (*features)?;
@@ -214,7 +189,7 @@ impl HeteroStack {
             let last = i + 1 == layers && !jumps;
             let out_feats = |ntype: usize| {
                 let output = outputs.iter().find(|output| output.ntype == ntype);
-                output.map_or(*usual, |output| output.out_feats)
+                output.map_or(usual, |output| output.out_feats)
             };
             let place = |ntype: usize, edge_feats: i64| Place {
                 in_feats: width,
@@ -304,6 +279,43 @@ fn wanted_types(
     }
     wanted.reverse();
     wanted
+}
+
+/// Checks the settings of a stack, and gives the width of its first output.
+fn checked_width(
+    graph: &HeteroGraphShardManager,
+    config: &HeteroConfig,
+    outputs: &[HeteroOutput],
+) -> Result<i64> {
+    let HeteroConfig { model, merge } = config;
+    let ModelConfig { kind, layers, hidden, jumping_knowledge, .. } = *model;
+    if layers == 0 || hidden < 1 {
+        return Err(Error::config(
+            "layers",
+            "a model needs at least one layer and a width of at least 1",
+        ));
+    }
+    if !kind.spec().relations || *merge == RelationMerge::Stack {
+        let problem =
+            "each relation needs a layer for one relation, and all results need one width";
+        let kinds = ModelKind::names("or", |kind| kind.spec().relations);
+        return Err(Error::config("layer", problem)
+            .with_hint(format!("use {kinds}, and another merge than stack")));
+    }
+    let led_to = |ntype: usize| graph.relations().iter().any(|r| r.dst_type == ntype);
+    if let Some(output) = outputs.iter().find(|output| !led_to(output.ntype)) {
+        return Err(no_relation(graph, output.ntype));
+    }
+    let Some(HeteroOutput { out_feats: usual, .. }) = outputs.first() else {
+        return Err(Error::config("target", "the model has no outputs"));
+    };
+    let one_width = outputs.iter().all(|output| output.out_feats == *usual);
+    if kind.uses_edge_types() && jumping_knowledge == JumpMode::None && !one_width {
+        let problem = "the weights of all edge types have one shape, but node types have outputs of several widths";
+        return Err(Error::config("model.kind", problem)
+            .with_hint("use another model, or ‹model.jumping_knowledge=cat›"));
+    }
+    Ok(*usual)
 }
 
 fn no_relation(graph: &HeteroGraphShardManager, target: usize) -> Error {

@@ -26,6 +26,14 @@ pub(super) fn size_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |info| info.len())
 }
 
+/// An error for a file with directed and undirected edges.
+fn mixed(rows: &FileRows, kind: usize) -> Error {
+    let kind = rows.value(kind).shown();
+    rows.fail(format!("the edge is {kind}, unlike those before it")).with_hint(
+        "give directed and undirected edges in files of their own, or leave out the column of types",
+    )
+}
+
 /// The reading of a file of edges.
 struct EdgeReading<'a, 'f> {
     import: &'a mut Import<'f>,
@@ -132,22 +140,14 @@ impl EdgeReading<'_, '_> {
                 let at = 2 + columns.data.len() + usize::from(columns.relation.is_some());
                 let is_undirected = is_undirected(rows.value(at));
                 if *kind.get_or_insert(is_undirected) != is_undirected {
-                    let kind = rows.value(at).shown();
-                    return Err(rows.fail(format!("the edge is {kind}, unlike those before it")).with_hint(
-                        "give directed and undirected edges in files of their own, or leave out the column of types",
-                    ));
+                    return Err(mixed(&rows, at));
                 }
                 if count == 1 && is_undirected {
                     self.note_undirected(&rows, at, notes);
                 }
             }
         }
-        if let Some([nodes, edges]) = sizes.and_then(|sizes| sizes.are_counts(count)) {
-            self.import.notes.push(format!(
-                "{}: the first row, {nodes} {edges}, may be the numbers of nodes and edges, not an edge: then delete it",
-                path.display()
-            ));
-        }
+        self.import.notes.extend(sizes.and_then(|sizes| sizes.note(path, count)));
         if let Some(first) = first.filter(|_| count > FEW) {
             self.import.notes.push(first.note);
         }
@@ -308,11 +308,16 @@ impl FirstRow {
         }
     }
 
-    /// The row, if it matches the numbers of nodes and of other rows.
-    fn are_counts(self, rows: u64) -> Option<[u64; 2]> {
+    /// A note on the row, if it matches the numbers of nodes and of other rows.
+    fn note(self, path: &Path, rows: u64) -> Option<String> {
         let [nodes, edges] = self.ids?;
         let are_nodes = nodes == self.largest || nodes == self.largest + 1;
-        (rows > FEW && are_nodes && edges + 1 == rows).then_some([nodes, edges])
+        (rows > FEW && are_nodes && edges + 1 == rows).then(|| {
+            format!(
+                "{}: the first row, {nodes} {edges}, may be the numbers of nodes and edges, not an edge: then delete it",
+                path.display()
+            )
+        })
     }
 }
 

@@ -166,6 +166,33 @@ impl EventRecord for Records {
     }
 }
 
+/// Checks that workers can be started, and gives the placement of the ranks.
+fn checked(launch: &Launch<'_>) -> Result<Placement> {
+    let Launch { resources, partitions, machine, .. } = *launch;
+    if Launched::here().is_some() && machine.is_none() && launch.stand_in.is_none() {
+        return Err(not_yet("this command"));
+    }
+    limits::check_workers(resources)?;
+    let placement = placement_of(machine, partitions.book().num_parts())?;
+    // Ranks allocate memory for the nodes of all partitions, so all sizes must be checked against the JSON file first.
+    for part in placement.local() {
+        PartitionSummary::open(partitions, *part)?;
+    }
+    Ok(placement)
+}
+
+/// Makes the folder of a run, and the control block of this machine's ranks.
+fn run_folder(launch: &Launch<'_>, placement: &Placement) -> Result<(RunFolder, Arc<Control>)> {
+    let Resources { spill_dir, resident, memory_budget, .. } = launch.resources;
+    let ranks = placement.local().len();
+    let (folder, control) = RunFolder::create(spill_dir, ranks, resident.unwrap_or(1))?;
+    number_slots(&control, placement);
+    control.run().begin(std::process::id(), launch.epochs, memory_budget.bytes());
+    control.run().set_expected_turns(launch.turns);
+    control.set_parked_share(launch.stand_in.map_or(0, |stand_in| stand_in.share));
+    Ok((folder, Arc::new(control)))
+}
+
 /// Runs `work` in one process per partition and waits for all of them; `record` stores their reports, and `finish` gets
 /// the run's folder before it is removed, if all ended well. [`supervise`] lists the errors.
 pub(in crate::run) fn run_workers<T>(
@@ -176,42 +203,26 @@ pub(in crate::run) fn run_workers<T>(
     finish: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
     let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
-    if Launched::here().is_some() && machine.is_none() && stand_in.is_none() {
-        return Err(not_yet("this command"));
-    }
-    limits::check_workers(resources)?;
-    // Ranks allocate memory for the nodes of all partitions, so all sizes must be checked against the JSON file first.
-    let world_size = partitions.book().num_parts();
-    let placement = Arc::new(placement_of(machine, world_size)?);
-    let num_ranks = placement.local().len();
-    for part in placement.local() {
-        PartitionSummary::open(partitions, *part)?;
-    }
+    let placement = Arc::new(checked(launch)?);
     signals::check()?;
     let threads = capped(resources.threads);
-    let budget = resources.memory_budget.bytes();
     note_limits(resources, threads, on_event)?;
     share_one_heap();
     for error in sweep(&resources.spill_dir).failed {
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
-    let (run_folder, control) =
-        RunFolder::create(&resources.spill_dir, num_ranks, resources.resident.unwrap_or(1))?;
-    let control = Arc::new(control);
-    number_slots(&control, &placement);
-    control.run().begin(std::process::id(), launch.epochs, budget);
-    control.run().set_expected_turns(launch.turns);
+    let (run_folder, control) = run_folder(launch, &placement)?;
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
     if let Some(Err(note)) = &link {
         on_event(Event::Note(note.clone()), 0)?;
     }
-    control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let folder = run_folder.path();
     let reserve = match launch.disk {
         Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
         None => None,
     };
-    let trace = launch.trace.map(|path| TraceFile::create(path, world_size)).transpose()?;
+    let trace =
+        launch.trace.map(|path| TraceFile::create(path, placement.world_size())).transpose()?;
     let trace = trace.map(Arc::new);
     let work = |slot: usize, events: &EventSender| {
         let rank = placement.local()[slot];

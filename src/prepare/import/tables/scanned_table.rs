@@ -110,6 +110,24 @@ impl ChosenColumns {
     }
 }
 
+/// All values of the columns, which decide which of them are bad.
+fn judges(
+    tables: &NodeTables,
+    file: &NodeTableFile,
+    chosen: &ChosenColumns,
+    scan: TableScan<'_>,
+) -> Result<Vec<ColumnScan>> {
+    let unheeded = BadRowList::unheeded(scan.ask.folder);
+    let ask = Ask { names: &tables.names(), bad_rows: Some(&unheeded), ..scan.ask };
+    let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
+    let mut rows = FileRows::open(&file.path, &ask)?;
+    chosen.select(&mut rows)?;
+    while rows.advance()? {
+        chosen.add(&rows, &mut judges);
+    }
+    Ok(judges)
+}
+
 impl ScannedTable {
     /// Reads all tables once.
     pub(crate) fn scan_all(tables: &NodeTables, scan: TableScan<'_>) -> Result<Vec<Self>> {
@@ -130,20 +148,8 @@ impl ScannedTable {
     ) -> Result<Self> {
         let chosen = tables.columns(file, &rows)?;
         let id_name = rows.name(chosen.id);
-        // All values of a column decide which of them are bad.
         let judges = match scan.bad_rows {
-            Some(_) => {
-                let ask = Ask { names: &tables.names(), ..scan.ask };
-                let unheeded = BadRowList::unheeded(scan.ask.folder);
-                let ask = Ask { bad_rows: Some(&unheeded), ..ask };
-                let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
-                let mut rows = FileRows::open(&file.path, &ask)?;
-                chosen.select(&mut rows)?;
-                while rows.advance()? {
-                    chosen.add(&rows, &mut judges);
-                }
-                judges
-            }
+            Some(_) => judges(tables, file, &chosen, scan)?,
             None => Vec::new(),
         };
         chosen.select(&mut rows)?;
