@@ -21,7 +21,7 @@ const MOST_LINKS: usize = 40;
 /// * A regular file appears whole or not at all, and replaces an existing one only if the user says so.
 /// * Through a link, the target is written, and the link stays.
 /// * FIFOs, character devices and open files of this process (`/dev/stdout`, `/dev/fd/3`) take bytes as they come; `-`
-/// is standard output.
+///   is standard output.
 /// * No folder is created: most missing folders are typing errors.
 #[derive(Debug, Clone)]
 pub struct Destination {
