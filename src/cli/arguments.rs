@@ -1,4 +1,4 @@
-//! The commands and flags of the command line.
+//! Commands and flags of the command line.
 
 use std::ffi::OsString;
 
@@ -82,9 +82,9 @@ struct Arguments {
 enum Command {
     Generate(GenerateArgs),
     Inspect(InspectArgs),
-    // Its many lists of files make it much larger than the others.
+    // Boxed, because its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
-    // It has as many flags as training.
+    // Boxed, because it has as many flags as training.
     #[cfg(feature = "torch")]
     Plan(Box<PlanArgs>),
     #[cfg(feature = "torch")]
@@ -106,7 +106,7 @@ enum Command {
     Continue(ContinueArgs),
 }
 
-/// All commands and flags, as the parser knows them.
+/// All commands and flags, as a parser.
 pub fn definition() -> clap::Command {
     Arguments::command()
 }
@@ -158,7 +158,7 @@ fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     done.unwrap_or_else(|error| report(&error))
 }
 
-/// The parser's message as an error that all machines can end with.
+/// The parser's message as an error that ends the run on all machines.
 #[cfg(feature = "torch")]
 fn one_line(message: &clap::Error) -> Error {
     let text = message.to_string();
@@ -167,8 +167,8 @@ fn one_line(message: &clap::Error) -> Error {
     Error::new(crate::error::ErrorKind::Config, problem).with_hint("see `sar-single --help`")
 }
 
-/// The configuration of the training run that a command line describes, which may be that of a plan. `definition` is
-/// [`definition`]'s.
+/// The configuration of the training run that a command line describes, directly or through a plan. `definition` comes
+/// from [`definition`].
 ///
 /// # Errors
 /// The parser's message, if the command line cannot be parsed; inside it, the error that `sar-single` would report.
@@ -191,9 +191,9 @@ pub fn configuration(
     }
 }
 
-/// The reason why a command line is not carried out.
+/// Reason for refusing a command line.
 enum Refused {
-    /// The parser refuses it, or it asks for help.
+    /// The parser refuses it, or the line asks for help.
     Usage(clap::Error),
     /// A flag has no effect.
     Flag(Error),
@@ -236,7 +236,7 @@ fn parse(
     let arguments = arguments.map_err(|e| Refused::Usage(e.format(definition)))?;
     #[cfg(feature = "torch")]
     if let Some(Command::Train(files)) = &arguments.command {
-        // Mistakes in the second are reported before the first takes its time.
+        // Mistakes in the second line are reported before the first takes its time.
         for line in [&files.partition, &files.training] {
             parse(&mut definition.clone(), line.clone())?;
         }
@@ -244,7 +244,7 @@ fn parse(
     Ok(arguments)
 }
 
-/// Cuts the graph that files hold, and trains on it.
+/// Cuts the graph in the files, and trains on it.
 #[cfg(feature = "torch")]
 fn train_files(files: &TrainFilesArgs, mut definition: clap::Command) -> Result<()> {
     files.check()?;
@@ -300,7 +300,7 @@ fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
 }
 
 fn report(error: &Error) -> u8 {
-    // The exit code of a run on several machines is that of its first process.
+    // A run on several machines exits with its first process's code.
     if error.is_reported_elsewhere() {
         return exit::DONE;
     }

@@ -1,11 +1,11 @@
-//! Flags whose values are those of a library's enum.
+//! Flags whose values are an enum of the library.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::choice::Choice;
 use crate::error::Error;
 
-/// A parser of the names of an enum's values. Help lists them with their descriptions.
+/// A parser of an enum's value names. Help lists them with their descriptions.
 pub(super) fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
     let values = T::VALUES.iter().map(|named| PossibleValue::new(named.name).help(named.help));
     PossibleValuesParser::new(values)

@@ -23,7 +23,7 @@ pub(super) struct CleanArgs {
     spill_dir: Option<PathBuf>,
 }
 
-/// Removes folders of killed runs, and prints each; also prints folders with such names that it leaves alone.
+/// Removes folders of killed runs, and prints each; also prints similar folders that it leaves alone.
 pub(super) fn clean(args: CleanArgs) -> Result<()> {
     let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let Swept { removed, foreign, failed } = sweep(&folder);

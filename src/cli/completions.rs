@@ -1,4 +1,4 @@
-//! `completions`: scripts with which shells complete commands and flags.
+//! `completions`: scripts for shells to complete commands and flags.
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
@@ -25,6 +25,7 @@ pub(super) fn completions(args: &CompletionsArgs, mut definition: Command) -> Re
     };
     let mut script = Vec::new();
     generate(shell, &mut definition, "sar-single", &mut script);
-    // clap_complete takes a hyphen in the program's name for the end of a command in some places of the script for bash.
+    // In some places of the script for bash, clap_complete takes a hyphen in the program's name for the end of a
+    // command.
     print(&String::from_utf8_lossy(&script).replace("sar__subcmd__single", "sar__single"))
 }

@@ -1,4 +1,4 @@
-//! `--config`: the configuration of another run, whose values are defaults of flags.
+//! `--config`: another run's configuration, as default values of flags.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,16 +16,16 @@ const PART_JSON: &str = "part_json";
 /// The only subcommand with the flag.
 const PLAN: &str = "plan";
 
-/// Flags of a run that its successors do not share.
+/// Flags of one run only, which its successors do not share.
 const OF_ONE_RUN: [&str; 2] = ["out", "dump-step"];
 
-/// A parser, and the words for it to parse.
+/// A parser, and the words to parse.
 pub(super) struct CommandLine {
     pub(super) definition: Command,
     pub(super) words: Vec<OsString>,
 }
 
-/// The command line with the values of the file that `--config` names as defaults; `None` without that flag.
+/// The command line with defaults from the file that `--config` names; `None` without that flag.
 ///
 /// # Errors
 /// If the file is not the configuration of a run that flags can describe.
@@ -42,7 +42,7 @@ pub(super) fn with_defaults(
         definition = definition.mut_subcommand(PLAN, with_values_of_switches);
     }
     let lenient = definition.clone().ignore_errors(true);
-    // Parsing the command line for good will report the mistake.
+    // The final parsing of the command line will report the mistake.
     let Ok(matches) = lenient.try_get_matches_from(words) else { return Ok(None) };
     let (name, given) = match matches.subcommand() {
         Some((name, given)) => (Some(name), given),
@@ -58,7 +58,7 @@ pub(super) fn with_defaults(
     for flag in flags(&config)? {
         match flag.name {
             name if OF_ONE_RUN.contains(&name) => {}
-            // A default does not count as a flag that is required.
+            // A default does not satisfy the parser where a flag is required.
             "part-json" if !is_given(given, PART_JSON) => words.push(flag.word().into()),
             "part-json" => {}
             _ => defaults.push(flag),
@@ -71,7 +71,7 @@ pub(super) fn with_defaults(
     Ok(Some(CommandLine { definition, words }))
 }
 
-/// The command, whose switches take values next to a file: `--mfg=false` switches off a setting of the file.
+/// The command with switches that take values next to a file: `--mfg=false` switches off a setting of the file.
 fn with_values_of_switches(command: Command) -> Command {
     command.mut_args(|arg| match arg.get_action() {
         ArgAction::SetTrue => arg

@@ -1,4 +1,4 @@
-//! The flags that describe a configuration.
+//! Flags that describe a configuration.
 
 use toml::Value;
 
@@ -57,7 +57,7 @@ impl Flags {
     }
 }
 
-/// The flags of the training run that a configuration describes.
+/// The flags of a training run with this configuration.
 ///
 /// # Errors
 /// If the command line has no flag for a value.

@@ -1,4 +1,4 @@
-//! The bytes for which a drive is rated.
+//! The rated endurance of a drive, in written bytes.
 
 use clap::Args;
 
@@ -13,10 +13,10 @@ pub(super) struct DiskEndurance {
 }
 
 impl DiskEndurance {
-    /// Share of the endurance that written bytes use up, in words.
+    /// Share of the endurance that `written` bytes use up, in words.
     pub(super) fn share_of(self, written: u64) -> Option<String> {
         let percent = 100.0 * written as f64 / self.bytes? as f64;
-        // Two digits that are not 0.
+        // Two nonzero digits.
         let digits = (1.0 - percent.max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
         Some(format!("{percent:.digits$} % of the drive's endurance"))
     }

@@ -1,11 +1,11 @@
-//! Flags that have no effect in a run, which are refused.
+//! Flags without an effect in a run, which are refused.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A condition for the effect of some flags.
+/// A condition under which some flags have an effect.
 struct Rule {
     /// The flags, by their ids.
     flags: &'static [&'static str],
@@ -29,7 +29,7 @@ enum On {
 
 const STACKS: &[&str] = &["appnp", "sgc", "sign"];
 
-/// The rules of a training run and of its plan, but for options of a kind of model, which it declares itself.
+/// Rules of a training run and its plan, except for options of a kind of model, which the model declares itself.
 const OF_TRAINING: [Rule; 4] = [
     Rule { flags: &["layers", "hidden", "dropout"], on: On::OtherValues("model", &["sgc"]) },
     Rule { flags: &["norm", "jk", "residual"], on: On::OtherValues("model", STACKS) },
@@ -71,7 +71,7 @@ const AFTER_THE_FIRST_STEP: [&str; 14] = [
     "tensorboard",
 ];
 
-/// More rules of a training run, and rules of other commands.
+/// Further rules of a training run, and rules of other commands.
 const MORE: [Rule; 13] = [
     Rule { flags: &["reverse_etype"], on: On::Given("target_etype") },
     Rule { flags: &["split"], on: On::NotGiven("train_mask_key") },
@@ -91,14 +91,14 @@ const MORE: [Rule; 13] = [
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
 
-/// Flags about the results of a run, of which a plan has none, and about other machines.
+/// Flags about other machines, and about a run's results, which a plan does not have.
 pub(super) const RESULTS: [&str; 7] =
     ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace", "partitions"];
 
-/// Refuses flags that are given and have no effect.
+/// Refuses given flags that have no effect.
 ///
 /// # Errors
-/// If there is one: its name, and the condition for its effect.
+/// The name of the first of them, and the condition for its effect.
 pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     let stands = |id: &&&str| is_given(given, id);
     if command.get_name() == "plan"
@@ -122,7 +122,7 @@ pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
-/// The reason why a flag has no effect, and a remedy.
+/// Reason why a flag has no effect, and a remedy.
 struct Obstacle {
     what: String,
     remedy: String,
@@ -169,7 +169,7 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
     Some(Obstacle { what: format!("with {flag} {value}"), remedy })
 }
 
-/// Whether a command has a flag; a rule about another command's flag says nothing.
+/// Whether a command has a flag. A rule about another command's flag does not apply.
 fn has_flag(command: &Command, id: &str) -> bool {
     command.get_arguments().any(|flag| flag.get_id() == id)
 }
@@ -178,7 +178,7 @@ fn refused(problem: String, hint: String) -> Error {
     Error::new(ErrorKind::Config, problem).with_hint(hint)
 }
 
-/// Whether a flag stands on the command line.
+/// Whether a flag is on the command line.
 pub(super) fn is_given(given: &ArgMatches, id: &str) -> bool {
     // Other commands have other flags.
     given.try_contains_id(id).is_ok_and(|known| known)

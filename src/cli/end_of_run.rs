@@ -1,4 +1,4 @@
-//! The last lines of a run: its time and memory, its best score, and the next commands.
+//! Last lines of a run: its time and memory, its best score, and the next commands.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::event::{Metric, size, time};
 use crate::run::METRICS;
 use crate::run::config::{Relations, RunConfig};
 
-/// The lines for a run that has taken these seconds and was evaluated by this metric.
+/// The last lines of a run that took `seconds` and was evaluated by `metric`.
 ///
 /// # Errors
 /// If the file of metrics cannot be read.
@@ -38,18 +38,18 @@ pub(super) fn end_of_run(config: &RunConfig, seconds: f64, metric: Metric) -> Re
     Ok(shown)
 }
 
-/// The epoch with the best validation, if epochs were evaluated.
+/// The epoch with the best validation score, if epochs were evaluated.
 fn best(lines: &[Value], metric: Metric) -> Option<(u64, f64)> {
     let scores = lines
         .iter()
         .filter(|line| line["event"] == "epoch")
         .filter_map(|line| Some((line["epoch"].as_u64()?, line["validation"].as_f64()?)));
-    // The first of equal ones, which is the one that is kept.
+    // The first of equal scores, whose weights are kept.
     let better = |new: f64, old: f64| if metric.more_is_better() { new > old } else { new < old };
     scores.reduce(|best, new| if better(new.1, best.1) { new } else { best })
 }
 
-/// Flags of a prediction that suits the run.
+/// Flags of a prediction for this run.
 fn prediction(config: &RunConfig) -> String {
     if config.link.is_some() {
         return "--top-k 10 --out partners.csv".to_owned();
@@ -63,7 +63,7 @@ fn prediction(config: &RunConfig) -> String {
     }
 }
 
-/// The path as seen from the current folder, where it is below that.
+/// The path relative to the current folder, if it lies below.
 fn near(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));

@@ -1,17 +1,17 @@
-//! The last evaluation as tables for people.
+//! The last evaluation, as tables for people.
 
 use serde_json::{Map, Value, json};
 
 use super::table::{TextTable, number};
 use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
 
-/// Largest number of classes of a table; wider ones do not fit a terminal.
+/// Largest number of classes in a table; wider tables do not fit a terminal.
 const MOST_CLASSES: usize = 20;
 /// Largest number of characters of a class's name in a table.
 const LONGEST_NAME: usize = 20;
 
-/// Tables of all metrics and of the confusion matrix; empty if there is only one metric. Classes have these names, or numbers
-/// if the number of names differs.
+/// Tables of all metrics and of the confusion matrix; empty if there is only one metric. `class_names` serve as
+/// headings, or class numbers if the number of names differs.
 pub(super) fn tables(report: &Evaluation, class_names: &[String]) -> String {
     if report.scores.len() < 2 {
         return String::new();
@@ -29,7 +29,7 @@ pub(super) fn tables(report: &Evaluation, class_names: &[String]) -> String {
     table.to_string() + &confusion.unwrap_or_default()
 }
 
-/// The table of the test nodes, or of the first mask that has nodes.
+/// The table of the test nodes, or of the first mask with nodes.
 fn show(confusion: &Confusion, one_class: bool, class_names: &[String]) -> String {
     let known = confusion.named().into_iter().rev().find(|(_, rows)| !rows.is_empty());
     let Some((name, rows)) = known else { return String::new() };
@@ -63,8 +63,8 @@ fn short(name: &str) -> String {
     name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
 }
 
-/// The scores of predictions: a row per set of nodes, and a column per metric. With scores from `before` the predictions were
-/// corrected and smoothed, the table has both, and a line with the change.
+/// Scores of predictions: a row per set of nodes, a column per metric. With the scores `before` correction and
+/// smoothing, the table shows both, and a line shows the change.
 pub(super) fn prediction_table(
     before: Option<&PredictionScores>,
     after: &PredictionScores,
@@ -105,7 +105,7 @@ fn score_of(scores: &PredictionScores, set: &SetScores, metric: Metric) -> Optio
     same.scores.iter().find(|(other, _)| *other == metric).map(|(_, value)| *value)
 }
 
-/// Whether correct and smooth has helped the nodes whose labels it does not use.
+/// Says whether correct and smooth has helped on the nodes whose labels it does not use.
 fn verdict(before: &PredictionScores, after: &PredictionScores) -> Option<String> {
     let set =
         ["test", "val"].iter().find_map(|name| after.sets.iter().find(|set| set.name == *name));

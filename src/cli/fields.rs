@@ -1,11 +1,11 @@
-//! The flags that stand for fields of a configuration.
+//! Flags that stand for fields of a configuration.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::fields::render;
 
-/// Fields whose flags have other names.
+/// Fields whose flags have different names.
 const OTHER_NAMES: [(&str, &str); 26] = [
     ("evaluation.every", "eval-every"),
     ("evaluation.fanouts", "eval-fanouts"),
@@ -38,7 +38,7 @@ const OTHER_NAMES: [(&str, &str); 26] = [
 /// The flags of all commands.
 static FLAGS: OnceLock<BTreeSet<String>> = OnceLock::new();
 
-/// Notes the flags of a command line; later calls change nothing.
+/// Notes the flags of a command line. Only the first call has an effect.
 pub(super) fn note_flags(definition: &clap::Command) {
     FLAGS.get_or_init(|| {
         let commands = std::iter::once(definition).chain(definition.get_subcommands());
@@ -47,7 +47,7 @@ pub(super) fn note_flags(definition: &clap::Command) {
     });
 }
 
-/// A message of the library that names flags where it names fields.
+/// A message of the library, with names of flags in place of fields.
 pub(super) fn with_flags(message: &str) -> String {
     render(message, |field, value| match (flag(field), value) {
         (Some(flag), Some(value)) if flag.ends_with('=') => format!("--{flag}{value}"),
@@ -58,7 +58,7 @@ pub(super) fn with_flags(message: &str) -> String {
     })
 }
 
-/// The flag of a field, if there is one.
+/// The flag of a field, if any.
 fn flag(field: &str) -> Option<String> {
     if let Some((_, flag)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return Some((*flag).to_owned());
@@ -67,7 +67,7 @@ fn flag(field: &str) -> Option<String> {
     FLAGS.get().is_some_and(|flags| flags.contains(&name)).then_some(name)
 }
 
-// Most fields are those of training.
+// Most fields belong to training.
 #[cfg(all(test, feature = "torch"))]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! The first page of help, one screen: `--help`. `--help-all` shows every flag.
+//! First page of help, one screen: `--help`. `--help-all` shows every flag.
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command};
@@ -23,10 +23,10 @@ pub(super) struct HelpArgs {
     version: Option<bool>,
 }
 
-/// A flag on the page, which gets its default from its definition. In its text, `{}` stands for the values that it may have.
+/// A flag on the page, with the default from its definition. In its text, `{}` stands for the possible values.
 struct Shown {
     name: &'static str,
-    /// Placeholder of its value; that of the flag's definition if it is empty.
+    /// Placeholder of the value; if empty, the definition's.
     value: &'static str,
     text: &'static str,
 }
@@ -35,7 +35,7 @@ const fn shown(name: &'static str, value: &'static str, text: &'static str) -> S
     Shown { name, value, text }
 }
 
-/// The first page of a command's help.
+/// First page of a command's help.
 struct Page {
     usage: &'static str,
     groups: &'static [(&'static str, &'static [Shown])],
@@ -176,16 +176,16 @@ const PARTITION: Page = Page {
                --label class --split random:0.8,0.1,0.1 --num-parts 8 --out graph",
 };
 
-/// The definition of the command line, in which commands with many flags have a first page as their help.
+/// The definition of the command line, with first pages as the help of commands with many flags.
 pub(super) fn of(definition: Command) -> Command {
-    // It is obvious on its own page.
+    // The flag is obvious on its own page.
     let definition = definition.mut_arg("help", |help| help.hide(true));
     #[cfg(feature = "torch")]
     let definition = of_training(definition);
     definition.mut_subcommand("partition", |command| with(command, &PARTITION))
 }
 
-/// The same for training and its plan, in the definition of a program that has these.
+/// The same for training and its plan, if the program has these commands.
 #[cfg(feature = "torch")]
 fn of_training(definition: Command) -> Command {
     let names: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
@@ -224,7 +224,7 @@ fn with(command: Command, page: &Page) -> Command {
         .after_help(format!("Examples:\n{}", page.examples))
 }
 
-/// The usual default that the text of a flag names, with a space before it; nothing if it names none.
+/// The default that the flag's text names, after a space; empty if it names none.
 fn default(arg: &Arg) -> String {
     const BEGIN: &str = " [default: ";
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
@@ -232,7 +232,7 @@ fn default(arg: &Arg) -> String {
     named.map_or_else(String::new, |usual| format!("{BEGIN}{usual}]"))
 }
 
-/// The values that a flag may have.
+/// The possible values of a flag.
 fn values(arg: &Arg) -> String {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();

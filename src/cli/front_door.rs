@@ -1,4 +1,4 @@
-//! The answer to `sar-single` alone.
+//! Answer to `sar-single` alone.
 
 use clap::error::ErrorKind;
 
@@ -36,12 +36,12 @@ Training:        needs a program with libtorch: `make build` in the sources
 The book:        docs/src/introduction.md in the sources, or `make book`
 ";
 
-/// Whether the parser's message is about an empty command line.
+/// Whether the parser complains about an empty command line.
 pub(super) fn is_asked_for(message: &clap::Error) -> bool {
     message.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
-/// Shows the purpose of the program, examples, and the place of the book.
+/// Shows the program's purpose, examples, and the book's address.
 pub(super) fn show() {
     show_always(TEXT);
 }

@@ -1,4 +1,4 @@
-//! The configuration of a training run whose graph is not cut into partitions yet.
+//! Configuration of a training run whose graph is not cut into partitions yet.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const LEFT_OUT: [&str; 10] = [
     "partitions",
 ];
 
-/// The command line of a training run.
+/// Command line of a training run.
 #[derive(Parser)]
 #[command(name = "sar-single", allow_negative_numbers = true)]
 struct FutureRun {
@@ -61,7 +61,7 @@ pub(super) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
     described(train, run, none)
 }
 
-/// The parser's message without its usage line, which is that of another command.
+/// The parser's message without its usage line, which belongs to another command.
 fn refused(error: &clap::Error) -> Error {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));

@@ -13,7 +13,7 @@ struct RunFlag {
     is_switch: bool,
 }
 
-/// Help of the flags that are shown; all others are accepted.
+/// Help of the flags shown; all others are accepted.
 const SHOWN: [(&str, &str, &str); 3] = [
     (
         "memory-budget",
@@ -31,7 +31,7 @@ pub(super) struct FutureRunArgs {
 }
 
 impl FutureRunArgs {
-    /// The first of the flags.
+    /// The first flag.
     pub(super) fn first(&self) -> Option<String> {
         let word = self.words.first()?.to_string_lossy().into_owned();
         Some(word.split('=').next().unwrap_or(&word).to_owned())
@@ -43,7 +43,7 @@ impl FutureRunArgs {
         self.words
     }
 
-    /// The same with one more flag.
+    /// The flags with one more.
     #[must_use]
     pub(super) fn with(mut self, flag: Option<String>) -> Self {
         self.words.extend(flag.map(OsString::from));
@@ -102,7 +102,7 @@ impl FromArgMatches for FutureRunArgs {
     }
 }
 
-/// The id of a flag, which differs from that of the training run's own.
+/// The id of a flag, different from the id of the training run's own flag.
 fn id(name: &str) -> String {
     format!("run-{name}")
 }
@@ -111,7 +111,7 @@ fn id(name: &str) -> String {
 fn flags() -> Vec<RunFlag> {
     #[cfg(feature = "torch")]
     let args = super::future_config::flags();
-    // With these the refusal of `--num-parts auto` is read, not one of a flag.
+    // With these, the user reads the refusal of `--num-parts auto` instead of a flag's.
     #[cfg(not(feature = "torch"))]
     let args = SHOWN.map(|(name, ..)| Arg::new(name).long(name));
     let flag = |arg: &Arg| {

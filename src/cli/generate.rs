@@ -55,7 +55,7 @@ pub(super) struct GenerateArgs {
     /// Folder to write to, new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    // Behind all other flags, whose names it leaves out.
+    // After all other flags, whose names it leaves out.
     #[command(flatten)]
     future: FutureRunArgs,
 }

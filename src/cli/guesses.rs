@@ -1,8 +1,8 @@
-//! Names that flags, commands and values have in other programs, and the names that they have here.
+//! Names of flags, commands and values in other programs, and their names here.
 //!
-//! The table serves the Python functions as well: their keywords are flags.
+//! The table also serves the Python functions, whose keywords are flags.
 
-/// Names that PyTorch, DGL, PyG, Lightning, Weights & Biases and others use, without dashes, and a tip.
+/// Names from PyTorch, DGL, PyG, Lightning, Weights & Biases and others, without dashes, and a tip.
 pub(super) type Guess = (&'static [&'static str], &'static str);
 
 pub(super) const TRAINING: &[Guess] = &[
@@ -75,7 +75,7 @@ pub(super) const TRAINING: &[Guess] = &[
     (&["optim"], "use --optimizer NAME"),
     (&["momentum"], "leave it out, or use --optimizer adam: sgd has no momentum here"),
     (&["scheduler", "lr-scheduler", "lr-schedule"], "use --schedule NAME"),
-    // Those with `lr-` were flags of this program.
+    // Names with `lr-` were flags of this program.
     (&["step-size", "lr-step-size"], "use --schedule step,step_size=N"),
     (&["gamma", "lr-gamma", "lr-decay"], "use --schedule step,step_size=N,gamma=F"),
     (&["t-max", "lr-t-max"], "use --schedule cosine,t_max=N"),
@@ -170,7 +170,7 @@ pub(super) const TRAINING: &[Guess] = &[
     (&["dry-run"], "use `sar-single plan` with the same flags"),
 ];
 
-/// Flags of `partition` and of training that `train` does not have, or calls otherwise.
+/// Flags of `partition` and of training that `train` lacks, or names differently.
 pub(super) const FILES: &[Guess] = &[
     (
         &["edges", "input", "graph", "file", "edge-list", "edgelist", "edge-index", "edge-file"],
@@ -287,7 +287,7 @@ pub(super) const COMMANDS: &[Guess] = &[
     (&["version"], "use sar-single --version"),
 ];
 
-/// Values, without upper case and punctuation.
+/// Values, in lower case and without punctuation.
 pub(super) const VALUES: &[Guess] = &[
     (&["graphsage", "sageconv"], "use sage"),
     (&["gcnconv", "graphconv"], "use gcn"),

@@ -1,4 +1,4 @@
-//! `inspect`: the content of a partition directory.
+//! `inspect`: content of a partition directory.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     if args.statistics && opened.iter().all(Result::is_ok) {
         print(&format!("\n{}", statistics(&graph_statistics(&config)?)))?;
     }
-    // An error that keeps a partition from being opened is among the findings.
+    // Errors of opening a partition are among the findings.
     let errors: Vec<Error> = if args.verify {
         verify(&config)
     } else {

@@ -1,4 +1,4 @@
-//! Flags of training that predicts edges.
+//! Flags of edge prediction.
 
 use clap::{Args, ValueEnum};
 
@@ -52,7 +52,7 @@ struct Shares {
     test: f64,
 }
 
-/// Parses `val=SHARE,test=SHARE`, of which one may be missing.
+/// Parses `val=SHARE,test=SHARE`; either may be missing.
 fn shares(text: &str) -> std::result::Result<Shares, String> {
     let settings = Settings::parse(text, &["val", "test"])?;
     let share = |name: &str, usual: f64| {
@@ -65,11 +65,11 @@ fn shares(text: &str) -> std::result::Result<Shares, String> {
     Ok(Shares { val: share("val", 0.05)?, test: share("test", 0.1)? })
 }
 
-/// The keys of the training, validation and test masks.
+/// Keys of the training, validation and test masks.
 pub(super) type MaskKeys = [Option<String>; 3];
 
 impl LinkArgs {
-    /// The configuration of training on nodes, or on edges. With --task link the masks are edge features.
+    /// The configuration of training on nodes, or on edges. With `--task link`, masks are edge features.
     ///
     /// # Errors
     /// If masks are passed without a mask of training edges.

@@ -1,4 +1,4 @@
-//! `--model`, and the flags that the descriptions of models declare.
+//! `--model`, and the flags that descriptions of models declare.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
@@ -17,7 +17,7 @@ pub(super) struct OptionFlag {
 }
 
 impl OptionFlag {
-    /// All of them, in the order in which they are declared.
+    /// All flags, in order of declaration.
     pub(super) fn all() -> Vec<OptionFlag> {
         let mut flags: Vec<OptionFlag> = Vec::new();
         for kind in ModelKind::all() {
@@ -34,18 +34,18 @@ impl OptionFlag {
         flags
     }
 
-    /// The option as this kind of model declares it.
+    /// The option as a kind of model declares it.
     pub(super) fn of(&self, kind: ModelKind) -> Option<&'static ModelOption> {
         let same = |(other, _): &&(ModelKind, _)| other.spec().name == kind.spec().name;
         self.declared.iter().find(same).map(|(_, option)| *option)
     }
 
-    /// Names of the kinds of models that declare it.
+    /// Names of the kinds of models that declare the flag.
     pub(super) fn models(&self) -> String {
         ModelKind::names("and", |kind| self.of(kind).is_some())
     }
 
-    /// Meaning in each model, and the defaults.
+    /// The flag's meaning in each model, and the defaults.
     fn help(&self) -> String {
         let mut meanings: Vec<(&str, Vec<&str>)> = Vec::new();
         for (kind, option) in &self.declared {
@@ -99,7 +99,7 @@ impl OptionFlag {
     }
 }
 
-/// A default for a help text; switches, which are off, have none.
+/// A default for a help text. Switches, which are off, have none.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Boolean(_) => None,
@@ -113,7 +113,7 @@ fn text(value: &Value) -> Option<String> {
 struct GivenOption {
     name: &'static str,
     value: Value,
-    /// Whether the flag stands on the command line; otherwise its value is that of another run.
+    /// Whether the flag is on the command line; otherwise its value comes from another run.
     explicit: bool,
 }
 
@@ -200,7 +200,7 @@ impl KindArgs {
                 return Err(Error::new(ErrorKind::Config, problem)
                     .with_hint(format!("leave it out; it is for --model {}", flag.models())));
             };
-            // What stands on the command line wins over what excludes it.
+            // An option on the command line wins over options that exclude it.
             let excluding = kind.spec().options.iter().filter(|other| option.excludes(other));
             let names: Vec<_> = excluding.map(|other| other.flag).collect();
             let is_excluding = |other: &GivenOption| other.explicit && names.contains(&other.name);

@@ -49,7 +49,7 @@ impl NodeTableArgs {
         files.collect()
     }
 
-    /// The values of `--split`: those that name a column of a table, and files.
+    /// Splits the values of `--split` into columns of tables and files.
     pub(super) fn splits(&self, values: &[String]) -> (Vec<ColumnOf<String>>, Vec<String>) {
         let files = self.files();
         let typed = |ty: &str| files.iter().any(|file| file.ty == ty).then(|| ty.to_owned());

@@ -30,23 +30,24 @@ impl FromStr for NumParts {
 /// Facts about a graph before it is cut.
 #[cfg_attr(not(feature = "torch"), allow(dead_code))] // Only measurements read it.
 pub(super) enum Uncut<'g> {
-    /// A graph that was read, and its number of edges.
+    /// A graph that has been read, and its number of edges.
     Read(&'g RawGraph, u64),
-    /// The parameters of a graph that will be generated.
+    /// Parameters of a graph to be generated.
     Generated(&'g GeneratorConfig),
 }
 
-/// A number of partitions.
+/// A number of partitions, and its reason.
 pub(super) struct Chosen {
     pub(super) parts: usize,
-    /// Why it was chosen, if the user did not choose it.
+    /// Reason, unless the user chose the number.
     pub(super) why: Option<String>,
 }
 
-/// A function that returns the number of partitions of a graph; it is called once.
+/// Chooses the number of partitions of a graph; called once.
 pub(super) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
 
-/// The function for a value of `--num-parts` and flags of a training run. It may start a process, so this process has one thread.
+/// Makes the choice for a value of `--num-parts` and the flags of a training run. May start a process, so this process
+/// must have one thread.
 ///
 /// # Errors
 /// If the flags of the run have no effect, or no number can be chosen for it.
@@ -90,7 +91,7 @@ fn chosen(future: FutureRunArgs) -> Result<Choose> {
     }))
 }
 
-/// The choice, and its reason.
+/// The choice and its reason.
 #[cfg(feature = "torch")]
 fn line(planned: &crate::run::plan::PlannedParts) -> String {
     use crate::event::size;

@@ -13,7 +13,8 @@ use crate::event::{Voice, printable, show_always, show_event, show_result, voice
 #[cfg(feature = "torch")]
 use crate::io::is_standard_output;
 
-/// Prints a result to standard output; to programs as an event. A reader may stop reading: `sar-single inspect g.json | head` is
+/// Prints a result to standard output, for programs as an event. A reader may stop reading: `sar-single inspect g.json
+/// | head` is not an error.
 /// not an error.
 pub(super) fn print(text: &str) -> Result<()> {
     match voice() {
@@ -37,7 +38,7 @@ fn write(text: &str) -> Result<()> {
     }
 }
 
-/// Prints the path of a command's result; to programs as the event `done`.
+/// Prints the path of a command's result, for programs as the event `done`.
 pub(super) fn print_path(path: &Path) -> Result<()> {
     match voice() {
         Voice::Json => print_event(&json!({ "event": "done", "path": path })),
@@ -45,7 +46,7 @@ pub(super) fn print_path(path: &Path) -> Result<()> {
     }
 }
 
-/// Checks that a file which a command writes and the events of `--json` do not both go to standard output.
+/// Refuses to send both a command's output file and the events of `--json` to standard output.
 #[cfg(feature = "torch")]
 pub(super) fn check_output(path: &Path) -> Result<()> {
     if voice() != Voice::Json || !is_standard_output(path) {
@@ -55,13 +56,14 @@ pub(super) fn check_output(path: &Path) -> Result<()> {
         .with_hint("name another file with ‹out›, or leave --json out"))
 }
 
-/// Prints the path of a file that a command has written, unless the file is standard output itself.
+/// Prints the path of a command's output file, unless the file is standard output.
 #[cfg(feature = "torch")]
 pub(super) fn print_output(path: &Path) -> Result<()> {
     if is_standard_output(path) { Ok(()) } else { print_path(path) }
 }
 
-/// Prints a message of the command line's parser: help and version are results, all others are errors. Returns the exit code.
+/// Prints a message of the command line's parser: help and version are results, everything else is an error. Returns
+/// the exit code.
 pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
     if message.use_stderr() {
         show_always(&styled(message, &io::stderr()));
@@ -84,7 +86,7 @@ fn has_colours(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !plain
 }
 
-/// The words before an error and its remedy, in the parser's colours.
+/// Words in front of an error and its remedy, in the parser's colours.
 fn headings() -> [String; 2] {
     let styles = Styles::styled();
     if has_colours(&io::stderr()) {
@@ -95,7 +97,7 @@ fn headings() -> [String; 2] {
     }
 }
 
-/// Shows an error, and its remedy, on standard error. Names from files are escaped here, wherever they come from.
+/// Shows an error, and its remedy, on standard error, with names from files escaped.
 pub(super) fn show(error: &Error) {
     let message = with_flags(&error.marked());
     let hint = error.marked_hint().map(with_flags);

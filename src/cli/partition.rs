@@ -29,7 +29,7 @@ use crate::prepare::partition::{
     partition_graph_into, peak_memory,
 };
 
-/// Least disk space in bytes that `partition` reports.
+/// Smallest disk space in bytes that `partition` reports.
 const MUCH_SPACE: u64 = 1 << 30;
 
 /// Either way of naming files of edges.
@@ -178,7 +178,7 @@ pub(super) struct PartitionArgs {
     /// graphs/NAME-N]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    // Behind all other flags, whose names it leaves out.
+    // After all other flags, whose names it leaves out.
     #[command(flatten)]
     future: FutureRunArgs,
 }
@@ -194,7 +194,7 @@ pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
         )
         .with_hint("pass the number of partitions in the file"));
     }
-    // The width is a flag of the command, too.
+    // The width is also a flag of this command.
     let hidden = args.hidden.iter().max().filter(|_| is_auto);
     let future = std::mem::take(&mut args.future);
     let future = future.with(hidden.map(|hidden| format!("--hidden={hidden}")));
@@ -224,7 +224,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     };
     let start = Instant::now();
     let mut bar = StepBar::new();
-    // Shown before the work begins, along with its bar.
+    // Shown before the work and its bar begin.
     let remarks = RefCell::new(Vec::new());
     let mut choose = |graph: &RawGraph, edges| {
         let chosen = choose(&Uncut::Read(graph, edges))?;
@@ -344,7 +344,7 @@ fn source(args: &PartitionArgs, out: &Path) -> Result<ImportSource> {
     Ok(ImportSource::Files(files))
 }
 
-/// Adds files that flags name. Files with the same name would continue each other, which only DGL's chunked format intends.
+/// Adds files from flags. Files with the same name would continue each other, which only DGL's chunked format intends.
 fn add_data<T: PartialEq>(
     flag: &str,
     known: &mut Vec<DataFile<T>>,

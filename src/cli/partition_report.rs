@@ -1,4 +1,4 @@
-//! The report of `partition` on its result.
+//! Report of `partition` on its result.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
         ">halo nodes",
         ">cut edges",
     ]);
-    // With many partitions, the table does not help.
+    // A table of many partitions does not help.
     if report.sizes.len() <= MOST {
         for (part, sizes) in report.sizes.iter().enumerate() {
             let counts =
@@ -70,5 +70,5 @@ pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
     text
 }
 
-/// Largest number of partitions that are listed one by one.
+/// Largest number of partitions listed one by one.
 const MOST: usize = 64;

@@ -41,7 +41,7 @@ pub(super) fn types(config: &PartitionConfig) -> String {
     format!("{nodes}\n{edges}")
 }
 
-/// Sizes of each partition, and of all together.
+/// Sizes of each partition, and their sums.
 pub(super) fn partitions(opened: &[Result<PartitionSummary>]) -> String {
     let mut table = TextTable::new(&[
         ">partition",
@@ -79,8 +79,8 @@ fn cells(name: String, [nodes, halo_nodes, edges, halo_edges, bytes]: [u64; 5]) 
     [name, number(nodes), number(halo_nodes), number(edges), number(halo_edges), size(bytes)]
 }
 
-/// The features of nodes, then of edges. If some partitions lack a feature, or have it in another form, the last column lists
-/// the partitions that have it.
+/// Features of nodes, then of edges. If some partitions lack a feature, or have another form of it, the last column
+/// lists the partitions that have it.
 pub(super) fn features(config: &PartitionConfig, opened: &[Result<PartitionSummary>]) -> String {
     let opened: Vec<&PartitionSummary> = opened.iter().flatten().collect();
     let mut found: BTreeMap<Form, Vec<String>> = BTreeMap::new();
@@ -109,7 +109,7 @@ pub(super) fn features(config: &PartitionConfig, opened: &[Result<PartitionSumma
     table.to_string()
 }
 
-/// A feature in one form: side, type, key, and the result of [`rows_of`].
+/// A form of a feature: side, type, key, and the result of [`rows_of`].
 type Form<'a> = (Side, usize, &'a str, (&'static str, String));
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +118,7 @@ enum Side {
     Edges,
 }
 
-/// Element type, and sizes of the dimensions of a row.
+/// Element type, and dimensions of a row.
 fn rows_of(feature: &Feature) -> (&'static str, String) {
     let array = feature.array();
     (array.dtype().name(), format!("{:?}", array.row_shape()))

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::{Voice, size, voice};
 use crate::platform::{proportional_bytes, signals};
 
-/// Interval at which a pausing run is looked at.
+/// Interval of looking at a pausing run.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Pause a run: its workers write their data to disk and free their memory

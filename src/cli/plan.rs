@@ -47,7 +47,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
     print(&show(&plan, args.disk_endurance))
 }
 
-/// The configuration of the run that flags describe. The parser requires flags of a new run, or --resume.
+/// The configuration of the run that flags describe. The parser requires the flags of a new run, or `--resume`.
 pub(super) fn of_flags(train: Option<TrainArgs>, run: RunArgs) -> Result<RunConfig> {
     match train {
         Some(train) if run.resume.is_some() => resumed(run, Some(train.part_json)),

@@ -111,7 +111,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
 fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
     check_output(&args.out)?;
     let mut run = read_config(&args.run)?;
-    // The run may have been moved.
+    // The run may have moved.
     run.out = absolute(args.run)?;
     run.resident = args.resident;
     run.partitions = args.partitions;
@@ -166,7 +166,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     if run::reports() { print_output(&config.output) } else { Ok(()) }
 }
 
-/// A file of original ids, or TYPE=FILE.
+/// Parses a file of original ids, or TYPE=FILE.
 fn original_ids(value: PathBuf) -> OriginalIdsFile {
     let typed = value.to_str().filter(|_| !value.exists()).and_then(|text| text.split_once('='));
     match typed {

@@ -39,9 +39,9 @@ pub(super) struct ReportArgs {
     disk_endurance: DiskEndurance,
 }
 
-/// Time between two pages of a running run.
+/// Time between two pages of a run in progress.
 const PERIOD: Duration = Duration::from_secs(5);
-/// Interval at which signals are seen.
+/// Interval of looking for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Writes the page, and prints its path.
@@ -69,7 +69,7 @@ pub(super) fn report(args: ReportArgs) -> Result<()> {
     print_output(&args.out)
 }
 
-/// Writes a page that is read again after some time.
+/// Writes a page that the browser reloads after `again`.
 fn write(args: &ReportArgs, place: &Destination, again: Option<Duration>) -> Result<()> {
     let files = RunFiles { config: CONFIG, metrics: METRICS, turns: TURNS, plan: PLAN };
     let runs = args.runs.iter().map(|folder| RunData::read(folder, files));

@@ -45,10 +45,10 @@ pub(super) struct RunArgs {
     pub(super) partitions: Option<OwnPartitions>,
 }
 
-/// The flag that names the graph.
+/// Flag that names the graph.
 const PART_JSON: &str = "part_json";
 
-/// A flag next to `--resume` that would change the run's settings, if there is one.
+/// A flag next to `--resume` that would change the run's settings, if any.
 pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
     if !is_given(given, "resume") {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn resume(args: RunArgs, part_json: Option<PathBuf>) -> Result<()> {
     config.and_then(|config| run(&config, run::resume)).map_err(run::end_everywhere)
 }
 
-/// The configuration of the run that the flags name, with their changes. `part_json` names the new place of its graph.
+/// The configuration of the run that the flags name, with their changes. `part_json` is the new place of its graph.
 pub(super) fn resumed(args: RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
     let folder = absolute(args.resume.clone().unwrap_or_default())?;
     let mut config = run::resumable(&folder)?;

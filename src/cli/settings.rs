@@ -1,12 +1,12 @@
-//! Values of flags that are lists of settings: `NAME=VALUE,NAME=VALUE,...`.
+//! Values of flags with lists of settings: `NAME=VALUE,NAME=VALUE,...`.
 
 use std::str::FromStr;
 
-/// The settings of a flag's value, each at most once.
+/// Settings in a flag's value, each at most once.
 pub(super) struct Settings<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Settings<'a> {
-    /// The settings in a text, out of those that are known. Names may be spelled as in Python, such as `T_max`.
+    /// Parses settings with `known` names, which may be spelled as in Python, such as `T_max`.
     ///
     /// # Errors
     /// If the text is not a list of known settings.

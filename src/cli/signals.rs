@@ -11,13 +11,14 @@ use crate::error::{Error, Result};
 use crate::event::flush;
 use crate::platform::signals;
 
-/// Time in which a command may end on its own after a signal.
+/// Time for a command to end on its own after a signal.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Interval at which its end is checked.
+/// Interval of checking whether it has ended.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Does the work of a command that starts no processes. After a signal, the work has a moment to end. If it does not check for
-/// signals in that time (a large read or sort cannot be interrupted), its unfinished output is removed and the process ends.
+/// Does the work of a command that starts no processes. After a signal, the work has a moment to end. If it does not
+/// check for signals in that time (a large read or sort is uninterruptible), its unfinished output is removed and the
+/// process ends.
 pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
     static DONE: AtomicBool = AtomicBool::new(false);
     let failed = |e| Error::io("watch", Path::new("signals"), e);

@@ -1,4 +1,4 @@
-//! Statistics of a graph as tables for people.
+//! Statistics of a graph, as tables for people.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::table::{TextTable, number};
 use crate::event::size;
 use crate::prepare::statistics::GraphStatistics;
 
-/// Most classes that are listed.
+/// Largest number of classes listed.
 const MOST_CLASSES: usize = 20;
 
 /// Tables of degrees, classes, masks and values.
@@ -14,7 +14,7 @@ pub(super) fn statistics(found: &GraphStatistics) -> String {
     let mut text = degrees(found);
     for (key, counts) in &found.classes {
         let mut table = TextTable::new(&[key, ">nodes"]);
-        // The names are those of one label.
+        // Names belong to a single label.
         let names = if found.classes.len() == 1 { &found.class_names[..] } else { &[] };
         for (class, nodes) in counts.nodes.iter().take(MOST_CLASSES) {
             let name = usize::try_from(*class).ok().and_then(|class| names.get(class));

@@ -1,4 +1,4 @@
-//! `status`: the workers of running runs.
+//! `status`: workers of running runs.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
     print(&text)
 }
 
-/// Activity of a rank.
+/// Words for a rank's activity.
 fn doing(activity: Activity) -> &'static str {
     match activity {
         Activity::Starting => "starts",
@@ -98,7 +98,7 @@ fn memory_of(pid: u32) -> u64 {
     proportional_bytes(&pid.to_string())
 }
 
-/// The epoch that the furthest rank is in.
+/// The epoch of the rank that is furthest ahead.
 fn epoch(run: &LivingRun) -> u32 {
     let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).epoch());
     ranks.max().unwrap_or(0)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::event::printable;
 
-/// Rows of cells under a line of headings, if a column has one. Columns are two spaces apart.
+/// Rows of cells, under a line of headings if any column has one. Columns are two spaces apart.
 #[derive(Debug)]
 pub(super) struct TextTable {
     right: Vec<bool>,
@@ -12,7 +12,7 @@ pub(super) struct TextTable {
 }
 
 impl TextTable {
-    /// An empty table. A heading that begins with `>` belongs to a column of numbers, which is aligned to the right.
+    /// An empty table. A heading that begins with `>` marks a column of numbers, aligned to the right.
     pub(super) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let mut table = TextTable { right, rows: Vec::new() };
@@ -23,7 +23,7 @@ impl TextTable {
         table
     }
 
-    /// Adds a row with a cell per column. Control characters are escaped: cells may hold names from files.
+    /// Adds a row with a cell per column. Control characters are escaped, because cells may hold names from files.
     pub(super) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(|cell| printable(cell.as_ref())).collect());
     }

@@ -1,4 +1,4 @@
-//! The flags on how text files are read.
+//! Flags for reading text files.
 
 use clap::Args;
 

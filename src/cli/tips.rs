@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
 
-/// The error with a tip, if another program uses the name on the command line.
+/// The error, with a tip if another program uses this name on its command line.
 pub(super) fn with_tip(
     mut error: clap::Error,
     definition: &Command,
@@ -42,7 +42,7 @@ pub(super) fn with_tip(
     {
         error.remove(similar);
     }
-    // It shows the flag that clap takes for similar.
+    // Shows the flag that clap finds similar.
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Usage);
     }
@@ -50,7 +50,7 @@ pub(super) fn with_tip(
     error
 }
 
-/// Names all flags of input graphs, where the parser asks for only one of them.
+/// Names all flags for input graphs, where the parser asks for only one of them.
 fn name_all_sources(error: &mut clap::Error) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
     if error.kind() != ErrorKind::MissingRequiredArgument {
@@ -114,7 +114,7 @@ fn of_argument(
     }
 }
 
-/// A tip for a flag with one dash, of which the parser has read the first letter.
+/// A tip for a flag with one dash, whose first letter the parser has read.
 fn of_letters(letter: &str, command: &Command, words: &[OsString]) -> Option<String> {
     let word = words.iter().filter_map(|word| word.to_str()).find_map(|word| {
         let name = word.strip_prefix('-').filter(|name| name.starts_with(letter))?;

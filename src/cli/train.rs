@@ -191,14 +191,14 @@ pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
 /// A function that starts training.
 pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 
-/// Trains a model, and shows the progress.
+/// Trains a model and shows the progress.
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let begin = Instant::now();
     let console = Console::new(config.epochs);
     let mut metric = None;
     let several = config.relations.as_ref().is_some_and(Relations::several_targets);
     let class_names = if several {
-        // The names are those of one type's classes.
+        // Names belong to one type's classes.
         Vec::new()
     } else {
         class_names_beside(&config.part_json)?
@@ -244,11 +244,11 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     described(args, run_args, out)
 }
 
-/// The configuration that flags describe, without reading the graph.
+/// The configuration from flags, without reading the graph.
 pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Result<RunConfig> {
     let masks = [args.train_mask_key, args.val_mask_key, args.test_mask_key];
     let (task, link) = args.link.config(args.task, masks.clone())?;
-    // The masks of edges are not those of nodes.
+    // Masks of edges differ from masks of nodes.
     let [train_mask, val_mask, test_mask] = if link.is_some() { Default::default() } else { masks };
     let edge_weights = args.edge_weight_key.is_some();
     let model = args.model.config(edge_weights)?;

@@ -1,4 +1,4 @@
-//! `train`: from files to a trained model, by what `partition` and training do.
+//! `train`: from files to a trained model, by way of `partition` and training.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -20,14 +20,14 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
 use crate::run::is_one_of_several;
 
-/// Headings of the flags of `partition` that the command has, with the number of partitions.
+/// Headings of this command's flags from `partition`, in addition to the number of partitions.
 const OF_FILES: [&str; 3] = ["Input", "Node tables", "Edges"];
-/// Flags of `partition` and of training that name the graph in other ways, or are about earlier runs and other machines.
+/// Flags of `partition` and training that name the graph in other ways, or concern earlier runs and other machines.
 const LEFT_OUT: [&str; 9] =
     ["edges", "part-json", "ogb", "chunked", "npz", "world-size", "config", "resume", "partitions"];
-/// Flags on what commands say.
+/// Flags for the amount of output.
 const VOICE: [&str; 3] = ["quiet", "verbose", "json"];
-/// The masks that nodes get where nothing else makes any.
+/// The masks of nodes if nothing else makes any.
 const USUAL_SPLIT: &str = "--split=random:0.8,0.1,0.1";
 
 const EDGES: &str = "files_of_edges";
@@ -55,10 +55,10 @@ pub(super) struct TrainFilesArgs {
 }
 
 impl TrainFilesArgs {
-    /// Checks that there is a graph to cut.
+    /// Checks that the graph still has to be cut.
     ///
     /// # Errors
-    /// If there are several processes, or the graph is cut already.
+    /// If there are several processes, or the graph has been cut.
     pub(super) fn check(&self) -> Result<()> {
         if is_one_of_several() {
             let problem = "train cuts a graph, which one process does";
@@ -77,13 +77,13 @@ impl TrainFilesArgs {
         Ok(())
     }
 
-    /// Starts the training run in the place of this program; the graph is there. Returns if that fails.
+    /// Replaces this program by the training run, once the graph has been cut. Returns only if that fails.
     pub(super) fn start_training(&self) -> Error {
         let json = shell_word(&self.json);
         show_status(&format!("to train on this graph again: sar-single --part-json {json}\n"));
         flush();
         match std::env::current_exe() {
-            // The memory that partitioning has taken is not that of the run.
+            // The memory that partitioning has taken must not count for the run.
             Ok(program) => {
                 let error = process::Command::new(&program).args(&self.training[1..]).exec();
                 Error::io("start", &program, error)
@@ -113,12 +113,12 @@ fn of_training() -> Vec<Arg> {
     all.get_arguments().filter(is_taken).cloned().collect()
 }
 
-/// The id of a flag, which differs from those in rules about other commands.
+/// The id of a flag, different from the ids in rules about other commands.
 fn id(name: &str) -> String {
     format!("files-{name}")
 }
 
-/// A flag of another command, alone: rules about several flags are that command's.
+/// A flag of another command, without that command's rules about several flags.
 fn passed(arg: &Arg) -> Arg {
     let own = arg.clone().id(id(arg.get_long().unwrap_or_default())).required(false);
     own.conflicts_with(Resettable::Reset).requires(Resettable::Reset)
@@ -167,7 +167,7 @@ impl FromArgMatches for TrainFilesArgs {
             partition.push(format!("--{name}").into());
             training.push(format!("--{name}").into());
         }
-        // The masks of edges are a matter of training, those of nodes of the graph.
+        // Masks of edges belong to training, masks of nodes to the graph.
         let of_links = value(matches, "task").is_some_and(|task| task == "link");
         for arg in of_partition() {
             let name = arg.get_long().unwrap_or_default();
@@ -213,7 +213,7 @@ fn word(name: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// The values of a flag that stands on the command line.
+/// Values of a flag on the command line.
 fn values<'a>(matches: &'a ArgMatches, name: &str) -> impl Iterator<Item = &'a OsStr> {
     let id = id(name);
     let raw = is_given(matches, &id).then(|| matches.get_raw(&id)).flatten();
@@ -234,13 +234,13 @@ fn words(matches: &ArgMatches, arg: &Arg) -> Vec<OsString> {
     given.then(|| format!("--{name}").into()).into_iter().collect()
 }
 
-/// Whether flags or node tables say which nodes are trained on.
+/// Whether flags or node tables say which nodes to train on.
 fn has_masks(matches: &ArgMatches) -> bool {
     let holds_mask = |file: &OsStr| {
         let text = file.to_string_lossy();
         let (_, path) = GraphFiles::parse_of_type(&text);
         let folder = std::env::temp_dir();
-        // Partitioning reports what is wrong with the table.
+        // Partitioning reports the mistakes of the table.
         let rows = FileRows::open(Path::new(&path), &Ask::new(Wants::Table, &folder));
         rows.is_ok_and(|rows| rows.columns().iter().any(|column| column.name == "train_mask"))
     };

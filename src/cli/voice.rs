@@ -20,7 +20,7 @@ pub(super) struct VoiceArgs {
     json: bool,
 }
 
-/// Commands whose own flag `--json` makes their answer one JSON object.
+/// Commands whose own `--json` makes their answer one JSON object.
 const ONE_OBJECT: [&str; 2] = ["inspect", "plan"];
 
 /// Sets the voice of this process from the flags of a command.

@@ -1,18 +1,18 @@
-//! The answers of a program that was built without libtorch to requests for training.
+//! Answers of a program without libtorch to requests for training.
 
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 
-/// The first lines of the help.
+/// First lines of the help.
 pub(super) const ABOUT: &str = "Prepare graphs for sar-single: generate, partition, inspect.
 
 This program was built without libtorch. A program with libtorch also trains: build it with `make build` in the sources.";
 
-/// Commands of the program with libtorch. Flags without a command are those of training.
+/// Commands that need libtorch. Flags without a command belong to training.
 const COMMANDS: [&str; 4] = ["train", "plan", "predict", "correct-and-smooth"];
 
-/// Flags that both programs have.
+/// Flags of both programs.
 const FLAGS: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
 /// The arguments, unless only the program with libtorch can carry out the request.
@@ -27,8 +27,8 @@ pub(super) fn checked(
     }
 }
 
-/// The reason why this program cannot carry out a request that the program with libtorch can. The first argument is the
-/// program's name.
+/// Why this program cannot carry out a request that the program with libtorch can. The first argument is the program's
+/// name.
 fn needed_by(arguments: &[OsString]) -> Option<String> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_str());
     let first = match words.next()?? {
