@@ -51,7 +51,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the parts that need torch on first use: jobs work without it."""
+    """Imports the parts that need torch on first use, so that jobs work without it."""
     import importlib
 
     if name in _MODULES:

@@ -1,4 +1,4 @@
-"""Names of SAR's that need nothing here, and why."""
+"""Names from SAR that have no function here, and why."""
 
 from __future__ import annotations
 

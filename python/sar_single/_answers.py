@@ -1,4 +1,4 @@
-"""Messages from the server process of a run: each its length, int64, and a pickle."""
+"""Messages from the server process of a run. A message is its length, int64, and a pickle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import select
 import subprocess
 from typing import IO, Any, Iterator, List, Tuple
 
-# How often a silent server is looked at, in seconds: another process may keep its end of the pipe open.
+# Interval of looking at a silent server, in seconds: another process may keep its end of the pipe open.
 _INTERVAL = 0.1
 
 _PIECE = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any, List
 
 import numpy as np
 
-# Rows of arrays are copied in pieces of about this many bytes.
+# Bytes, about, of the pieces in which rows of arrays are copied.
 _PIECE = 64 << 20
 
 
@@ -31,7 +31,7 @@ def write(path: Path, arrays: List[Any]) -> None:
 
 
 def as_numpy(array: Any) -> "np.ndarray[Any, Any]":
-    """An array of another library, or a piece of one, as numpy; bfloat16, which numpy lacks, becomes float32."""
+    """An array of another library, or a piece of one, as numpy. bfloat16, which numpy lacks, becomes float32."""
     if hasattr(array, "detach"):
         array = array.detach().cpu()
         array = array.float() if str(array.dtype) == "torch.bfloat16" else array

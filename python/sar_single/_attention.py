@@ -1,4 +1,4 @@
-"""Attention over in-edges: scores, softmax and weighted sum in one pass over the edges, which has no row per edge."""
+"""Attention over in-edges: scores, softmax and weighted sum in one pass over the edges, without a row per edge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Options:
     seed: int
 
     def of(self, messages: Tensor, scores: Tensor, destinations: Tensor, vector: Optional[Tensor]) -> Attention:
-        """The engine's view of tensors, which have to outlive its calls."""
+        """The engine's view of tensors, which must outlive its calls."""
         of_vector = None if vector is None else place(vector)
         return Attention(self.heads, self.slope, place(messages), place(scores), place(destinations), of_vector, self.seed, self.dropout)
 

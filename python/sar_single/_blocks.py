@@ -1,4 +1,4 @@
-"""The blocks of a batch."""
+"""Blocks of a batch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ._graph import Block
 
 
 class Blocks(List[Block]):
-    """The blocks of a batch, the input layer's first.
+    """Blocks of a batch, the input layer's first.
 
-    They also serve as one graph: each layer that uses it (in DGL's manner, inside ``graph.local_scope()``, or with ``graph.attend``) gets the
-    next block. So a module that is written for ``rank.graph`` takes them unchanged.
+    They also serve as one graph: each layer that uses the graph (in DGL's manner, inside ``graph.local_scope()``, or with ``graph.attend``) gets the
+    next block. So a module written for ``rank.graph`` takes them unchanged.
 
-    ``num_new`` says how many of the seeds have not been seeds in this epoch before: all, or 0 in a batch that repeats.
+    ``num_new`` is the number of seeds that are new in this epoch: all, or 0 in a batch that repeats.
     """
 
     num_new: int
@@ -42,7 +42,7 @@ class Blocks(List[Block]):
 
     @contextmanager
     def local_scope(self) -> Iterator[None]:
-        """The scope of the layer's block. The next layer gets the next block, the first one follows the last."""
+        """The scope of the layer's block. The next layer gets the next block; after the last block comes the first."""
         with self[self._layer].local_scope():
             yield
         self._next()

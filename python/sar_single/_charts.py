@@ -1,4 +1,4 @@
-"""Charts of a run as HTML with inline SVG, which a notebook shows."""
+"""Charts of a run as HTML with inline SVG, for notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Limit(NamedTuple):
 
 
 def of_metrics(metrics: Sequence[Mapping[str, Any]], memory_budget: int = 0) -> str:
-    """Charts of loss, accuracy and memory by epoch, of those that the metrics have; a budget of 0 bytes is not marked."""
+    """Charts of loss, accuracy and memory by epoch, as far as the metrics have them. A budget of 0 bytes is not marked."""
     series: Dict[str, List[float]] = {}
     for line in metrics:
         for key, value in line.items():
@@ -35,7 +35,7 @@ def of_metrics(metrics: Sequence[Mapping[str, Any]], memory_budget: int = 0) -> 
 
 
 def _chart(title: str, series: Mapping[str, Sequence[float]], limit: Optional[Limit] = None) -> str:
-    """An SVG of lines over epochs; nothing if no value is finite."""
+    """An SVG of lines over epochs; empty if no value is finite."""
     known = {name: values for name, values in series.items() if any(map(math.isfinite, values))}
     if not known:
         return ""

@@ -1,4 +1,4 @@
-"""Collectives of a rank, each of which is noted with the place in the user's program that has called it."""
+"""Collectives of a rank, each noted with its place in the user's program."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Result = TypeVar("Result")
 _FILE = "calls"
 # Bytes of a note, and letters of a place in it.
 _NOTE, _SITE = 512, 100
-# Notes that are kept: a rank can be one collective ahead of another.
+# Number of notes kept: a rank can be one collective ahead of another.
 _KEPT = 4
 
 _ALIKE = "all ranks have to make the same collectives in the same order: make none in a branch or a loop that differs between ranks"
 
-# Operations of the engine over edges that wait for other ranks.
+# The engine's operations over edges that wait for other ranks.
 _OVER_EDGES = {
     "share_rows": "an operation over edges",
     "share_and_keep": "attention over edges",
@@ -43,7 +43,7 @@ class Call(NamedTuple):
 
 
 class Collectives:
-    """Makes the collectives of a rank. A file in the folder of the run notes which one each rank is in."""
+    """Makes a rank's collectives. A file in the folder of the run notes the collective that each rank is in."""
 
     def __init__(self, folder: str, rank: int, world_size: int) -> None:
         self._rank, self._world_size = rank, world_size
@@ -51,9 +51,9 @@ class Collectives:
         self._notes = os.open(Path(folder) / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def call(self, what: str, collective: Callable[..., Result], *args: Any, alike: bool = False, at: Optional[str] = None) -> Result:
-        """Calls a function that waits for all ranks. ``alike``: whether those of all ranks have to be called ``what``.
+        """Calls a function that waits for all ranks. With ``alike``, the collectives of all ranks must have the same ``what``.
 
-        Raises RuntimeError with the places of both ranks if another one is in another collective.
+        Raises RuntimeError with the places of both ranks if another rank is in another collective.
         """
         site = call_site() if at is None else at
         self._write(what, site, waits=True)
@@ -65,19 +65,19 @@ class Collectives:
         return result
 
     def over_edges(self, engine: Any) -> Any:
-        """The engine's edges, whose collectives are noted."""
+        """The engine's edges, with noted collectives."""
         return _Edges(engine, self)
 
     def end(self, collective: Callable[[], None]) -> None:
-        """Waits until every rank has come to its end."""
+        """Waits until every rank has reached its end."""
         self.call("the end of the worker", collective, at="")
 
     def after(self, reading: Callable[..., Result], *args: Any) -> Result:
-        """Calls a function that reads what has arrived in the last collective."""
+        """Calls a function that reads the arrivals of the last collective."""
         return self._explained(self._number - 1, reading, *args)
 
     def last(self, other: int) -> str:
-        """The places at which this rank and another one called this rank's last collective."""
+        """Places at which this rank and another one called this rank's last collective."""
         return self._places(other, self._number - 1)
 
     def _explained(self, number: int, function: Callable[..., Result], *args: Any) -> Result:
@@ -105,7 +105,7 @@ class Collectives:
         os.pwrite(self._notes, note.encode().ljust(_NOTE, b"\0"), _place(self._rank, self._number))
 
     def _read(self, rank: int, number: int) -> Optional[Call]:
-        """A collective of a rank, by its number; None if the note is gone."""
+        """A rank's collective by number; None if its note is gone."""
         call = _call(os.pread(self._notes, _NOTE, _place(rank, number)))
         return call if call is not None and call.number == number else None
 
@@ -127,7 +127,7 @@ class _Edges:
 
 
 def waiting(folder: Path) -> List[str]:
-    """The ranks that wait in a collective, and where."""
+    """Ranks that wait in a collective, and their places."""
     path = folder / _FILE
     content = path.read_bytes() if path.exists() else b""
     found: List[str] = []

@@ -1,4 +1,4 @@
-"""Columns: rows of nodes (edges) of all partitions, by their ids."""
+"""Columns: rows of all partitions' nodes (edges) by id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-# Types that numpy lacks, and what their elements are stored as.
+# Types that numpy lacks, and the types in which their elements are stored.
 _STORED = {torch.bfloat16: torch.int16}
 
 
@@ -24,11 +24,11 @@ class Column(Protocol):
     """Rows by id."""
 
     def rows(self, ids: Tensor) -> Tensor:
-        """The rows of some ids, ``[len(ids), *]``."""
+        """Rows by id, ``[len(ids), *]``."""
 
 
 class FileColumn:
-    """A feature of the partitions. Types that lack it have zeros."""
+    """A feature of the partitions; zeros for types that lack it."""
 
     def __init__(self, graph: "StoredGraph", table: str, key: str) -> None:
         self._graph, self._table, self._key = graph, table, key
@@ -45,7 +45,7 @@ class FileColumn:
         _, _, self.dtype, (_, *self.shape) = known[0]
 
     def rows(self, ids: Tensor) -> Tensor:
-        """The rows of some ids."""
+        """Rows by id."""
         if self._key == "_TYPE":
             return self._numbering.type_of(ids)
         self._numbering.check(ids)
@@ -66,7 +66,7 @@ class FileColumn:
 
 
 class SharedColumn:
-    """Rows that the program has: a file per partition, mapped by every process. What one writes, all read."""
+    """Rows that the program has made: a file per partition, mapped by every process. All processes read what one writes."""
 
     def __init__(self, paths: List[Path], firsts: Tensor, dtype: torch.dtype, writable: bool = False) -> None:
         self.dtype, self._firsts = dtype, firsts
@@ -75,7 +75,7 @@ class SharedColumn:
 
     @classmethod
     def written(cls, graph: "StoredGraph", table: str, make: Callable[[int], Tensor]) -> "SharedColumn":
-        """The results of ``make`` for each part of the process: rows of all its nodes (or edges), by id. One collective."""
+        """The results of ``make`` for each part of the process: rows of all its nodes (edges), by id. One collective."""
         name, dtype = graph.new_name(), torch.int64
         for part in graph.parts:
             rows = make(part)
@@ -87,7 +87,7 @@ class SharedColumn:
 
     @classmethod
     def of_own_rows(cls, graph: "StoredGraph", table: str, rows: Tensor) -> "SharedColumn":
-        """Rows of the own nodes (edges, by id), as they are now. One collective."""
+        """Rows of the own nodes (edges, by id) with their present values. One collective."""
         firsts = graph.numbering(table).part_firsts
         (part,) = graph.parts
         count = int(firsts[part + 1] - firsts[part])
@@ -96,14 +96,14 @@ class SharedColumn:
         return cls.written(graph, table, lambda _: rows.detach())
 
     def rows(self, ids: Tensor) -> Tensor:
-        """The rows of some ids."""
+        """Rows by id."""
         result = torch.empty((len(ids), *self.shape), dtype=self.dtype)
         for chosen, array, inside in self._divided(ids):
             result[chosen] = torch.from_numpy(array[inside.numpy()]).view(self.dtype)
         return result
 
     def write(self, ids: Tensor, values: Tensor) -> None:
-        """Sets the rows of some ids; of those that occur twice, one of the values."""
+        """Sets rows by id; if an id is repeated, to one of its values."""
         values = values.detach().to(self.dtype).expand(len(ids), *self.shape)
         for chosen, array, inside in self._divided(ids):
             array[inside.numpy()] = _bits(values[chosen]).numpy()

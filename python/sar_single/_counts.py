@@ -1,4 +1,4 @@
-"""Numbers of nodes that are one thing as a length and another as a divisor."""
+"""Numbers of nodes with one value as a length and another as a divisor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch import Tensor
 
 
 class Count(int):
-    """How many nodes a rank has; operations of torch that are given it as a value, and not as a size, take that of all ranks."""
+    """A rank's number of nodes. Operations of torch that take it as a value, rather than a size, see the number of all ranks' nodes."""
 
     total: int
 
     def __new__(cls, own: int, total: int) -> "Count":
-        """A count of own nodes, and of all."""
+        """A count of own nodes, and of all nodes."""
         result = super().__new__(cls, own)
         result.total = total
         return result
@@ -33,7 +33,7 @@ class Counts(Tensor):
 
     @staticmethod
     def of(own: int, total: int) -> "Counts":
-        """The counts of a graph that is the only one of its batch."""
+        """The counts of a graph that is alone in its batch."""
         result: "Counts" = torch.tensor([own]).as_subclass(Counts)
         result.total = total
         return result

@@ -1,4 +1,4 @@
-"""The rank of this worker, for code of other packages, which is called without it."""
+"""The rank of this worker, for code of other packages, which cannot pass it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def current() -> "Optional[Rank]":
 
 
 def worker() -> "Rank":
-    """The rank of this process, which is a worker."""
+    """The rank of this process, which must be a worker."""
     assert _rank is not None, "only workers have a rank"
     return _rank

@@ -1,4 +1,4 @@
-"""The data of a rank under the names that PyG's ``Data`` and ``HeteroData`` have."""
+"""A rank's data under the names of PyG's ``Data`` and ``HeteroData``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     EdgeType = Tuple[str, str, str]
 
 
-# Names of PyG's data that mean something else in a worker, and what to write.
+# Names of PyG's data with another meaning in a worker, and what to write instead.
 _ELSEWHERE = {
     "num_nodes": "x.size(0) is the number of own nodes, num_total_nodes that of all ranks",
     "num_edges": "edge_index.size(1) is the number of edges that end at own nodes",
@@ -25,9 +25,9 @@ _ELSEWHERE = {
 
 
 class RankData:
-    """Arrays of a rank's own nodes and of the edges that end there: ``x``, ``edge_index`` and others.
+    """Arrays of a rank's own nodes and their in-edges: ``x``, ``edge_index`` and others.
 
-    All arrays have the names of the data; ``name_dict`` has the array ``name`` by type.
+    All arrays are named as in the data; ``name_dict`` has the array ``name`` by type.
     """
 
     _engine: "Engine"
@@ -47,7 +47,7 @@ class RankData:
         raise AttributeError(f"rank has no {name!r}, and neither nodes nor edges of this graph have an array of that name{hint}")
 
     def __getitem__(self, key: "Union[str, EdgeType]") -> "Store":
-        """The data that ``HeteroData`` has under the name of a type: ``rank["paper"].x``, ``rank["author", "writes", "paper"].edge_index``."""
+        """The data that ``HeteroData`` has under a type's name: ``rank["paper"].x``, ``rank["author", "writes", "paper"].edge_index``."""
         if key not in self.node_types and key not in self.edge_types:
             raise KeyError(f"{key!r} is not a type of this graph, which has {', '.join(map(str, [*self.node_types, *self.edge_types]))}")
         return Store(self, key)
@@ -59,7 +59,7 @@ class RankData:
 
     @property
     def edge_types(self) -> List[Tuple[str, str, str]]:
-        """The edge types: each the type of its sources, its name, and the type of its destinations."""
+        """Edge types as (source type, name, destination type)."""
         return [as_edge_type(name) for name, _ in self._engine.etypes]
 
     def node_range(self, ntype: str) -> Tuple[int, int]:
@@ -108,7 +108,7 @@ class RankData:
 
     @property
     def edge_type(self) -> Tensor:
-        """Numbers of the edges' types, in the order of ``edge_index``: those of the data, or else of the partition's edge types."""
+        """Numbers of the edges' types, in the order of ``edge_index``: the data's own numbers, otherwise the partition's."""
         return self.edata["edge_type" if self.edata.has("edge_type") else "_TYPE"]
 
     @property
@@ -125,7 +125,7 @@ class RankData:
 
     @property
     def num_classes(self) -> int:
-        """The largest label of all ranks and 1, or the number of columns of ``y``. One collective the first time."""
+        """The largest label of all ranks plus 1, or the number of columns of ``y``. One collective the first time."""
         if self._num_classes is None:
             y = self.y
             alone = y.dim() == 1 or y.shape[1] == 1
@@ -139,7 +139,7 @@ class RankData:
 
     @property
     def edge_index(self) -> "EdgeIndex":
-        """Stands for PyG's ``edge_index`` of the edges that end at own nodes. Modules of PyG take it; the sources may belong to any rank."""
+        """Stands for PyG's ``edge_index`` of the in-edges of own nodes. Modules of PyG take it; the sources may belong to any rank."""
         if self._edge_index is None:
             from .pyg.columns import Columns
             from .pyg.edge_index import EdgeIndex
@@ -173,7 +173,7 @@ class RankData:
         return {as_edge_type(name): values for name, values in self.edata.by_type("edge_attr").items()}
 
     def _array(self, name: str) -> Any:
-        """An array of nodes or edges by its name, or a dict of it by type; None if there is none. Masks are bool."""
+        """An array of nodes or edges by name, or a dict of it by type; None if it does not exist. Masks are bool."""
         key = name[: -len("_dict")] if name.endswith("_dict") else name
         table = next((table for table in (self.ndata, self.edata) if table.has(key)), None)
         if table is None:
@@ -185,7 +185,7 @@ class RankData:
         return {as_type(ty): same(values) for ty, values in table.by_type(key).items()}
 
     def _places_if_one_type(self) -> Optional[Tensor]:
-        """The place of each edge in the user's files, if all are in one and the partition knows them."""
+        """The place of each edge in the user's files, if one file has all edges and the partition knows their places."""
         places = self._places_of_edges()
         return places[0] if len(places) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Data parallel training of samples, as torch's ``DistributedDataParallel`` does it between processes of its own."""
+"""Data parallel training on samples, with the interface of torch's ``DistributedDataParallel``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _INDIFFERENT = {"broadcast_buffers", "bucket_cap_mb", "check_reduction", "dim", 
 class DistributedDataParallel(nn.Module):
     """A model whose gradients are averaged over the ranks at the end of each ``backward``. One collective each.
 
-    It begins with the parameters of rank 0. ``with model.join():`` lets ranks make different numbers of steps: one that has ended brings
-    zeros until the others have, too, and then all have the parameters of the rank that went on longest.
+    The model starts with the parameters of rank 0. ``with model.join():`` lets ranks make different numbers of steps: a rank that has ended
+    contributes zeros until all have. Then all get the parameters of the rank that went on longest.
     """
 
     def __init__(self, module: nn.Module, device_ids: Any = None, output_device: Any = None, **options: Any) -> None:
@@ -44,7 +44,7 @@ class DistributedDataParallel(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A scope in which gradients add up without the other ranks'; the first ``backward`` after it averages the sums."""
+        """A scope in which gradients add up without other ranks; the first ``backward`` after it averages the sums."""
         before, self._syncs = self._syncs, False
         try:
             yield
@@ -71,7 +71,7 @@ class DistributedDataParallel(nn.Module):
                     tensor.copy_(self._rank.broadcast(tensor, root))
 
     def _queue(self, _: Tensor) -> None:
-        """Lets gradients be averaged when the backward pass that has just begun is over."""
+        """Has gradients averaged at the end of the current backward pass."""
         if not self._queued:
             self._queued = True
             torch.autograd.Variable._execution_engine.queue_callback(self._average)  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ class DistributedDataParallel(nn.Module):
         self._rank._engine.step()
 
     def _exchange(self, values: List[Tensor]) -> List[Tensor]:
-        """The values of the ranks that make a step, without those that have ended."""
+        """The values of the ranks that still make steps."""
         wide = torch.float64 if any(value.dtype == torch.float64 for value in values) else torch.float32
         own = torch.cat([value.to(wide) for value in values]) if values else torch.empty(0)
         return [part for part in self._rank.all_gather(own) if len(part)]

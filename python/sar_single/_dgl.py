@@ -1,4 +1,4 @@
-"""DGL's modules on our graphs: the calls of DGL's compiled core that they make are swapped."""
+"""DGL's modules on graphs of this package: replaces their calls of DGL's compiled core."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from ._node_loader import NodeDataLoader
 
 
 def patch_dgl() -> None:
-    """Makes ``edge_softmax``, ``reverse``, ``sample_neighbors`` and ``to_block`` of DGL accept graphs of this package, in every module that
-    imports them.
+    """Makes DGL's ``edge_softmax``, ``reverse``, ``sample_neighbors`` and ``to_block`` accept graphs of this package, in every module that imports
+    them.
 
-    ``DataLoader`` of DGL becomes ``sar.NodeDataLoader`` for them, or ``sar.EdgeDataLoader`` where its sampler is one of edges. Workers do this by themselves.
+    For these graphs, DGL's ``DataLoader`` becomes ``sar.NodeDataLoader``, or ``sar.EdgeDataLoader`` with a sampler of edges. Workers call this by
+    themselves.
     """
     for name, module in list(sys.modules.items()):
         if name == "dgl" or name.startswith("dgl."):
@@ -40,7 +41,7 @@ def _reverse(graph: Graph, *_: Any, **__: Any) -> Reversed:
 
 
 def _loader(theirs: Any) -> Any:
-    """DGL's class, whose instances for graphs of this package are loaders of this package."""
+    """DGL's class; for graphs of this package, it makes loaders of this package."""
     if not theirs.__module__.startswith("dgl."):
         return theirs
 
@@ -58,7 +59,7 @@ def _loader(theirs: Any) -> Any:
     return DataLoader
 
 
-#: The arguments of DGL's loader after the sampler.
+#: Arguments of DGL's loader after the sampler.
 _POSITIONAL = ("device", "use_ddp", "ddp_seed", "batch_size", "drop_last", "shuffle")
 
 

@@ -1,4 +1,4 @@
-"""Arguments that DGL's loaders of nodes and of edges have in common."""
+"""Arguments common to DGL's loaders of nodes and of edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from ._stored import Group
 
-#: Options that change no batch: a process draws each batch itself, just before it is used.
+#: Options that change no batch: a process draws each batch itself, just before use.
 _INDIFFERENT = {
     "num_workers",
     "persistent_workers",
@@ -22,7 +22,7 @@ _INDIFFERENT = {
 
 
 def check_options(device: Any, options: Mapping[str, Any]) -> None:
-    """Refuses devices and options that loaders cannot have here."""
+    """Refuses devices and options that loaders do not support here."""
     if device is not None and str(device) != "cpu":
         raise ValueError(f"device is {device}, but blocks are on the CPU")
     unknown = sorted(name for name, value in options.items() if name not in _INDIFFERENT and value not in (None, False))
@@ -33,6 +33,6 @@ def check_options(device: Any, options: Mapping[str, Any]) -> None:
 
 
 def share(group: "Group", ids: Tensor, drop_last: bool) -> Tensor:
-    """The ids of this process among those that all processes name (``use_ddp``): DGL's cut."""
+    """This process's share of the ids that all processes name (``use_ddp``), divided as in DGL."""
     size = len(ids) // group.world_size if drop_last else -(-len(ids) // group.world_size)
     return ids[size * group.index : size * (group.index + 1)]

@@ -1,4 +1,4 @@
-"""Keys of random draws: inside a batch, a function of the batch; elsewhere those of torch's generator."""
+"""Keys of random draws: inside a batch a function of the batch, elsewhere from torch's generator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _generator: Optional[torch.Generator] = None
 
 
 def generator() -> Optional[torch.Generator]:
-    """The generator of the batch that is being made; None, for torch's, elsewhere."""
+    """The generator of the batch being made; None elsewhere, for torch's."""
     return _generator
 
 
@@ -22,7 +22,7 @@ def next_key() -> int:
 
 @contextmanager
 def drawing(key: int) -> Iterator[None]:
-    """Keys inside depend on ``key`` alone."""
+    """A scope in which keys depend on ``key`` alone."""
     global _generator
     before, _generator = _generator, torch.Generator().manual_seed(key)
     try:

@@ -1,4 +1,4 @@
-"""Dropout in workers: a function of the node or edge, so that it is the same for any partitioning and another one on each rank."""
+"""Dropout in workers as a function of the node or edge: the same for any partitioning, and different on each rank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from ._keys import drawn, keyed
 
 
-# Elements that are drawn at a time: their 64-bit numbers stay in the cache.
+# Elements drawn at a time: few enough for their 64-bit numbers to stay in the cache.
 _PIECE = 1 << 13
 
 # Odd constants of 64 bits.
@@ -21,7 +21,7 @@ _FACTORS = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15
 
 
 class _Dropped(torch.autograd.Function):
-    """Nothing is kept for the backward pass but the seed."""
+    """Dropout that keeps only the seed for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
@@ -45,21 +45,22 @@ def _dropped(x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
 
 
 def _mixed(x: Tensor) -> Tensor:
-    """32 bits of each number, in which all of its bits are (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)."""
+    """32 bits of each number that depend on all of its bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)."""
     for factor, shift in zip(_FACTORS, (30, 27)):
         x = (x ^ (x >> shift) & (1 << 64 - shift) - 1) * factor
     return (x >> 31 ^ x) & (1 << 32) - 1
 
 
 def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
-    """``x`` without some of its elements, which are drawn by the keys of its rows."""
+    """``x`` after dropout, drawn by the keys of its rows."""
     result: Tensor = _Dropped.apply(x, keys.contiguous(), probability, drawn())
     return result
 
 
 def patch_dropout() -> None:
-    """Lets ``torch.nn.functional.dropout`` draw by node and edge in workers. Tensors with other rows are left to torch, whose draws are the same
-    on all ranks."""
+    """Makes ``torch.nn.functional.dropout`` draw by node and edge in workers. Tensors with other rows are left to torch, whose draws are the same on
+    all ranks.
+    """
     theirs = torch.nn.functional.dropout
 
     @functools.wraps(theirs)

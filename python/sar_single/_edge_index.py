@@ -1,4 +1,4 @@
-"""The in-edges (out-edges) of all nodes, from which neighbours are drawn."""
+"""In-edges (out-edges) of all nodes, for drawing neighbours."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _COLUMNS = ("begins", "sources", "ids", "weights")
 
 
 class EdgeIndex:
-    """In-edges of one edge type, or of all, by destination; or out-edges by source. Those of each partition's nodes are in files, which are mapped."""
+    """In-edges of one edge type, or of all, by destination; or out-edges by source. Each partition's edges are in files, which are mapped."""
 
     def __init__(self, parts: "List[Dict[str, Any]]") -> None:
-        # The engine reads the arrays where they are, so they live as long as their addresses.
+        # The engine reads the arrays in place, so they live as long as their addresses.
         self._parts = parts
         self._places: List[Part] = [
             {
@@ -40,14 +40,16 @@ class EdgeIndex:
         ]
 
     def draw(self, nodes: Tensor, fanout: Optional[int], key: int, replace: bool = False) -> Tuple[Tensor, Tensor, Tensor]:
-        """Up to ``fanout`` edges (all, if it is None or negative) of each node: how many each got, their other ends, their ids."""
+        """Draws up to ``fanout`` edges of each node (all, if it is None or negative). Gives the number per node, the edges' other ends, and their
+        ids.
+        """
         most = None if fanout is None or fanout < 0 else fanout
         drawn = sample(place(nodes.contiguous()), self._places, most, replace, key)
         counts, sources, edges = (_tensor(column) for column in drawn)
         return counts, sources, edges
 
     def degrees(self, nodes: Tensor) -> Tensor:
-        """How many edges each node has."""
+        """Number of edges of each node."""
         firsts = torch.tensor([part["first"] for part in self._parts])
         owners = torch.searchsorted(firsts, nodes, right=True) - 1
         result = torch.zeros(len(nodes), dtype=torch.int64)
@@ -59,7 +61,7 @@ class EdgeIndex:
 
 
 def write_index(graph: "StoredGraph", etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
-    """Writes the in-edges (out-edges) of the nodes of the process's parts and maps those of all: of an edge type, or of all. One collective."""
+    """Writes the in-edges (out-edges) of the process's parts, and maps all parts': of one edge type, or of all. One collective."""
     name = f"{'out' if outwards else 'in'}-{'all' if etype is None else etype}-{graph.new_name()}"
     firsts: List[int] = []
     for part in range(graph.files.num_parts):
@@ -94,7 +96,7 @@ def part_edges(graph: "StoredGraph", part: int) -> Tuple[Tensor, Tensor, Tensor,
 def _columns(
     graph: "StoredGraph", part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[str], outwards: bool
 ) -> Dict[str, Tensor]:
-    """For each node of a range, the place of its first edge; the edges' other ends (the engine draws ``sources``), their ids and their probabilities."""
+    """The place of each node's first edge, for a range of nodes; the edges' other ends (the engine draws ``sources``), ids and probabilities."""
     begin, end = nodes
     others = range(graph.files.num_parts) if outwards else [part]
     parts = [_edges_at(part_edges(graph, other), nodes, etype, outwards) for other in others]
@@ -111,7 +113,7 @@ def _columns(
 def _edges_at(
     edges: Tuple[Tensor, Tensor, Tensor, Tensor], nodes: Tuple[int, int], etype: Optional[int], outwards: bool
 ) -> Tuple[Tensor, Tensor, Tensor]:
-    """The edges of a type that begin (end) at a range of nodes: this end, the other one, and ids."""
+    """The edges of a type that begin (end) at a range of nodes: this end, the other end, and ids."""
     sources, destinations, types, ids = edges
     near, far = (sources, destinations) if outwards else (destinations, sources)
     chosen = torch.ones_like(near, dtype=torch.bool) if etype is None else types == etype

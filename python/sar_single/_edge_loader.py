@@ -1,4 +1,4 @@
-"""Batches of edges, with negative ones, for link prediction and the classification of edges."""
+"""Batches of edges with negative edges, for link prediction and edge classification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Negatives = Callable[[Any, Tensor], Tuple[Tensor, Tensor]]
 
 
 class PairGraph(Block):
-    """Edges among the seeds of the blocks: node values are ``ndata``, edge values what ``apply_edges`` makes of them."""
+    """Edges among the seeds of the blocks. Node values are in ``ndata``; ``apply_edges`` makes edge values."""
 
     is_block = False
 
@@ -50,13 +50,13 @@ class EdgeBatch(_Edges):
 
 
 class PairBatch(_Pairs):
-    """A batch of edges and negative ones: ``input_nodes``, ``positive_graph``, ``negative_graph``, ``blocks``; ``num_new`` as in ``EdgeBatch``."""
+    """A batch of edges and negative edges: ``input_nodes``, ``positive_graph``, ``negative_graph``, ``blocks``; ``num_new`` as in ``EdgeBatch``."""
 
     num_new: int
 
 
 class Uniform:
-    """DGL's negatives: ``k`` pairs for each edge, of its source and a node drawn among those of the destination's type."""
+    """DGL's negatives: for each edge, ``k`` pairs of its source and a random node of the destination's type."""
 
     def __init__(self, k: int) -> None:
         if k < 1:
@@ -86,7 +86,7 @@ class SampledEdges:
             sampler.bind(graph)
 
     def batch(self, seeds: Tensor, num_new: int) -> Union[EdgeBatch, PairBatch]:
-        """The batch of some edges."""
+        """The batch of the given edges."""
         ends = self._stored.ends(seeds)
         pairs: List[Tuple[Tensor, Tensor, Tensor]] = [(ends[:, 0], ends[:, 1], seeds)]
         if self._negatives is not None:
@@ -107,8 +107,9 @@ class SampledEdges:
 
 
 class Excluded:
-    """Edges that blocks must not have: those of the batch (``"self"``), also their reverse ones by a mapping of ids (``"reverse_id"``) or by the
-    type of their reverse ones (``"reverse_types"``), or what a function gives for the batch's edges."""
+    """Edges that blocks must not have: the batch's edges (``"self"``), their reverses as well by a mapping of ids (``"reverse_id"``) or by the
+    reverses' type (``"reverse_types"``), or what a function returns for the batch's edges.
+    """
 
     def __init__(self, graph: StoredGraph, rule: Any, reverse_eids: Optional[Tensor], reverse_etypes: Optional[Mapping[Any, Any]]) -> None:
         self.rule, self._graph, self._reverse_eids = rule, graph, reverse_eids
@@ -119,7 +120,7 @@ class Excluded:
         self._reverse: Dict[int, int] = {edge_type(graph, a): edge_type(graph, b) for a, b in (reverse_etypes or {}).items()}
 
     def ids(self, edges: Tensor) -> Tensor:
-        """Ids of the edges that are left out."""
+        """Ids of the excluded edges."""
         if callable(self.rule):
             return torch.as_tensor(self.rule(edges))
         parts = [edges]
@@ -150,13 +151,13 @@ def EdgeDataLoader(  # noqa: N802 (DGL's name)
     negative_sampler: Optional[Negatives] = None,
     **options: Any,
 ) -> Loader:
-    """Batches of edges: ``for input_nodes, pair_graph, blocks in sar.EdgeDataLoader(...)``, and with a ``negative_sampler`` (``sar.Uniform(5)``, or a
-    function of graph and edges that gives sources and destinations) ``input_nodes, positive_graph, negative_graph, blocks``.
+    """Batches of edges: ``for input_nodes, pair_graph, blocks in sar.EdgeDataLoader(...)``. With a ``negative_sampler`` (``sar.Uniform(5)``, or a
+    function of graph and edges that returns sources and destinations): ``input_nodes, positive_graph, negative_graph, blocks``.
 
-    ``eids`` are ids in the partitioned graph, of any partition (``rank.first_edge`` on are the rank's own), or a dict with numbers inside each edge
+    ``eids`` are ids in the partitioned graph, of any partition (the rank's own begin at ``rank.first_edge``), or a dict with numbers inside each edge
     type. Graphs of pairs have the nodes of the last block as nodes. ``exclude`` says which edges blocks must not have: ``"self"``, ``"reverse_id"``,
-    ``"reverse_types"``, or a function that gives their ids. Ranks repeat edges as ``sar.DataLoader`` does nodes, and divide them with ``use_ddp`` as
-    ``sar.NodeDataLoader`` does.
+    ``"reverse_types"``, or a function that returns their ids. Ranks repeat edges as ``sar.DataLoader`` does nodes, and divide them with ``use_ddp``
+    as ``sar.NodeDataLoader`` does.
     """
     check_options(device, options)
     files = stored(g)

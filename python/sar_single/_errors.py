@@ -6,10 +6,10 @@ from typing import Optional
 
 
 class WorkerError(RuntimeError):
-    """A worker could not go on.
+    """Raised when a worker cannot go on.
 
-    ``rank`` is the worker (None if no single one is to blame), ``traceback`` the text of its traceback. Where the exception
-    itself could be brought over, it is the ``__cause__``.
+    ``rank`` is the worker (None if no single one is to blame), ``traceback`` the text of its traceback. The exception itself, if it could be
+    transferred, is the ``__cause__``.
     """
 
     def __init__(self, message: str, rank: Optional[int] = None, traceback: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Edges drawn for the nodes of a layer, and blocks of them."""
+"""Edges drawn for the nodes of a layer, and blocks made of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Fanout = Union[int, Mapping[Any, int]]
 
 
 class Frontier:
-    """Edges that have been drawn: ids of sources and destinations, and ``edata["_ID"]``, their ids."""
+    """Drawn edges: ids of sources and destinations, and ``edata["_ID"]``, the edges' ids."""
 
     def __init__(self, graph: StoredGraph, sources: Tensor, destinations: Tensor, ids: Tensor) -> None:
         self._stored, self._sources, self._destinations = graph, sources, destinations
         self.edata: Dict[str, Tensor] = {"_ID": ids}
 
     def edges(self, form: str = "uv") -> Tuple[Tensor, ...]:
-        """Sources and destinations; with ``form="all"`` also the edges' ids, ``"eid"`` those alone."""
+        """Sources and destinations; with ``form="all"`` also the edges' ids, with ``"eid"`` the ids alone."""
         ids = self.edata["_ID"]
         forms: Dict[str, Tuple[Tensor, ...]] = {
             "uv": (self._sources, self._destinations),
@@ -37,28 +37,28 @@ class Frontier:
     all_edges = edges
 
     def num_edges(self) -> int:
-        """How many edges have been drawn."""
+        """Number of drawn edges."""
         return len(self._sources)
 
     number_of_edges = num_edges
 
     def num_nodes(self) -> int:
-        """The nodes of the whole graph."""
+        """Number of nodes of the whole graph."""
         return self._stored.nodes.count
 
     def edge_subgraph(self, chosen: Tensor) -> "Frontier":
-        """The edges that a mask or places choose."""
+        """The edges at the places that a mask or indices choose."""
         part = Frontier(self._stored, self._sources[chosen], self._destinations[chosen], self.edata["_ID"][chosen])
         part.edata.update({key: value[chosen] for key, value in self.edata.items()})
         return part
 
     def put_in_order(self, order: Tensor) -> None:
-        """Gives edges another order, that of a block which is made of them."""
+        """Puts the edges into the order of the block made of them."""
         self._sources, self._destinations = self._sources[order], self._destinations[order]
         self.edata.update({key: value[order] for key, value in self.edata.items()})
 
     def without(self, ids: Tensor) -> "Frontier":
-        """The edges but those with some ids."""
+        """The edges except those with the given ids."""
         return self.edge_subgraph(~torch.isin(self.edata["_ID"], ids))
 
 
@@ -72,10 +72,11 @@ def sample_neighbors(
     exclude_edges: Any = None,
     **_: Any,
 ) -> Frontier:
-    """Draws up to ``fanout`` in-edges of each node (all for -1), or out-edges with ``edge_dir="out"``; a dict has a number per edge type. ``prob`` is an edge feature to whose
-    values probabilities are proportional. Nodes are ids in the partitioned graph, of any partition; of several types, a dict of numbers
-    inside each type does as well. Edges with the ids ``exclude_edges`` are left out of what has been drawn. No collective, but with a new ``prob``,
-    the first dict or the first ``"out"``."""
+    """Draws up to ``fanout`` in-edges of each node (all for -1), or out-edges with ``edge_dir="out"``. A dict has a number per edge type.
+    Probabilities are proportional to the values of the edge feature ``prob``. Nodes are ids in the partitioned graph, of any partition, or with
+    several types a dict of numbers inside each. Drawn edges with the ids ``exclude_edges`` are left out. No collective, except with a new
+    ``prob``, the first dict or the first ``"out"``.
+    """
     if edge_dir not in ("in", "out"):
         raise ValueError(f"edge_dir is {edge_dir!r}, but must be in or out")
     graph = stored(g)
@@ -105,7 +106,7 @@ def _frontier(graph: StoredGraph, near: Tensor, far: Tensor, edges: Tensor, outw
 
 
 def node_ids(graph: StoredGraph, nodes: Any) -> Tensor:
-    """Ids in the partitioned graph, from such ids or from numbers inside each type."""
+    """Ids in the partitioned graph, from ids or from numbers inside each type."""
     if isinstance(nodes, Mapping):
         parts = [graph.nodes.of_type(_number(graph.ntypes, ntype, "node"), _ids(of)) for ntype, of in nodes.items()]
         return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
@@ -113,7 +114,7 @@ def node_ids(graph: StoredGraph, nodes: Any) -> Tensor:
 
 
 def edge_ids(graph: StoredGraph, edges: Any) -> Tensor:
-    """Ids in the partitioned graph, from such ids or from numbers inside each edge type."""
+    """Ids in the partitioned graph, from ids or from numbers inside each edge type."""
     if isinstance(edges, Mapping):
         parts = [graph.edges.of_type(edge_type(graph, etype), _ids(of, "edge")) for etype, of in edges.items()]
         return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
@@ -121,7 +122,7 @@ def edge_ids(graph: StoredGraph, edges: Any) -> Tensor:
 
 
 def to_block(frontier: Frontier, dst_nodes: Any = None, include_dst_in_src: bool = True, **_: Any) -> Block:
-    """The block of drawn edges: its destinations are ``dst_nodes``, which come first among its sources."""
+    """The block of drawn edges. Its destinations are ``dst_nodes``, which come first among its sources."""
     if not include_dst_in_src:
         raise NotImplementedError("include_dst_in_src=False: layers look for destinations among the sources")
     graph = frontier._stored
@@ -139,7 +140,7 @@ def to_block(frontier: Frontier, dst_nodes: Any = None, include_dst_in_src: bool
 
 
 def numbered(known: Tensor, drawn: Tensor) -> Tuple[Tensor, Tensor]:
-    """Distinct ids, the known ones first and then others as they are found; and the places of the drawn ids among them."""
+    """Distinct ids, known ones first and then new ones in order of appearance; and the places of the drawn ids among them."""
     everyone = torch.cat([known, drawn]).numpy()
     unique, first, inverse = np.unique(everyone, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
@@ -150,7 +151,7 @@ def numbered(known: Tensor, drawn: Tensor) -> Tuple[Tensor, Tensor]:
 
 
 def places(among: Tensor, ids: Tensor) -> Tensor:
-    """The place of each id among distinct others."""
+    """The place of each id among distinct ids."""
     order = torch.argsort(among)
     if not len(ids):
         return ids
@@ -166,7 +167,7 @@ def _per_type(graph: StoredGraph, fanout: Mapping[Any, int]) -> Dict[int, int]:
 
 
 def edge_type(graph: StoredGraph, etype: Any) -> int:
-    """The number of an edge type: of its three names, its text, or a name that only one has."""
+    """The number of an edge type, given by its three names, its text, or a name that no other type has."""
     if isinstance(etype, tuple):
         return _number(graph.etypes, ":".join(etype), "edge")
     same = [number for number, name in enumerate(graph.etypes) if name.split(":")[1] == etype]

@@ -1,4 +1,4 @@
-"""Operations along edges with their gradients. Each that needs rows of other ranks is one pause, forwards and backwards."""
+"""Operations along edges with their gradients. An operation that needs rows of other ranks is one pause, forwards and backwards."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ._tensors import computable, place
 
 
 class _Sum(torch.autograd.Function):
-    """Sums over in-edges; with ``factors`` ``[edges, heads]``, of products with ``x`` ``[nodes, heads, ...]``. ``counts``, of
-    one column, divides them."""
+    """Sums over in-edges; with ``factors`` ``[edges, heads]``, sums of products with ``x`` ``[nodes, heads, ...]``. ``counts``, a single column,
+    divides them.
+    """
 
     @staticmethod
     def forward(ctx: Any, engine: Engine, x: Tensor, factors: Optional[Tensor], counts: Optional[Tensor]) -> Tensor:
@@ -52,7 +53,7 @@ class _Sum(torch.autograd.Function):
 
 
 class _Select(torch.autograd.Function):
-    """The largest or smallest value of each column over in-edges."""
+    """Largest or smallest value of each column over in-edges."""
 
     @staticmethod
     def forward(ctx: Any, engine: Engine, x: Tensor, largest: bool) -> Tensor:
@@ -99,7 +100,7 @@ def _scatter(engine: Engine, rows: Tensor) -> Tensor:
 
 
 class _Exchange(torch.autograd.Function):
-    """Rows of all sources of edges, the own nodes and then those of other ranks; or sums of such rows, by node. The gradient goes the other way."""
+    """Rows of all sources of edges, first the own nodes', then other ranks'; or sums of such rows by node. The gradient goes the other way."""
 
     @staticmethod
     def forward(ctx: Any, engine: Engine, x: Tensor, to_sources: bool) -> Tensor:
@@ -138,8 +139,9 @@ class _EdgeSoftmax(torch.autograd.Function):
 def neighbour_sum(
     engine: Engine, x: Tensor, factors: Optional[Tensor] = None, counts: Optional[Tensor] = None
 ) -> Tensor:
-    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``; ``counts`` ``[nodes]``
-    divides the sums."""
+    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``; ``counts`` ``[nodes]`` divides the
+    sums.
+    """
     wide = computable(x)
     counts = None if counts is None else counts.to(wide.dtype)
     if factors is None:
@@ -155,7 +157,7 @@ def neighbour_sum(
 
 
 def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int], int]:
-    """Number of factors of an edge, and number of columns that share one; None if the kernels do not support the layout."""
+    """Number of factors per edge, and number of columns that share a factor; None if the kernels do not support the layout."""
     edge = (1,) * (len(node) - len(edge)) + tuple(edge) if len(edge) < len(node) else tuple(edge)
     while len(edge) > len(node) and edge[-1] == 1:
         edge = edge[:-1]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    """The in-edges of a rank's own nodes. Nodes are the own ones; sources may belong to any rank.
+    """The in-edges of a rank's own nodes. Its nodes are the own ones; sources may belong to any rank.
 
-    An operation over edges is a pause: all ranks have to make the same sequence of them.
+    An operation over edges is a pause: all ranks must make the same sequence of them.
     """
 
     is_block = False
@@ -40,15 +40,15 @@ class Graph:
     def __init__(
         self, engine: Engine, num_total_nodes: Optional[int] = None, places: Callable[[], Optional[Tensor]] = lambda: None
     ) -> None:
-        # ``places``: of each edge, its place in the user's files, which is the order of a node's messages.
+        # ``places``: each edge's place in the user's files, which orders a node's messages.
         self._engine, self._places = engine, places
         self._order: Optional[Tensor] = None
         self._num_total_nodes = engine.num_nodes if num_total_nodes is None else num_total_nodes
-        #: The files that samples are drawn from; a block has none.
+        #: The files from which samples are drawn; a block has none.
         self._stored: "Optional[StoredGraph]" = None
         self._ends: Optional[Tuple[Tensor, Tensor, Tensor, Tensor]] = None
         self._degrees: Dict[str, Tensor] = {}
-        # Values of nodes as sources and as destinations: the same ones, as both are the own nodes.
+        # Values of nodes as sources and as destinations, which are the same: both are the own nodes.
         self.srcdata = self.dstdata = Frame(engine.num_nodes, "nodes")
         self.edata = Frame(engine.num_edges, "edges")
 
@@ -60,7 +60,7 @@ class Graph:
         )
 
     def to(self, device: Any, **_: Any) -> "Graph":
-        """The graph itself, for programs that name their device, the CPU."""
+        """The graph itself, for programs that name a device, which here is the CPU."""
         if str(device) != "cpu":
             raise ValueError(f"device is {device}, but graphs of workers are on the CPU")
         return self
@@ -92,7 +92,7 @@ class Graph:
     batch_size = 1
 
     def batch_num_nodes(self, ntype: Optional[str] = None) -> Counts:
-        """The nodes of the only graph of a batch: as a length those of this rank, as a divisor those of all."""
+        """The nodes of the only graph of a batch: as a length this rank's, as a divisor all ranks'."""
         return Counts.of(self.num_dst_nodes(), self._num_total_nodes)
 
     def edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -102,7 +102,7 @@ class Graph:
         return self._ends
 
     def unkept_edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
-        """``edge_arrays`` for one who needs them once: 32 bytes per edge that the graph does not hold on to."""
+        """``edge_arrays`` for a single use: the graph does not keep their 32 bytes per edge."""
         if self._ends is not None:
             return self._ends
         arrays = [torch.empty(self.num_edges(), dtype=torch.int64) for _ in range(4)]
@@ -116,14 +116,14 @@ class Graph:
         return _some(self._degrees["in"], v)
 
     def out_degrees(self, u: Any = "__ALL__") -> Tensor:
-        """Number of edges, in all ranks, that begin at each own node, int64 ``[nodes]``."""
+        """Number of edges, on all ranks, that begin at each own node, int64 ``[nodes]``."""
         if "out" not in self._degrees:
             self._degrees["out"] = torch.empty(self.num_src_nodes(), dtype=torch.int64)
             self._engine.out_degrees(place(self._degrees["out"]))
         return _some(self._degrees["out"], u)
 
     def by_destination(self) -> Tensor:
-        """Edges in the order of their destinations, those of a node as they were in the user's files, int64 ``[edges]``."""
+        """Edges ordered by destination, and per node in the order of the user's files, int64 ``[edges]``."""
         if self._order is None:
             places = self._places()
             first = torch.arange(self.num_edges()) if places is None else torch.argsort(places)
@@ -132,7 +132,7 @@ class Graph:
 
     @contextmanager
     def local_scope(self) -> Iterator[None]:
-        """Discards values that are set inside the block."""
+        """A scope at whose end the values set inside are discarded."""
         frames = self.srcdata, self.dstdata, self.edata
         kept = [dict(frame) for frame in frames]
         try:
@@ -151,7 +151,7 @@ class Graph:
         return graph
 
     def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Any = None, replace: bool = False, **options: Any) -> Any:
-        """Draws in-edges of some nodes, by their ids in the partitioned graph; DGL's samplers call it."""
+        """Draws in-edges of nodes, given by ids in the partitioned graph. DGL's samplers call this."""
         from ._frontier import sample_neighbors
 
         return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
@@ -161,13 +161,13 @@ class Graph:
         return Reversed(self)
 
     def halo(self, x: Tensor) -> Tensor:
-        """Rows of all sources of edges: the own ones, then those of the other ranks. One pause."""
+        """Rows of all sources of edges: first the own nodes', then other ranks'. One pause."""
         return functions.halo(self._engine, x)
 
     def update_all(self, message: Any, reduce: Any, apply_node_func: Optional[Callable[..., Messages]] = None) -> None:
         """Sends messages along all in-edges and reduces them into ``dstdata``.
 
-        Both are of ``sar_single.fn`` or ``dgl.function``, or Python functions, which get edges and nodes in blocks.
+        Both arguments come from ``sar_single.fn`` or ``dgl.function``, or are Python functions, which get edges and nodes in blocks.
         """
         if is_python(message) or is_python(reduce):
             self.dstdata.update(reduced(self, message, reduce))
@@ -177,7 +177,7 @@ class Graph:
             self.dstdata.update(apply_node_func(NodeBatch(self.dstdata, {}, self.num_dst_nodes())))
 
     def apply_edges(self, function: Any) -> None:
-        """Computes values of edges from those of their ends."""
+        """Computes values of edges from the values of their ends."""
         if is_python(function):
             source, destination, _, _ = self.edge_arrays()
             rows = Lazy(lambda key: self.halo(self.srcdata[key])[source], self.srcdata)
@@ -196,11 +196,11 @@ class Graph:
         slope: float = 0.2,
         dropout: float = 0.0,
     ) -> Tensor:
-        """Sums of ``messages`` ``[nodes, heads, width]`` over in-edges u -> v, weighted by a softmax of
-        ``leaky_relu(scores[u] + destinations[v])``, both ``[nodes, heads]``: GAT.
+        """Sums of ``messages`` ``[nodes, heads, width]`` over in-edges u -> v, weighted by a softmax of ``leaky_relu(scores[u] + destinations[v])``,
+        both ``[nodes, heads]``: GAT.
 
-        With a ``vector`` ``[heads, width]``, scores are its inner product with ``leaky_relu(messages[u] + destinations[v])``: GATv2. Nothing
-        has a row per edge. ``dropout`` leaves edges out after the softmax. One pause.
+        With a ``vector`` ``[heads, width]``, scores are its inner product with ``leaky_relu(messages[u] + destinations[v])``: GATv2. No tensor has a
+        row per edge. ``dropout`` leaves edges out after the softmax. One pause.
         """
         return attend([self._engine], messages, scores, destinations, vector, slope, dropout)
 
@@ -211,9 +211,7 @@ class Graph:
         x_dst: Tensor,
         reduce: str = "sum",
     ) -> Tensor:
-        """Sums ``function(rows of sources, rows of destinations)`` over in-edges, in blocks of edges that the backward pass
-        computes again. One pause.
-        """
+        """Sums ``function(rows of sources, rows of destinations)`` over in-edges, in blocks of edges that the backward pass recomputes. One pause."""
         graph = self.local_var()
         graph.srcdata, graph.dstdata, graph.edata = (Frame(len(x), "nodes") for x in (x_src, x_dst, self.edge_arrays()[0]))
         graph.srcdata["x"], graph.dstdata["x"] = x_src, x_dst
@@ -251,7 +249,7 @@ class Graph:
         return reduced(self, message, reduce)[reduce.out_field]
 
 class Block(Graph):
-    """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them. No operation is a pause."""
+    """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them. Its operations are not pauses."""
 
     is_block = True
 

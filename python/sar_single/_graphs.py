@@ -1,4 +1,4 @@
-"""Graphs of other libraries, as the arrays that ``sar-single partition`` reads."""
+"""Graphs of other libraries, converted to the arrays that ``sar-single partition`` reads."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from . import _arrays
 
-# PyG's names for what the command line looks for under these.
+# PyG's names for data that the command line looks for under these names.
 _NAMES = {"x": "feat", "y": "label", "edge_attr": "feat", "edge_weight": "weight"}
 
-# PyG's names for arrays of nodes and of edges that the command line finds on its own.
+# PyG's names for arrays of nodes and edges that the command line finds on its own.
 _DATA_NAMES = {
     "node": {"feat": "x", "features": "x", "label": "y", "labels": "y"},
     "edge": {"feat": "edge_attr", "features": "edge_attr", "weight": "edge_weight"},
@@ -22,18 +22,18 @@ _DATA_NAMES = {
 
 
 def data_name(table: str, key: str) -> str:
-    """The name that an array of a partition has in PyG's data."""
+    """The PyG name of a partition's array."""
     return _DATA_NAMES[table].get(key, key)
 
 
 def stored_name(name: str) -> str:
-    """The name that an array of PyG's data has in a partition."""
+    """The partition's name for an array of PyG's data."""
     return _NAMES.get(name, name)
 
 
 @dataclass
 class Described:
-    """Arrays by type: ``""`` for the only one, else ``type/`` of nodes and ``src:rel:dst`` of edges."""
+    """Arrays by type: ``""`` for the only type, otherwise ``type/`` of nodes and ``src:rel:dst`` of edges."""
 
     edges: Dict[str, Tuple[Any, Any]]
     num_nodes: Dict[str, int] = field(default_factory=dict)
@@ -41,14 +41,14 @@ class Described:
     edge_data: Dict[str, Any] = field(default_factory=dict)
 
     def add(self, node_data: Mapping[str, Any], edge_data: Mapping[str, Any], num_nodes: Optional[int]) -> None:
-        """Adds arrays that the user names besides the graph."""
+        """Adds arrays that the user passes besides the graph."""
         self.node_data.update(node_data)
         self.edge_data.update(edge_data)
         if num_nodes is not None:
             self.num_nodes = {"": num_nodes}
 
     def write(self, folder: Path) -> List[str]:
-        """Writes the arrays; gives the flags that name them."""
+        """Writes the arrays; returns the flags that name them."""
         given: List[str] = []
 
         def add(flag: str, name: str, arrays: List[Any]) -> None:
@@ -110,7 +110,7 @@ def _dgl(graph: Any) -> Described:
 
 
 def _dataset(dataset: Any) -> Described:
-    """The only graph of a dataset of PyG, DGL or OGB. Split indices and labels that OGB has besides the graph are node data."""
+    """The only graph of a dataset of PyG, DGL or OGB. OGB's split indices and labels, which are not in the graph, become node data."""
     if len(dataset) != 1:
         raise ValueError(f"{type(dataset).__name__} has {len(dataset)} graphs, but one is cut: pass one of them, as in dataset[0]")
     graph, labels = dataset[0] if isinstance(dataset[0], tuple) else (dataset[0], None)
@@ -127,7 +127,7 @@ def _dataset(dataset: Any) -> Described:
 
 
 def _by_type(values: Any) -> Dict[str, Any]:
-    """Arrays by node type with a slash after its name; the only type has no name."""
+    """Arrays by node type, whose name is followed by a slash; the only type has no name."""
     if values is None:
         return {}
     return {f"{name}/": part for name, part in values.items()} if isinstance(values, Mapping) else {"": values}
@@ -171,12 +171,12 @@ def _data_of_dicts(data: Any) -> Described:
 
 
 def _free_name(key: str, store: Any) -> str:
-    """The name that an array is stored under: its own if the data has another array of that one."""
+    """The name under which an array is stored: ``stored_name``, or its own if the data has another array with that name."""
     return key if stored_name(key) in store else stored_name(key)
 
 
 def _tensors(store: Any) -> Dict[str, Any]:
-    """The tensors of a PyG store but its edges, by name."""
+    """The tensors of a PyG store except its edges, by name."""
     pairs = store.items() if hasattr(store, "items") else store.to_dict().items()
     tensors = {key: value for key, value in pairs if key != "edge_index" and hasattr(value, "shape") and len(value.shape) > 0}
     pairs_of_nodes = [key for key in tensors if "edge_label" in key]

@@ -1,4 +1,4 @@
-"""Changes to modules of other packages, made right after their code has run, whoever imports them and whenever."""
+"""Changes to modules of other packages, made right after the modules' code has run, whoever imports them and whenever."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Change = Callable[[ModuleType], None]
 
 
 class _Changes(MetaPathFinder):
-    """A finder that leaves the search to the others, and changes a module once it has been executed."""
+    """A finder that leaves the search to others, and changes a module after its execution."""
 
     def __init__(self) -> None:
         self._changes: Dict[str, Change] = {}
@@ -52,7 +52,7 @@ _FINDER = _Changes()
 
 
 def change_when_imported(changes: Dict[str, Change]) -> None:
-    """Calls ``changes[name]`` with the module of that name, now or when it is imported."""
+    """Calls ``changes[name]`` with the module of that name, now or on import."""
     _FINDER.add(changes)
 
 

@@ -34,12 +34,12 @@ def partition(
     num_nodes: Optional[int] = None,
     **options: Any,
 ) -> str:
-    """Cuts a graph into a partition directory; gives the path of its JSON file.
+    """Cuts a graph into a partition directory; returns the path of its JSON file.
 
     ``graph`` is a DGL graph, a PyG ``Data`` or ``HeteroData``, a dataset of DGL, PyG or OGB with one graph, whose splits become masks, or a scipy
-    sparse matrix (an entry (u, v) is an edge u -> v). Or else
-    ``edge_index`` is (sources, destinations), each ``[edges]``, and ``node_data`` (``edge_data``) has arrays with a row per node
-    (edge). Arrays are numpy arrays, torch tensors or memory maps; they are written to files next to ``out`` in pieces.
+    sparse matrix (an entry (u, v) is an edge u -> v). Instead of a graph, ``edge_index`` may be (sources, destinations), each ``[edges]``, and
+    ``node_data`` (``edge_data``) arrays with a row per node (edge). Arrays are numpy arrays, torch tensors or memory maps; they are written to files
+    next to ``out`` in pieces.
     """
     if (graph is None) == (edge_index is None):
         raise TypeError("pass either a graph or edge_index")
@@ -53,7 +53,7 @@ def partition(
 
 @contextmanager
 def _folder_for(out: Path) -> Iterator[Path]:
-    """A folder for arrays on the disk that ``out`` is to lie on."""
+    """A folder for arrays on the disk of ``out``."""
     parent = next(folder for folder in out.absolute().parents if folder.exists())
     with tempfile.TemporaryDirectory(prefix=".sar-single-arrays-", dir=parent) as folder:
         yield Path(folder)
@@ -78,7 +78,7 @@ def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: A
 
 
 def _weights_file(weights: Any, path: Path, options: Mapping[str, Any]) -> Optional[PathLike]:
-    """The file of weights that are a file or a state dict; a state dict is written to ``path``."""
+    """The file of weights, given a file or a state dict. A state dict is written to ``path``."""
     if weights is None or isinstance(weights, (str, os.PathLike)):
         return weights
     from . import _pyg_weights
@@ -98,16 +98,16 @@ def plan(part_json: PathLike, **options: Any) -> Dict[str, Any]:
 
 
 def inspect(part_json: PathLike, **options: Any) -> str:
-    """Contents of a partition directory, as text."""
+    """The content of a partition directory, as text."""
     return call(["inspect", *flags(options), os.fspath(part_json)])
 
 
 def predict(run: PathLike, *, orig_ids: Any = None, **options: Any) -> "np.ndarray[Any, Any]":
-    """Predictions for all nodes with the weights of a run's folder: a row per node, in the order of nodes before the cut if that is known,
-    or in the partitions' order with ``order="partition"``.
+    """Predictions for all nodes with the weights of a run's folder: a row per node, in the nodes' order before the cut if known, or in the
+    partitions' order with ``order="partition"``.
 
     ``orig_ids`` are the original ids of the partitions' nodes, if the partitions do not hold them: the first mapping that DGL's
-    ``partition_graph(return_mapping=True)`` returns, or a file of it; by node type if there are several.
+    ``partition_graph(return_mapping=True)`` returns, or a file of it; with several node types, by type.
     """
     with tempfile.TemporaryDirectory(prefix="sar-single-predict-") as folder:
         path = Path(folder) / "predictions.npy"
@@ -118,7 +118,7 @@ def predict(run: PathLike, *, orig_ids: Any = None, **options: Any) -> "np.ndarr
 
 
 def _files_of_ids(orig_ids: Any, folder: Path) -> List[str]:
-    """Original ids as files, with the node type before each if they have one."""
+    """Files of original ids, each preceded by the node type if there is one."""
     if orig_ids is None:
         return []
     files: List[str] = []
@@ -154,7 +154,7 @@ class Run:
         return next((line for line in map(json.loads, lines) if line["event"] == "evaluation"), None)
 
     def state_dict(self, style: str = "dgl") -> Dict[str, Any]:
-        """The weights: name -> torch.Tensor, under the keys of the modules of DGL, or of those of PyG with ``style="pyg"``."""
+        """The weights: name -> torch.Tensor, under the keys of DGL's modules, or with ``style="pyg"`` of PyG's."""
         if style not in ("dgl", "pyg"):
             raise ValueError(f"unknown style {style!r}: use dgl or pyg")
         state = _safetensors.read(self.folder / "model.safetensors")
@@ -172,7 +172,7 @@ class Run:
         return _pyg_weights.Model(self._setting("layer"), residual, int(self._setting("hops") or 0), learns_eps)
 
     def _setting(self, key: str) -> str:
-        """A value of the configuration; an empty text if it has none."""
+        """A value of the configuration; an empty text if unset."""
         text = (self.folder / "config.toml").read_text(encoding="utf-8")
         found = re.search(rf'^{key} = "?([^"\n]*)"?$', text, re.M)
         return found[1] if found else ""
@@ -187,7 +187,7 @@ class Run:
         return [(parts[0], parts[1], parts[2]) for parts in (name.split(":") for name in names) if len(parts) == 3]
 
     def report(self, **options: Any) -> Page:
-        """The page of ``sar-single report``, which a notebook shows; its text is ``.html``."""
+        """The page of ``sar-single report``, for notebooks; its text is ``.html``."""
         with tempfile.TemporaryDirectory(prefix="sar-single-report-") as folder:
             path = Path(folder) / "report.html"
             call(["report", *flags({"out": path, **options}), os.fspath(self.folder)], show=False)

@@ -1,4 +1,4 @@
-"""Numbers of nodes and edges that no partitioning changes: random draws are functions of them."""
+"""Numbers of nodes and edges that no partitioning changes, for random draws."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from . import _current
 if TYPE_CHECKING:
     from ._rank import Rank
 
-# Types, or ranks, lie this many bits apart; the engine takes keys below 2^48.
+# Distance of types, or of ranks, in bits; the engine takes keys below 2^48.
 BITS = 40
 
 _STATE = threading.local()
 
 
 def keys_of_nodes(rank: "Rank") -> Tensor:
-    """A key per own node, int64 ``[nodes]``: the user's id and the type, or the id in the partitioned graph if that is all that is known."""
+    """A key per own node, int64 ``[nodes]``: the user's id and the type, or the id in the partitioned graph if nothing else is known."""
     if rank._node_keys is None:
         if rank.ndata.has_original_ids():
             ids = rank.ndata.original_ids().values()
@@ -32,7 +32,7 @@ def keys_of_nodes(rank: "Rank") -> Tensor:
 
 
 class Block:
-    """Code that sees rows of some nodes and edges: the keys by the number of rows, and a seed that all blocks of a call share."""
+    """Code that sees rows of some nodes and edges: keys by number of rows, and a seed that all blocks of a call share."""
 
     def __init__(self) -> None:
         self.keys: Dict[int, Callable[[], Tensor]] = {}
@@ -41,7 +41,7 @@ class Block:
 
     @contextmanager
     def of(self, keys: Dict[int, Callable[[], Tensor]]) -> Iterator[None]:
-        """Code in here sees these rows."""
+        """A scope in which code sees these rows."""
         before = getattr(_STATE, "block", None)
         self.keys, self._draws, _STATE.block = keys, 0, self
         try:
@@ -50,7 +50,7 @@ class Block:
             _STATE.block = before
 
     def seed(self) -> int:
-        """Another seed for each draw inside a block, the same ones in each block."""
+        """A new seed for each draw inside a block, in the same sequence in each block."""
         if self._seed is None:
             self._seed = drawn()
         self._draws += 1
@@ -58,7 +58,7 @@ class Block:
 
 
 def drawn() -> int:
-    """A seed of torch's generator, of which all ranks have the same unless the program says otherwise."""
+    """A seed from torch's generator, the same on all ranks unless the program makes them differ."""
     return int(torch.randint(1 << 62, ()).item())
 
 
@@ -70,7 +70,7 @@ class Keyed:
 
 
 def keyed(rows: int) -> Optional[Keyed]:
-    """The keys of the random draws for a tensor with this number of rows; None if the rows are neither nodes nor edges of this rank."""
+    """The keys of random draws for a tensor with this number of rows; None if its rows are neither nodes nor edges of this rank."""
     block: Optional[Block] = getattr(_STATE, "block", None)
     if block is not None:
         make = block.keys.get(rows)

@@ -17,7 +17,7 @@ class Batches(Protocol):
     """Makes batches of one form."""
 
     def batch(self, seeds: Tensor, num_new: int) -> Any:
-        """The batch of some seeds, given by their ids."""
+        """The batch of the given seeds, by id."""
 
 
 class Loader:
@@ -48,7 +48,7 @@ class Loader:
         self._own = len(batches) if batches is not None else whole + (rest > 0 and not drop_last)
         everyone = torch.stack(group.all_gather(torch.tensor([self._own, len(seeds)])))
         self._batches = int(everyone[:, 0].max())
-        # With drop_last, a rank may have seeds but no whole batch of them: it repeats those that it has.
+        # With drop_last, a rank may have seeds but no whole batch of them: it repeats its seeds.
         self._repeated = seeds
         if spare and self._batches and not bool(everyone[:, 1].all()):
             bringing = int(everyone[:, 1].argmax())
@@ -59,7 +59,7 @@ class Loader:
         return self._batches
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of the next iteration, as for torch's ``DistributedSampler``; without it, each has another one."""
+        """Sets the order of the next iteration, as in torch's ``DistributedSampler``. Without a call, each iteration has a different order."""
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[Any]:
@@ -75,7 +75,7 @@ class Loader:
             yield batch
 
     def _chosen(self, order: Tensor, number: int) -> Tensor:
-        """The seeds of an own batch."""
+        """The seeds of one of the rank's own batches."""
         if self._grouped is not None:
             return self._grouped[int(order[number])]
         begin = number * self._batch_size

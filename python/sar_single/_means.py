@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Share(torch.autograd.Function):
-    """A value that all ranks have, whose gradient is a share of that of the own part."""
+    """A value that all ranks have, whose gradient is the own part's share."""
 
     @staticmethod
     def forward(ctx: Any, own: Tensor, value: Tensor, share: float) -> Tensor:

@@ -1,6 +1,6 @@
-"""Messages along edges, reduced in blocks of destinations that the backward pass computes again.
+"""Messages along edges, reduced in blocks of destinations that the backward pass recomputes.
 
-All in-edges of a node are with its owner, so a range of destinations has all of its edges, and any function of them is exact.
+All in-edges of a node are on its owner, so a range of destinations has all of its edges, and any function of them is exact.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _OPERATIONS: Dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 class EdgeBatch:
-    """Some edges, as a message function sees them: values of their sources, of their destinations and their own."""
+    """Edges as a message function sees them: values of their sources and destinations, and their own."""
 
     def __init__(self, src: Messages, dst: Messages, data: Messages, count: int) -> None:
         self.src, self.dst, self.data, self._count = src, dst, data, count
 
     def batch_size(self) -> int:
-        """How many edges these are."""
+        """Number of edges."""
         return self._count
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class NodeBatch:
         self.data, self.mailbox, self._count = data, mailbox, count
 
     def batch_size(self) -> int:
-        """How many nodes these are."""
+        """Number of nodes."""
         return self._count
 
     def __len__(self) -> int:
@@ -62,19 +62,19 @@ class NodeBatch:
 
 
 def operate(name: str, left: Tensor, right: Tensor) -> Tensor:
-    """``add``, ``sub``, ``mul``, ``div`` or ``dot`` of two values of edges. Dimensions that one lacks come after the first, as in DGL."""
+    """``add``, ``sub``, ``mul``, ``div`` or ``dot`` of two edge values. Dimensions that one value lacks come after the first, as in DGL."""
     most = max(left.dim(), right.dim())
     left, right = (value.reshape(len(value), *[1] * (most - value.dim()), *value.shape[1:]) for value in (left, right))
     return _OPERATIONS[name](left, right)
 
 
 def is_python(function: Any) -> bool:
-    """Whether a message or a reducer is a function, and not one of ``fn`` or ``dgl.function``."""
+    """Whether a message or a reducer is a Python function, rather than one of ``fn`` or ``dgl.function``."""
     return callable(function) and not hasattr(function, "name")
 
 
 def reduced(graph: "Graph", message: Any, reduce: Any) -> Messages:
-    """The messages of all in-edges, reduced to a row per destination. A pause per value of the sources."""
+    """The messages of all in-edges, reduced to a row per destination. One pause per value of the sources."""
     rows = {name: graph.halo(graph.srcdata[name]) for name in _needed(message, "u", graph.srcdata)}
     try:
         return _in_blocks(graph, rows, message, reduce, _BLOCK)
@@ -91,7 +91,7 @@ def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, most: 
     fields: List[str] = []
     outputs: List[Tuple[Tensor, ...]] = []
     cuts = _cuts(graph.in_degrees(), most)
-    # Whether a block without edges gets one, as a reducer, and some operations, do not know it. Sums over all edges must not see it.
+    # Whether a block without edges gets one, because a reducer, and some operations, fail without. Sums over all edges must not include it.
     filled = most is not None
     for begin, end, first, last in cuts:
 
@@ -123,7 +123,7 @@ def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, most: 
 
 
 def _cuts(degrees: Tensor, most: Optional[int]) -> List[Tuple[int, int, int, int]]:
-    """Ranges of edges in the order of destinations, and the destinations that they belong to."""
+    """Ranges of edges in the order of destinations, each with its destinations."""
     nodes = len(degrees)
     begins = torch.zeros(nodes + 1, dtype=torch.int64)
     begins[1:] = degrees.cumsum(0)
@@ -140,7 +140,7 @@ def _cuts(degrees: Tensor, most: Optional[int]) -> List[Tuple[int, int, int, int
 
 
 def _with_an_edge(values: Messages) -> Messages:
-    """A row in front, which depends on the others: the backward pass comes to the same collectives as on other ranks."""
+    """A row in front that depends on the others, so that the backward pass reaches the same collectives as on other ranks."""
     return {name: torch.cat([value.new_ones((1, *value.shape[1:])) + value[:0].sum(0, keepdim=True).to(value.dtype), value]) for name, value in values.items()}
 
 
@@ -155,7 +155,7 @@ def _message(message: Any, edges: EdgeBatch) -> Messages:
 
 
 def _needed(message: Any, end: str, values: Messages) -> List[str]:
-    """Names of the values that a message takes of sources (``u``), destinations (``v``) or edges (``e``): a function may take any."""
+    """Names of the values that a message takes from sources (``u``), destinations (``v``) or edges (``e``); a function may take any."""
     if is_python(message):
         return sorted(values)
     if message.name.startswith("copy_"):
@@ -177,7 +177,7 @@ def _reduce(messages: Messages, data: Messages, index: Tensor, count: int, reduc
 
 
 class _Extreme(torch.autograd.Function):
-    """The largest or smallest message of each node and column, 0 without any. Of equal ones the first gets the gradient, as in DGL."""
+    """The largest or smallest message per node and column, 0 without any. The first of equal messages gets the gradient, as in DGL."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, index: Tensor, count: int, largest: bool) -> Tensor:
@@ -195,7 +195,7 @@ class _Extreme(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gy: Tensor) -> Tuple[Tensor, None, None, None]:
         (first,) = ctx.saved_tensors
-        # Nodes without messages give theirs to a row after the last one.
+        # Nodes without messages give their gradients to a row after the last.
         return gy.new_zeros((ctx.rows + 1, *gy.shape[1:])).scatter_add(0, first, gy)[:-1], None, None, None
 
 
@@ -217,7 +217,7 @@ def _by_degree(messages: Messages, data: Messages, index: Tensor, count: int, re
 
 
 def reducer(reduce: Any) -> str:
-    """The name of a reducer that is not a function."""
+    """The name of a reducer that is not a Python function."""
     name = getattr(reduce, "name", None)
     if name not in ("sum", "mean", "max", "min"):
         raise NotImplementedError("reducers are functions, or sum, mean, max and min of sar_single.fn or dgl.function")

@@ -1,4 +1,4 @@
-"""Graphs for the layers of a model whose outputs are wanted for some nodes only: SAR's message flow graphs."""
+"""Layer graphs of a model whose outputs are needed for some nodes only: SAR's message flow graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class LayerGraph(Graph):
     """The edges of one layer, from the nodes that it needs, ``input_nodes``, to the first ``num_dst_nodes()`` of these.
 
-    ``input_nodes`` are numbers among the own nodes: ``features[graphs[0].input_nodes]`` is the input of a model. Operations are pauses, as on
+    ``input_nodes`` are numbers of own nodes: the input of a model is ``features[graphs[0].input_nodes]``. Operations are pauses, as on
     ``rank.graph``.
     """
 
@@ -39,8 +39,9 @@ class LayerGraph(Graph):
 
 
 def construct_mfgs(rank: "Rank", seed_nodes: Any, n_layers: int) -> List[LayerGraph]:
-    """The graphs of the layers, the input layer's first, of a model whose outputs are wanted for ``seed_nodes``, own nodes by their ids in the
-    partitioned graph. Four collectives for each layer."""
+    """The graphs of the layers, the input layer's first, of a model whose outputs are needed for ``seed_nodes``, own nodes by their ids in the
+    partitioned graph. Four collectives per layer.
+    """
     files, first = rank._stored, rank.first_node
     if n_layers < 1:
         raise ValueError(f"n_layers is {n_layers}, but must be 1 or more")

@@ -22,7 +22,7 @@ from ._tensors import place
 
 
 class SampledNodes:
-    """Batches of nodes, as the blocks that a sampler makes or as DGL's three values (``triples``)."""
+    """Batches of nodes, as a sampler's blocks or as DGL's three values (``triples``)."""
 
     def __init__(self, graph: Any, sampler: Any, triples: bool = False) -> None:
         self._graph, self._sampler, self._triples = graph, sampler, triples
@@ -32,7 +32,7 @@ class SampledNodes:
             raise TypeError(f"a sampler has sample_blocks(graph, seeds) or sample(graph, seeds), which {type(sampler).__name__} lacks")
 
     def batch(self, seeds: Tensor, num_new: int) -> Union[Batch, Blocks]:
-        """The batch of some seeds."""
+        """The batch of the given seeds."""
         input_nodes, output_nodes, blocks = sampled(self._sampler, self._graph, seeds)
         blocks.num_new = num_new
         if not self._triples:
@@ -43,7 +43,7 @@ class SampledNodes:
 
 
 def sampled(sampler: Any, graph: Any, seeds: Tensor, **options: Any) -> Tuple[Tensor, Tensor, Blocks]:
-    """Input nodes, output nodes and blocks, of a sampler in the manner of DGL (``sample_blocks``) or of SAR (``sample``)."""
+    """Input nodes, output nodes and blocks from a sampler with DGL's interface (``sample_blocks``) or SAR's (``sample``)."""
     draw = getattr(sampler, "sample_blocks", None) or sampler.sample
     result = draw(graph, seeds, **options)
     blocks = Blocks(result[2] if isinstance(result, tuple) else result)
@@ -66,13 +66,13 @@ def DataLoader(  # noqa: N802 (SAR's name)
 ) -> Loader:
     """SAR's loader: ``for blocks in sar.DataLoader(rank.graph, train_nodes, sampler, batch_size)``. All ranks call it together.
 
-    ``seed_nodes`` are own nodes by their ids in the partitioned graph, or a mask of the own nodes; of one type, ``("paper", mask)``; of several, a
+    ``seed_nodes`` are own nodes by their ids in the partitioned graph, or a mask of the own nodes; for one type, ``("paper", mask)``; for several, a
     dict with numbers inside each. A batch is the ``Blocks`` that ``graph_sampler`` draws, with the features that it adds; ``collate_fn(seeds)`` makes
-    batches of another kind. All ranks get the same number of batches: a rank with fewer repeats its own, and one without seeds has some of another
-    rank. ``blocks.num_new`` is then 0.
+    other kinds of batches. All ranks get the same number of batches: a rank with fewer repeats its own, and a rank without seeds gets batches of
+    another rank's. ``blocks.num_new`` is then 0.
 
-    ``precompute_optimized_batches`` groups seeds that have neighbours in common (METIS); ``optimized_batches_cache`` is the prefix of files that keep
-    the groups for later runs. ``num_workers`` may be given, but batches are always drawn by the rank itself, in its turn.
+    ``precompute_optimized_batches`` groups seeds with common neighbours (METIS); ``optimized_batches_cache`` is the prefix of files that keep the
+    groups for later runs. ``num_workers`` is accepted, but the rank always draws its batches itself, in its turn.
     """
     files = stored(full_graph_manager)
     (part,) = files.parts
@@ -101,9 +101,9 @@ def NodeDataLoader(  # noqa: N802 (DGL's name)
     seed: int = 0,
     **options: Any,
 ) -> Loader:
-    """DGL's loader: ``for input_nodes, output_nodes, blocks in sar.NodeDataLoader(graph, nids, sampler, ...)``. Nodes are of any partition, by their
-    ids in the partitioned graph; of several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``. With ``use_ddp`` all
-    ranks name the same nodes, and each takes its share; ``ddp_seed`` (or ``seed``) and ``set_epoch`` decide how they are shuffled.
+    """DGL's loader: ``for input_nodes, output_nodes, blocks in sar.NodeDataLoader(graph, nids, sampler, ...)``. Nodes are ids in the partitioned
+    graph, of any partition; with several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``. With ``use_ddp`` all
+    ranks name the same nodes, and each takes its share; ``ddp_seed`` (or ``seed``) and ``set_epoch`` determine the shuffling.
     """
     check_options(device, options)
     files = stored(g)
@@ -115,7 +115,7 @@ def NodeDataLoader(  # noqa: N802 (DGL's name)
 
 
 def _own_ids(files: StoredGraph, part: int, seeds: Any) -> Tensor:
-    """Ids of own nodes, from such ids or a mask."""
+    """Ids of own nodes, from ids or a mask."""
     begin, end = (int(first) for first in files.nodes.part_firsts[part : part + 2])
     of = f"rank {part}"
     if isinstance(seeds, Mapping):
@@ -134,7 +134,7 @@ def _own_ids(files: StoredGraph, part: int, seeds: Any) -> Tensor:
 def _grouped(
     files: StoredGraph, part: int, seeds: Tensor, batch_size: int, cache: "Union[str, os.PathLike[str], None]"
 ) -> List[Tensor]:
-    """Batches of seeds that share neighbours; none of them is empty."""
+    """Nonempty batches of seeds that share neighbours."""
     own = -(-len(seeds) // batch_size)
     number = int(torch.stack(files.group.all_gather(torch.tensor(own))).max())
     if not len(seeds):

@@ -1,4 +1,4 @@
-"""How nodes (edges) of partitions and types are numbered."""
+"""Numbering of the nodes (edges) of partitions and types."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ._engine import Files
 
 @dataclass
 class Numbering:
-    """Ranges of ids, each of one partition and type, ascending; ``firsts`` has one more, the end."""
+    """Ranges of ids, ascending, each with one partition and type. ``firsts`` has one more element, the end."""
 
     what: str
     firsts: Tensor
     parts: Tensor
     types: Tensor
-    #: Of each range, the number of its first node (edge) inside the type.
+    #: For each range, the number of its first node (edge) inside the type.
     inside: Tensor
-    #: Where each partition begins, and the end.
+    #: First id of each partition, and the end.
     part_firsts: Tensor
     num_types: int
 
@@ -42,11 +42,11 @@ class Numbering:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of nodes (edges)."""
         return int(self.firsts[-1])
 
     def count_of(self, ty: int) -> int:
-        """How many of a type there are."""
+        """Number of nodes (edges) of a type."""
         return int(self.firsts.diff()[self.types == ty].sum())
 
     def check(self, ids: Tensor) -> None:
@@ -55,16 +55,16 @@ class Numbering:
             raise IndexError(f"ids of {self.what}s are from 0 to {self.count - 1}, but here are {int(ids.min())} to {int(ids.max())}")
 
     def part_of(self, ids: Tensor) -> Tensor:
-        """The partitions of some ids."""
+        """The partitions of ids."""
         self.check(ids)
         return torch.searchsorted(self.part_firsts, ids.contiguous(), right=True) - 1
 
     def type_of(self, ids: Tensor) -> Tensor:
-        """The types of some ids."""
+        """The types of ids."""
         return self.types[self._range(ids)]
 
     def inside_type(self, ids: Tensor) -> Tensor:
-        """The numbers of some ids inside their types."""
+        """The numbers of ids inside their types."""
         place = self._range(ids)
         return ids - self.firsts[place] + self.inside[place]
 
@@ -82,14 +82,14 @@ class Numbering:
         return numbers - self.inside[place] + self.firsts[place]
 
     def part_range(self, part: int, ty: int) -> Tuple[int, int]:
-        """The ids that a partition has of a type."""
+        """The ids of a type in a partition."""
         found = torch.nonzero((self.parts == part) & (self.types == ty)).flatten().tolist()
         if not found:
             return int(self.part_firsts[part]), int(self.part_firsts[part])
         return int(self.firsts[found[0]]), int(self.firsts[found[0] + 1])
 
     def divided(self, ascending: Tensor) -> List[Tuple[int, int, int, int, int]]:
-        """The ranges that have some of the ascending ids: first id, partition and type of each, and where its ids begin and end."""
+        """The ranges that contain any of the ascending ids: first id, partition and type of each, and the places at which its ids begin and end."""
         ends = torch.searchsorted(ascending, self.firsts[:-1]).tolist() + [len(ascending)]
         ranges = zip(self.firsts.tolist(), self.parts.tolist(), self.types.tolist(), ends, ends[1:])
         return [(first, part, ty, begin, end) for first, part, ty, begin, end in ranges if begin < end]

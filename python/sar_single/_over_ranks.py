@@ -23,13 +23,13 @@ class _Total(torch.autograd.Function):
 
 
 def total(rank: Any, x: Tensor) -> Tensor:
-    """The sum of a value over ranks, the same on each. Its gradient is the sum of the ranks' gradients. One pause each way."""
+    """The sum of a value over ranks, the same on each. The gradient is the sum of the ranks' gradients. One pause each way."""
     result: Tensor = _Total.apply(rank, x)
     return result
 
 
 class _Normalised(torch.autograd.Function):
-    """Rows minus the mean, divided by the standard deviation, both over the rows of all ranks."""
+    """Rows minus the mean, divided by the standard deviation, both over all ranks' rows."""
 
     @staticmethod
     def forward(ctx: Any, rank: Any, x: Tensor, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor]:

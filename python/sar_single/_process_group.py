@@ -1,4 +1,4 @@
-"""``torch.distributed`` in workers: the process group of a program is the ranks of the run, whatever backend it names."""
+"""``torch.distributed`` in workers: the ranks of the run are the program's process group, whatever backend it names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._imports import swap
 _connected = False
 _backend = "gloo"
 
-#: Operations of torch's process groups that ranks do not have.
+#: Operations of torch's process groups that ranks do not support.
 _REFUSED = ("gather", "gather_object", "irecv", "isend", "new_group", "recv", "reduce_scatter", "scatter", "scatter_object_list", "send")
 
 

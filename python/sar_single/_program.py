@@ -18,14 +18,14 @@ from ._screen import Screen
 
 _ERRORS: Dict[int, Type[Exception]] = {1: ValueError, 2: ValueError, 3: WorkerError, 4: MemoryError}
 
-# The line of an epoch, with its number and that of all epochs.
+# The line of an epoch, with its number and the number of all epochs.
 _EPOCH = re.compile(r"epoch (\d+)/(\d+): ")
 
 # Lines of the program's messages that an exception repeats.
 _LINES = 20
 
 
-# Commands that run without libtorch: the engine of this package carries them out where there is none.
+# Commands that run without libtorch; this package's engine carries them out where libtorch is missing.
 _PREPARE = ("clean", "completions", "generate", "inspect", "partition")
 
 _ENGINE = [sys.executable, "-m", "sar_single"]
@@ -59,8 +59,8 @@ def _on_path() -> Optional[str]:
 
 
 def libraries() -> Optional[List[Path]]:
-    """Folders with libtorch of the version that the program is built for: the one that LIBTORCH names, that in the environment's
-    torch, or that in the cache that `make libtorch` and `python -m sar_single libtorch` fill. None if there is none.
+    """Folders with libtorch of the version that the program is built for: LIBTORCH's, the environment's torch, or the cache that `make libtorch` and
+    `python -m sar_single libtorch` fill. None if there is none.
     """
     named = os.environ.get("LIBTORCH")
     if named:
@@ -82,15 +82,15 @@ def torch_folder() -> Optional[Path]:
 
 
 def _version(torch: Path) -> str:
-    """The version of a torch that is not imported for this."""
+    """The version of a torch, without importing it."""
     found = re.search(r"__version__ = ['\"]([0-9.]+)", (torch / "version.py").read_text())
     return found[1] if found else "unknown"
 
 
 def environment(program: List[str]) -> Dict[str, str]:
-    """The environment that a program of the package runs in.
+    """The environment of a program of the package.
 
-    Raises FileNotFoundError if it needs libtorch and there is none.
+    Raises FileNotFoundError if the program needs libtorch and there is none.
     """
     values = dict(os.environ)
     if Path(program[0]).parent != Path(__file__).parent / "bin":
@@ -132,9 +132,9 @@ def flags(values: Dict[str, Any]) -> List[str]:
 
 
 def call(arguments: List[str], show: bool = True) -> str:
-    """Runs the program and gives what it prints. Its messages go to standard error.
+    """Runs the program and returns what it prints. Its messages go to standard error.
 
-    Ctrl-C stops it as on the command line, twice at once, and raises KeyboardInterrupt.
+    Ctrl-C stops the program as on the command line, twice at once, and raises KeyboardInterrupt.
     """
     command = program(arguments[0])
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The weights of one layer, under the names of DGL's module, which files have, and under those of PyG's."""
+"""Weights of one layer, under the names of DGL's module, which files use, and of PyG's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of layer: a key of DGL's module that PyG's lacks, the keys that mark PyG's, and the conversions between both."""
+    """A kind of layer: a key of DGL's module that PyG's lacks, the keys that identify PyG's, and conversions both ways."""
 
     ours: str
     theirs: Tuple[str, ...]
@@ -32,7 +32,7 @@ class Kind:
 
 
 def renaming(ours: str, theirs: str, names: Mapping[str, str]) -> Kind:
-    """A kind whose weights have other names only."""
+    """A kind whose weights differ in names only."""
     back = {new: old for old, new in names.items()}
     return Kind(ours, (theirs,), lambda weights, layer: _renamed(weights, names), lambda weights, layer: _renamed(weights, back))
 
@@ -71,12 +71,12 @@ def _gcn_from_pyg(weights: Weights, layer: Layer) -> Weights:
 
 
 def _averaged(rows: Tensor, heads: int, layer: Layer) -> Tensor:
-    """Rows of all heads as PyG has them: one head's where they are averaged."""
+    """Rows of all heads in PyG's form: one head's where heads are averaged."""
     return rows.reshape(heads, -1, *rows.shape[1:]).mean(0) if layer.averages else rows
 
 
 def _of_all_heads(rows: Tensor, heads: int, width: int) -> Tensor:
-    """Rows of all heads, of one that stands for their mean."""
+    """Rows of all heads, made from one row that stands for their mean."""
     return rows.repeat(heads, *[1] * (rows.dim() - 1)) if heads > 1 and len(rows) == width else rows
 
 
@@ -91,7 +91,7 @@ def _around_attention(weights: Weights, heads: int, width: int, inputs: int, lay
 
 
 def _residual_from_pyg(weights: Weights, heads: int, width: int) -> Weights:
-    """The bias and the residual of an attention layer; a residual that changes nothing has no weight."""
+    """Bias and residual of an attention layer; a residual that changes nothing has no weight."""
     zeros = weights[next(iter(weights))].new_zeros(heads * width)
     bias = _of_all_heads(weights.get("bias", zeros), heads, width)
     if "res.weight" not in weights:
@@ -141,8 +141,9 @@ def _gatv2_to_pyg(weights: Weights, layer: Layer) -> Weights:
 
 
 def _gatv2_from_pyg(weights: Weights, layer: Layer) -> Weights:
-    """DGL's layer has no bias after the sum. As the attention of a node sums to one, that of the sources can take its place, if that of the
-    destinations makes up for it in the scores."""
+    """DGL's layer has no bias after the sum. A node's attention sums to one, so the sources' bias can take its place, provided that the destinations'
+    bias compensates for it in the scores.
+    """
     _, heads, width = weights["att"].shape
     found = {ours: weights[theirs] for ours, theirs in _GATV2.items() if theirs in weights}
     around = _residual_from_pyg(weights, heads, width)

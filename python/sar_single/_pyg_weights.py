@@ -1,4 +1,4 @@
-"""State dicts of PyG's modules and of the built-in models, each in place of the other."""
+"""Conversion of state dicts between PyG's modules and the built-in models."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ class Model(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The place of a layer: its number, and its edge type if there is a layer for each."""
+    """Place of a layer: its number, and its edge type if each type has a layer."""
 
     number: int
     etype: Optional[Tuple[str, str, str]] = None
 
 
 def to_pyg(state: State, model: Model, etypes: List[Tuple[str, str, str]]) -> State:
-    """The weights under the names of PyG's modules in ``convs`` (a ``HeteroConv`` where there is a layer per edge type), of its norms in
-    ``norms``, and of linear layers in ``lin`` and ``lins``."""
+    """The weights under the names of PyG's modules in ``convs`` (a ``HeteroConv`` if each edge type has a layer), of its norms in ``norms``, and of
+    linear layers in ``lin`` and ``lins``.
+    """
     if model.kind in ("egat", "sign"):
         raise ValueError(f"PyG has no module with the weights of --model {model.kind}: keep style='dgl'")
     layers, result = _our_layers(state, etypes), {}
@@ -66,7 +67,7 @@ def _our_layers(state: State, etypes: List[Tuple[str, str, str]]) -> Dict[_Place
 
 
 def is_of_pyg(state: Mapping[str, Any], kind: str) -> bool:
-    """Whether the state is one of PyG's modules rather than of a built-in model."""
+    """Whether the state comes from PyG's modules rather than a built-in model."""
     if kind == "appnp":
         return not any(re.match(r"^layers\.\d+\.weight$", name) for name in state)
     if kind not in KINDS:
@@ -78,7 +79,7 @@ def is_of_pyg(state: Mapping[str, Any], kind: str) -> bool:
 
 
 def from_pyg(state: State, model: Model) -> State:
-    """The weights under the names of built-in models. Layers, norms and linear layers are those of the state in its order, whatever they are called."""
+    """The weights under the names of built-in models. Layers, norms and linear layers are taken in the order of the state, whatever their names."""
     state = dict(state)
     if model.kind == "appnp":
         return _numbered(_linear(state), "layers")
@@ -119,7 +120,7 @@ def _scopes(state: Mapping[str, Any], kind: Kind) -> List[str]:
 
 
 def _is_layer(state: Mapping[str, Any], kind: Kind, scope: str) -> bool:
-    """Tells layers apart whose weights have the same names: with attention or without, a layer or the linear map around one."""
+    """Tells apart layers whose weights have the same names: with attention or without, a layer or the linear map around one."""
     if kind.theirs == ("lin_l.weight",):
         return f"{scope}att" not in state
     if kind is KINDS["gcn"]:
@@ -144,7 +145,7 @@ def _places(scopes: List[str]) -> Dict[str, _Place]:
 
 
 def _norms(state: State, ntypes: Set[str]) -> State:
-    """Takes the normalisations out of a state: those with running statistics, or of one dimension."""
+    """Takes normalisations out of a state: modules with running statistics, or with a one-dimensional weight."""
     scopes: List[str] = []
     for name, value in state.items():
         scope, _, last = name.rpartition(".")
@@ -163,7 +164,7 @@ def _norms(state: State, ntypes: Set[str]) -> State:
 
 
 def _linear(state: State) -> Dict[str, Weights]:
-    """Takes linear maps, and matrices without a bias, out of a state; gives them by name."""
+    """Takes linear maps, and matrices without a bias, out of a state; returns them by name."""
     found = {}
     for name in [name for name in state if name.rpartition(".")[2] == "weight" and state[name].dim() == 2]:
         scope = name.rpartition(".")[0]
@@ -175,7 +176,7 @@ def _linear(state: State) -> Dict[str, Weights]:
 
 
 def _maps(linear: Dict[str, Weights], kind: str, ntypes: Set[str]) -> State:
-    """Linear maps around the layers: of the features of each node type, before and after the layers of GCNII, or of jumping knowledge."""
+    """Linear maps around the layers: of each node type's features, before and after the layers of GCNII, or of jumping knowledge."""
     result: State = {}
     typed = {scope: scope.rpartition(".")[2] for scope in linear if scope.rpartition(".")[2] in ntypes}
     for scope, ntype in typed.items():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Rank(RankData):
     """A worker of a run: its part of the graph, and the operations that involve all ranks (collectives).
 
-    All ranks must call the same collectives in the same order. Each is one pause: while the rank waits, its memory may be on disk.
+    All ranks must call the same collectives in the same order. Each collective is one pause: while the rank waits, its memory may be on disk.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -45,12 +45,12 @@ class Rank(RankData):
 
     @property
     def orig_ids(self) -> Tensor:
-        """Original ids of the own nodes, int64 ``[nodes]``; of a heterogeneous graph, those inside each type."""
+        """Original ids of the own nodes, int64 ``[nodes]``; in a heterogeneous graph, ids inside each type."""
         return torch.cat(list(self.ndata.original_ids().values()))
 
     @property
     def first_node(self) -> int:
-        """Id of this rank's first node in the partitioned graph, whose ranks have consecutive ids."""
+        """Id of this rank's first node in the partitioned graph. Each rank has consecutive ids."""
         return int(self._stored.nodes.part_firsts[self.index])
 
     @property
@@ -125,8 +125,8 @@ class Rank(RankData):
         return Loader(self, ids, make, batch_size, shuffle=shuffle, seed=seed)
 
     def pairs(self, pairs: Tensor) -> "Tuple[EdgeIndex, Tensor]":
-        """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank. Returns a stand-in for the pairs whose second node is own, which
-        stands where PyG has ``edge_label_index`` or negative samples, and their numbers, which choose their labels. Four collectives.
+        """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank. Returns two values for the pairs whose second node is own:
+        a stand-in for PyG's ``edge_label_index`` or negative samples, and the pairs' numbers, which select their labels. Four collectives.
         """
         from .pyg.pairs import pairs_of
 
@@ -157,7 +157,7 @@ class Rank(RankData):
         return unpacked(self._exchange("broadcast", [x] if self.index == root and x is not None else [])[root])
 
     def all_reduce(self, x: Any, op: str = "sum") -> Any:
-        """The sum, maximum (``max``) or minimum (``min``) over ranks; a number for a number. The same bits on every rank."""
+        """The sum, maximum (``max``) or minimum (``min``) over ranks; of a number, a number. The bits are the same on every rank."""
         tensor = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=torch.float64 if isinstance(x, float) else None)
         if op not in _REDUCE:
             raise ValueError(f"all_reduce: unknown operation {op!r}: use sum, max or min")
@@ -176,12 +176,12 @@ class Rank(RankData):
 
     def mean_loss(self, loss: Tensor, count: Any) -> Tensor:
         """The mean of a loss over the rows of all ranks, the same on each; ``loss`` is the mean over ``count`` own rows (a number, or the mask that
-        chose them), which may be 0. After ``backward`` on every rank, ``gather_grads`` gives the gradient of that mean. One collective.
+        selects them), which may be 0. After ``backward`` on every rank, ``gather_grads`` gives the gradient of this mean. One collective.
         """
         return mean_loss(self, loss, count)
 
     def mean(self, x: Tensor) -> Tensor:
-        """The mean of rows ``[rows, *]`` over all ranks, ``[*]``, like ``x.mean(0)`` in one process. One collective, and one for its gradient."""
+        """The mean of rows ``[rows, *]`` over all ranks, ``[*]``, like ``x.mean(0)`` in a single process. One collective, and one for the gradient."""
         return mean(self, x)
 
     def sync_params(self, module: torch.nn.Module) -> None:
@@ -228,7 +228,7 @@ class Rank(RankData):
             self._engine.log(json.dumps(plain))
 
     def _exchange(self, what: str, tensors: Sequence[Tensor], together: bool = False) -> List[bytearray]:
-        """Sends one tensor to all ranks, one to each, or all ``together`` to all."""
+        """Sends one tensor to all ranks, one tensor to each, or with ``together`` all tensors to all."""
         messages = [packed(tensor) for tensor in tensors]
         places = [[place(part) for part in parts] for parts in messages]
         if together and places:

@@ -1,4 +1,4 @@
-"""The results of a run, which a notebook shows with charts."""
+"""Results of a run, shown with charts in a notebook."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Results(List[Any]):
 
 
 class Page:
-    """A page of HTML, which a notebook shows in a frame."""
+    """An HTML page, shown in a frame in a notebook."""
 
     def __init__(self, html: str) -> None:
         self.html = html

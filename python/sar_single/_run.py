@@ -1,4 +1,4 @@
-"""``sar.run``: a model of the user's, a process per partition."""
+"""``sar.run``: the user's own model, with a process per partition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._errors import WorkerError
 from ._results import Results
 from ._screen import Screen
 
-# How long the workers have after the first and after the second signal to stop, in seconds.
+# Seconds that workers have to stop after the first and after the second signal.
 _PATIENCE = (0.7, 0.7)
 
 _START = "import json, os, sys; sys.path[:] = json.loads(os.environ.pop('SAR_SINGLE_PATH')); from sar_single._server import main; main()"
@@ -86,9 +86,9 @@ def run(
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    """A process without any thread of this one, which may be a notebook or have CUDA running."""
+    """A process without this process's threads, which may be a notebook's, or CUDA's."""
     reader, writer = (_above_standard_streams(end) for end in os.pipe())
-    # One thread per call: those of OpenMP would go on spinning while a rank waits, and a process with threads cannot fork.
+    # One thread per call: OpenMP's threads would keep spinning while a rank waits, and a process with threads cannot fork.
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
     paths = [os.path.abspath(path) for path in sys.path]
     environment = {**os.environ, **single, **_arrow(), "SAR_SINGLE_PATH": json.dumps(paths), "SAR_SINGLE_ANSWER": str(writer)}
@@ -105,7 +105,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def _above_standard_streams(end: int) -> int:
-    """The same file under a number above those of standard streams, which this process may have closed."""
+    """The same file under a number above the standard streams, which this process may have closed."""
     if end > 2:
         return end
     higher = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3)
@@ -114,13 +114,13 @@ def _above_standard_streams(end: int) -> int:
 
 
 def _arrow() -> Dict[str, str]:
-    """Settings for Arrow, which pandas and PyG import: memory of the C library's heap, and no thread that cleans up."""
+    """Settings for Arrow, which pandas and PyG import: memory from the C library's heap, and no clean-up thread."""
     names = {"ARROW_DEFAULT_MEMORY_POOL": "system", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
     return {name: value for name, value in names.items() if name not in os.environ}
 
 
 def _listen(messages: Iterable[Tuple[Any, ...]], metrics: "_Metrics") -> Dict[str, Any]:
-    """Takes what the server reports until it ends."""
+    """Receives the server's reports until it ends."""
     answer: Dict[str, Any] = {"results": {}, "waits": []}
     for kind, *values in messages:
         if kind == "log":
@@ -153,7 +153,7 @@ def _results(answer: Dict[str, Any], code: int) -> List[Any]:
 
 
 def _of_engine(problem: str, exception: Optional[BaseException], waits: Sequence[str]) -> BaseException:
-    """The exception of a run that no exception of a worker ended."""
+    """The exception of a run that failed without an exception of a worker."""
     text = problem if exception is None else str(exception)
     rank = re.match(r"rank (\d+) ", text)
     if rank is None and isinstance(exception, Exception):
@@ -197,7 +197,7 @@ def _budget(budget: Union[str, int, None]) -> int:
 
 
 class _Metrics:
-    """Values that ``rank.log`` reports: shown, and written to ``metrics.jsonl``."""
+    """Values from ``rank.log``: shown, and written to ``metrics.jsonl``."""
 
     def __init__(self, out: Union[str, "os.PathLike[str]", None]) -> None:
         self.lines: List[Dict[str, Any]] = []

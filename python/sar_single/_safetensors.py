@@ -29,7 +29,7 @@ def read(path: Path) -> Dict[str, Any]:
 
 
 def write(path: Path, tensors: Mapping[str, Any]) -> None:
-    """Writes tensors, those of types that numpy lacks in single precision."""
+    """Writes tensors; types that numpy lacks are converted to single precision."""
     arrays = {}
     for name, tensor in tensors.items():
         plain = tensor.detach().cpu()

@@ -1,4 +1,4 @@
-"""Samplers of blocks: SAR's, and the program's own."""
+"""Samplers of blocks: SAR's, and base classes for a program's own."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class _Nodes(NamedTuple):
 
 
 class Batch(_Nodes):
-    """A mini-batch, as DGL's loaders give it: ``input_nodes``, ``output_nodes`` and ``blocks``. Node ids are those of the partitioned graph,
-    int64. ``num_new`` says how many of the output nodes have not been seeds in this epoch before: all, or 0 in a batch that repeats.
+    """A mini-batch as from DGL's loaders: ``input_nodes``, ``output_nodes`` and ``blocks``. Node ids belong to the partitioned graph, int64.
+    ``num_new`` is the number of output nodes that are new as seeds in this epoch: all, or 0 in a batch that repeats.
     """
 
     num_new: int
 
 
 class BlockSampler:
-    """A program's own sampler: a subclass has ``sample_frontier``, which draws the edges of a layer.
+    """Base class of a program's own sampler, whose ``sample_frontier`` draws the edges of a layer.
 
-    ``num_layers`` blocks are made, the output layer's first, as DGL's class of this name did.
+    Makes ``num_layers`` blocks, the output layer's first, as DGL's former class of this name.
     """
 
     def __init__(self, num_layers: int, return_eids: bool = False) -> None:
@@ -40,11 +40,11 @@ class BlockSampler:
         self.num_layers, self.return_eids = num_layers, return_eids
 
     def sample_frontier(self, block_id: int, g: Any, seed_nodes: Tensor) -> Frontier:
-        """The edges of layer ``block_id`` (0 is the input layer) that end at some nodes, such as ``sample_neighbors(g, seed_nodes, 5)``."""
+        """The edges of layer ``block_id`` (0 is the input layer) that end at ``seed_nodes``, such as ``sample_neighbors(g, seed_nodes, 5)``."""
         raise NotImplementedError(f"{type(self).__name__} has no sample_frontier")
 
     def sample_blocks(self, g: Any, seed_nodes: Any, exclude_eids: Optional[Tensor] = None) -> Batch:
-        """Input nodes, output nodes and the blocks of some seeds, without edges that have some ids."""
+        """Input nodes, output nodes and blocks of the given seeds, without the excluded edges."""
         seeds = nodes = node_ids(stored(g), seed_nodes)
         blocks: List[Block] = []
         for layer in reversed(range(self.num_layers)):
@@ -57,18 +57,18 @@ class BlockSampler:
         return Batch(nodes, seeds, Blocks(blocks))
 
     def sample(self, g: Any, seeds: Any) -> Blocks:
-        """The blocks of some seeds."""
+        """The blocks of the given seeds."""
         return self.sample_blocks(g, seeds).blocks
 
 
 class DistNeighborSampler(BlockSampler):
-    """SAR's sampler: draws neighbours of any partition, layer by layer, and gives blocks the features that they need.
+    """SAR's sampler: draws neighbours of any partition, layer by layer, and adds features to the blocks.
 
-    ``fanouts`` has the number of in-edges that are drawn per node and layer, the input layer's first; -1 takes all, and a dict has a number
-    per edge type. ``prob`` is an edge feature to whose values probabilities are proportional; ``replace`` lets an edge be drawn several times.
+    ``fanouts`` has the number of in-edges to draw per node and layer, the input layer's first; -1 takes all, and a dict has a number per edge type.
+    Probabilities are proportional to the values of the edge feature ``prob``; ``replace`` lets an edge be drawn repeatedly.
 
-    Features are keys of the files, or tensors with a row per own node (edge, in the order of ``rank.edata``), whose rows other ranks read as they are
-    when the loader is made: ``input_node_features`` become ``blocks[0].srcdata``, ``output_node_features`` become ``blocks[-1].dstdata``, and
+    Features are keys of the files, or tensors with a row per own node (edge, in the order of ``rank.edata``), which other ranks read as they are when
+    the loader is made: ``input_node_features`` become ``blocks[0].srcdata``, ``output_node_features`` become ``blocks[-1].dstdata``, and
     ``edge_features`` the ``edata`` of every block. Types that lack a feature have zeros.
     """
 
@@ -110,7 +110,7 @@ class DistNeighborSampler(BlockSampler):
         return sample_neighbors(g, seed_nodes, self.fanouts[block_id], prob=self.prob, replace=self.replace)
 
     def sample_blocks(self, g: Any, seed_nodes: Any, exclude_eids: Optional[Tensor] = None) -> Batch:
-        """Input nodes, output nodes and the blocks of some seeds, with their features."""
+        """Input nodes, output nodes and blocks of the given seeds, with their features."""
         inputs, outputs, edges = self.bind(g)
         batch = super().sample_blocks(g, seed_nodes, exclude_eids)
         for name, column in inputs.items():
@@ -124,7 +124,7 @@ class DistNeighborSampler(BlockSampler):
 
     @staticmethod
     def _in_order(g: Any, table: str, value: Any) -> Any:
-        """A tensor of edges by id, where the program has it in the order of the rank's graph."""
+        """A tensor of edges by id, from one in the order of the rank's graph."""
         if table != "edge" or not isinstance(value, Tensor) or not hasattr(g, "edge_arrays"):
             return value
         row = g.edge_arrays()[3]

@@ -1,4 +1,4 @@
-"""SAR's functions, inside workers. They are methods of the rank under SAR's names, so that its programs keep their lines."""
+"""SAR's functions, inside workers: the rank's methods under SAR's names, so that its programs run unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._mfgs import LayerGraph
 from ._rank import Rank
 from ._table import Table
 
-#: What SAR calls the graph of a rank.
+#: SAR's names for a rank's graph.
 GraphShardManager = Graph
 
 
@@ -84,8 +84,9 @@ def construct_full_graph(partition_data: PartitionData) -> Graph:
 def construct_mfgs(
     partition_data: Union[PartitionData, Rank], seed_nodes: Any, n_layers: int, keep_seed_nodes: bool = True
 ) -> List[LayerGraph]:
-    """The graphs of the layers, the input layer's first, with only the nodes on which ``seed_nodes`` depend: own nodes by their ids in the
-    partitioned graph. The model's input is ``features[graphs[0].input_nodes]``, and its output has a row per seed. Four collectives per layer."""
+    """The graphs of the layers, the input layer's first, with only the nodes on which ``seed_nodes`` depend. Seeds are own nodes by their ids in the
+    partitioned graph. The model's input is ``features[graphs[0].input_nodes]``, and its output has a row per seed. Four collectives per layer.
+    """
     if not keep_seed_nodes:
         raise ValueError("keep_seed_nodes is False, but layers look for the seeds among the sources: leave it out")
     found = partition_data.rank if isinstance(partition_data, PartitionData) else partition_data
@@ -95,8 +96,9 @@ def construct_mfgs(
 def suffix_key_lookup(
     feature_dict: Union[Table, Dict[str, Tensor]], key: str, expand_to_all: bool = False, type_names: Optional[Sequence[str]] = None
 ) -> Tensor:
-    """The array whose key is ``key`` or ends with it. Arrays of several types are one below the other in any case; ``expand_to_all``
-    gives zeros to types that lack it."""
+    """The array whose key is ``key`` or ends with it. Arrays of several types are always concatenated; ``expand_to_all`` gives zeros to types that
+    lack the array.
+    """
     if isinstance(feature_dict, Table):
         return feature_dict.expanded(key) if expand_to_all else feature_dict[key]
     found = [name for name in feature_dict if name == key or name.endswith("/" + key)]

@@ -1,4 +1,4 @@
-"""The progress of a run: lines on standard error, or one bar in a notebook."""
+"""Progress of a run: lines on standard error, or one bar in a notebook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Screen:
         self._bar = _Bar() if _in_notebook() else None
 
     def line(self, text: str) -> None:
-        """Shows a line, which ends in a newline."""
+        """Shows a line, which must end in a newline."""
         print(text, end="", file=sys.stderr)
 
     def epoch(self, number: int, total: Optional[int], text: str) -> None:
@@ -29,13 +29,13 @@ class Screen:
             self._bar.move(number, total, text)
 
     def close(self) -> None:
-        """Shows where the run has ended."""
+        """Shows how far the run has come."""
         if self._bar is not None:
             self._bar.draw()
 
 
 class _Bar:
-    """A bar that is drawn again in its place. Without a total, it is only a text."""
+    """A bar that is redrawn in place. Without a total, it is only a text."""
 
     def __init__(self) -> None:
         self._display: Any = None
@@ -62,7 +62,7 @@ class _Bar:
 
 
 def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook. IPython is imported there already."""
+    """Whether this process is a notebook's kernel, which has imported IPython already."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""The nodes that a rank's batches begin with."""
+"""Nodes with which a rank's batches begin."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def own_numbers(seeds: Any, node_ids: Any, first: int, count: int, of: str) -> Tensor:
-    """The numbers of seeds among ``count`` own nodes, whose ids in the partitioned graph begin at ``first``: from a mask or numbers
-    (``seeds``), or from ids (``node_ids``).
+    """The numbers of seeds among ``count`` own nodes, whose ids in the partitioned graph begin at ``first``: from a mask or numbers (``seeds``), or
+    from ids (``node_ids``).
 
-    Raises ValueError for a node that is not the rank's own or that is named twice, and TypeError for anything else than nodes.
+    Raises ValueError for a node that is not the rank's own or is named twice, and TypeError for anything but nodes.
     """
     if (seeds is None) == (node_ids is None):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""The process that workers are forked from: it has imported torch, and no other thread of it works."""
+"""The process from which workers are forked: it has imported torch, and none of its other threads works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from . import _answers, _collectives, _current, _engine, _pickled, _threads
 def main() -> None:
     """Reads a request from standard input, runs it, and answers on the pipe that the environment names."""
     answer = os.fdopen(int(os.environ.pop("SAR_SINGLE_ANSWER")), "wb", buffering=0)
-    # Where the parent has closed its standard streams, files of the run must not get their numbers: what is printed would go there.
+    # If the parent has closed its standard streams, files of the run must not get their numbers: printed text would go there.
     while True:
         unused = os.open(os.devnull, os.O_RDWR)
         if unused > 2:
@@ -33,7 +33,7 @@ def main() -> None:
     except BaseException as error:
         _answer_last(answer, "failed", _failure(error, None))
     _flush()
-    # Threads and processes that imports have started must not keep this one from ending.
+    # Threads and processes started by imports must not keep this process from ending.
     os._exit(0)
 
 
@@ -56,10 +56,10 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     from .pyg.patch import patch_pyg
 
     torch.set_num_threads(1)
-    # The first optimizer imports torch's compiler: 700 modules and 60 MB, which each worker would otherwise have for itself.
+    # The first optimizer imports torch's compiler: 700 modules and 60 MB, which each worker would otherwise hold separately.
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     threads = _threads.watch()
-    # Before anything of the user's is imported, and so before the modules of other packages that take our graphs.
+    # Before anything of the user's is imported, and so before modules of other packages that take graphs of this one.
     patch_dgl()
     patch_pyg()
     patch_torch()
@@ -89,7 +89,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
         return _work(call, engine)
 
     threads.check()
-    # Collections of garbage would touch what the workers share with this process, and so copy it.
+    # Garbage collections would touch, and so copy, what workers share with this process.
     gc.collect()
     gc.freeze()
     _engine.serve(
@@ -105,7 +105,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
 
 
 def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
-    """The life of a worker: None, or why it cannot go on; an empty text if another one is to blame."""
+    """A worker's life. Returns None, or why it cannot go on; an empty text if another worker is to blame."""
     folder, rank, process = Path(engine.folder), engine.index, os.getpid()
     os.register_at_fork(after_in_parent=_engine.note_fork)
     try:
@@ -136,7 +136,7 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
 
 
 def _end_children() -> None:
-    """Ends what ``multiprocessing`` has started, as an interpreter does at its end, but waits for no process that keeps running."""
+    """Ends what ``multiprocessing`` has started, as an interpreter does at its end, but does not wait for processes that keep running."""
     util: Any = sys.modules.get("multiprocessing.util")
     if util is None:
         return
@@ -186,7 +186,7 @@ def _dumped(error: BaseException) -> Optional[bytes]:
 
 
 def _collect(folder: Path, answer: BinaryIO) -> None:
-    """Hands results over, and the failure that came first."""
+    """Passes on results, and the failure that came first."""
     failures = sorted(folder.glob("failure-*"), key=lambda path: path.stat().st_mtime_ns)
     if failures:
         _answers.send(answer, "worker_failed", pickle.loads(failures[0].read_bytes()))

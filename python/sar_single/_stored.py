@@ -16,7 +16,7 @@ from ._numbering import Numbering
 
 
 class Group(Protocol):
-    """The processes that work on a graph together."""
+    """Processes that work on a graph together."""
 
     index: int
     world_size: int
@@ -29,7 +29,7 @@ class Group(Protocol):
 
 
 class StoredGraph:
-    """The files of a graph, and those that the processes of a group write into ``folder``, each for some ``parts``."""
+    """The files of a graph, and files that a group's processes write into ``folder``, each for some ``parts``."""
 
     def __init__(self, files: Files, folder: Path, parts: Sequence[int], group: Group) -> None:
         self.files, self.folder, self.parts, self.group = files, folder, parts, group
@@ -38,7 +38,7 @@ class StoredGraph:
         self.nodes, self.edges = Numbering.of(files, "node"), Numbering.of(files, "edge")
         self._indexes: Dict[Tuple[Optional[int], Optional[str], bool], EdgeIndex] = {}
         self._written = 0
-        #: Ids of the ends of edges, once they are asked for.
+        #: Ids of the edges' ends, once requested.
         self._ends: Optional[SharedColumn] = None
 
     def numbering(self, table: str) -> Numbering:
@@ -46,11 +46,11 @@ class StoredGraph:
         return self.nodes if table == "node" else self.edges
 
     def rows(self, table: str, key: str, ids: Tensor) -> Tensor:
-        """Rows of a feature for nodes (edges) of any partition, by their ids: ``[len(ids), *]``. ``"_TYPE"`` gives their types."""
+        """Rows of a feature for nodes (edges) of any partition, by id: ``[len(ids), *]``. ``"_TYPE"`` gives types."""
         return FileColumn(self, table, key).rows(ids)
 
     def column(self, table: str, value: Any) -> Column:
-        """The rows that batches take: those of a key, or of a tensor with a row per own node (edge, by id). A tensor is a collective."""
+        """The rows for batches, given by a key, or by a tensor with a row per own node (edge, by id). A tensor is a collective."""
         if isinstance(value, str):
             return FileColumn(self, table, value)
         if isinstance(value, Tensor):
@@ -60,11 +60,11 @@ class StoredGraph:
         raise TypeError(f"features are keys of the files or tensors with a row per own {table}, not {type(value).__name__}")
 
     def in_edges(self, etype: Optional[int] = None, prob: Optional[str] = None) -> EdgeIndex:
-        """The in-edges of a type, or of all, drawn with the probabilities of an edge feature. One collective the first time."""
+        """In-edges of a type, or of all, drawn with probabilities from an edge feature. One collective the first time."""
         return self._index(etype, prob, outwards=False)
 
     def out_edges(self, etype: Optional[int] = None, prob: Optional[str] = None) -> EdgeIndex:
-        """The out-edges likewise; each process looks for those of its nodes in the files of all partitions."""
+        """Out-edges likewise; each process searches all partitions' files for the edges of its nodes."""
         return self._index(etype, prob, outwards=True)
 
     def _index(self, etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
@@ -74,7 +74,7 @@ class StoredGraph:
         return known
 
     def ends(self, edges: Tensor) -> Tensor:
-        """Ids of source and destination of each edge, ``[edges, 2]``. The first time, one collective."""
+        """Ids of each edge's source and destination, ``[edges, 2]``. One collective the first time."""
         if self._ends is None:
             self._ends = SharedColumn.written(self, "edge", self._ends_of)
         self.edges.check(edges)
@@ -87,13 +87,13 @@ class StoredGraph:
         return ends
 
     def new_name(self) -> str:
-        """A name for files that all processes write, the same one in each."""
+        """A name for files that all processes write, the same in each."""
         self._written += 1
         return f"column-{self._written}"
 
 
 def stored(graph: Any) -> StoredGraph:
-    """The files of a graph to sample from: of a rank, its graph, or a ``DistGraph``."""
+    """The files of a graph to sample from, given a rank, its graph, or a ``DistGraph``."""
     found: Optional[StoredGraph] = getattr(graph, "_stored", None)
     if found is None:
         raise TypeError(f"samples are drawn from rank.graph or a DistGraph, not from {type(graph).__name__}")

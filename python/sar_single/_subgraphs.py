@@ -1,4 +1,4 @@
-"""Batches as PyG's ``NeighborLoader`` gives them: one graph per batch, in which each node's neighbours are drawn once."""
+"""Batches as from PyG's ``NeighborLoader``: one graph per batch, in which each node's neighbours are drawn once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EdgeType = Tuple[str, str, str]
 
 
 class SubgraphSampler:
-    """Draws the in-edges of nodes when they are found: of a node that is found in hop h, ``num_neighbors[h]`` of each edge type."""
+    """Draws the in-edges of nodes when they are found: for a node found in hop h, ``num_neighbors[h]`` of each edge type."""
 
     def __init__(self, rank: "Rank", num_neighbors: Any, ntype: Optional[str], attributes: Optional[Sequence[str]]) -> None:
         try:
@@ -51,7 +51,7 @@ class SubgraphSampler:
         return fanouts
 
     def _arrays(self, table: str, attributes: Optional[Sequence[str]]) -> List[Tuple[str, int, str]]:
-        """Key, type and PyG's name of the arrays of nodes (edges) that batches have."""
+        """Key, type and PyG name of the arrays of nodes (edges) in batches."""
         found = []
         for key, ty, _, _ in self._rank._engine.arrays(table):
             name = data_name(table, key.rpartition("/")[2])
@@ -60,7 +60,7 @@ class SubgraphSampler:
         return found
 
     def batch(self, seeds: Tensor, num_new: int) -> Any:
-        """The graph of some seeds."""
+        """The graph of the given seeds."""
         found = _Found(self._ntypes, self._etypes, self._ntype, seeds)
         for hop in range(self._hops):
             frontier = found.frontier()
@@ -89,7 +89,7 @@ class SubgraphSampler:
         return data
 
     def _fill(self, nodes: Any, edges: Any, found: "_Found", ntype: Optional[str], etype: Optional[EdgeType]) -> None:
-        """Gives stores what has been found of a type, and its attributes."""
+        """Fills stores with the nodes or edges found of a type, and their attributes."""
         if ntype is not None:
             nodes.n_id, nodes.num_nodes = found.nodes[ntype], len(found.nodes[ntype])
             nodes.num_sampled_nodes = found.num_nodes[ntype]
@@ -106,14 +106,14 @@ class SubgraphSampler:
 
 
 class _Frontier:
-    """Nodes of a type that have been found in the last hop: their ids, and where they begin among all found."""
+    """Nodes of a type found in the last hop: their ids, and their beginning among all nodes found."""
 
     def __init__(self, ids: Tensor, begin: int) -> None:
         self.ids, self.begin = ids, begin
 
 
 class _Found:
-    """Nodes and edges of a batch, in the order in which they have been found."""
+    """Nodes and edges of a batch, in the order in which they were found."""
 
     def __init__(self, ntypes: List[str], etypes: List[EdgeType], of: str, seeds: Tensor) -> None:
         none = torch.empty(0, dtype=torch.int64)
@@ -131,13 +131,13 @@ class _Found:
         return result
 
     def add(self, etype: EdgeType, destinations: _Frontier, counts: Tensor, sources: Tensor, ids: Tensor) -> None:
-        """Adds edges that were drawn for the nodes of a frontier."""
+        """Adds edges drawn for the nodes of a frontier."""
         self.nodes[etype[0]], places = numbered(self.nodes[etype[0]], sources)
         ends = (torch.arange(len(counts)) + destinations.begin).repeat_interleave(counts)
         self.edges[etype].append((places, ends, ids))
         self.num_edges[etype].append(len(ids))
 
     def end_hop(self) -> None:
-        """Notes how many nodes the hop has found."""
+        """Notes the number of nodes that the hop has found."""
         for ntype, nodes in self.nodes.items():
             self.num_nodes[ntype].append(len(nodes) - sum(self.num_nodes[ntype]))

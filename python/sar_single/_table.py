@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class Table(Mapping[str, Tensor]):
-    """Arrays of a partition by key. A key matches as on the command line: exactly, by name without its type, or by its end. Arrays
-    of PyG's data also have the names that they have there."""
+    """Arrays of a partition by key. A key matches as on the command line: exactly, by name without its type, or by its end. Arrays of PyG's data also
+    match by their PyG names.
+    """
 
     def __init__(self, rank: "Rank", table: str) -> None:
         self._rank, self._table = rank, table
@@ -26,11 +27,11 @@ class Table(Mapping[str, Tensor]):
         return iter([key for key, _, _, _ in self._arrays])
 
     def has(self, name: str) -> bool:
-        """Whether a type has an array of this name, or of the one that it is stored under."""
+        """Whether a type has an array of this name, or of the corresponding stored name."""
         return any(key.rpartition("/")[2] in (name, stored_name(name)) for key in self)
 
     def width(self, key: str) -> int:
-        """Columns of an array that all types have alike."""
+        """Number of columns of an array, if it is the same for all types."""
         found = self._arrays_of(key)
         shape = self._arrays[found[0]][3]
         return shape[1] if len(shape) > 1 else 1
@@ -47,7 +48,7 @@ class Table(Mapping[str, Tensor]):
         return values[self._rank.graph.edge_arrays()[3]] if self._table == "edge" else values
 
     def _arrays_of(self, key: str) -> List[int]:
-        """The array of each type that has it. Their rows have one shape."""
+        """The array of each type that has one. Their rows have the same shape."""
         found = self._lookup(key)
         arrays = [index for index in found if index is not None]
         if len(arrays) < len(found) and self._table == "edge":
@@ -59,7 +60,7 @@ class Table(Mapping[str, Tensor]):
         return arrays
 
     def by_type(self, key: str) -> Dict[str, Tensor]:
-        """The rows of each node (edge) type that has the array, by its name."""
+        """The rows of each node (edge) type with the array, by the type's name."""
         result: Dict[str, Tensor] = {}
         counts = [count for _, count in self._types()]
         for ty, (name, index) in enumerate(zip(self._names(), self._lookup(key))):
@@ -72,7 +73,7 @@ class Table(Mapping[str, Tensor]):
         return result
 
     def expanded(self, key: str) -> Tensor:
-        """The rows of all own nodes (edges), with zeros for those of types that lack the array."""
+        """The rows of all own nodes (edges), with zeros for types that lack the array."""
         firsts = self._rank._stored.numbering(self._table).part_firsts
         ids = torch.arange(int(firsts[self._rank.index]), int(firsts[self._rank.index + 1]))
         values = self._rank._stored.rows(self._table, key, ids)
@@ -106,7 +107,7 @@ class Table(Mapping[str, Tensor]):
         return [name for name, _ in self._types()]
 
     def _lookup(self, key: str) -> List[Optional[int]]:
-        """The array of each type that a key means."""
+        """The array of each type that matches a key."""
         engine = self._rank._engine
         try:
             return engine.lookup(self._table, key)

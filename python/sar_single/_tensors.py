@@ -1,4 +1,4 @@
-"""The memory of tensors, as the engine takes it."""
+"""Memory of tensors, as the engine takes it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 
 Place = Tuple[int, int]
 
-# Element types of files that torch has under the same name.
+# Element types of files that have the same name in torch.
 _NAMES = "int8 int16 int32 int64 uint8 bool float16 bfloat16 float32 float64"
 _TORCH = {name: getattr(torch, name) for name in _NAMES.split()}
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 
 def place(tensor: torch.Tensor) -> Place:
-    """Address and size in bytes of a contiguous tensor; keep the tensor until the call that takes them returns."""
+    """Address and size in bytes of a contiguous tensor. Keep the tensor until the call that takes them returns."""
     assert tensor.is_contiguous(), "only contiguous tensors have one place"
     return tensor.data_ptr(), tensor.numel() * tensor.element_size()
 

@@ -1,4 +1,4 @@
-"""Threads of the process that workers are forked from. A worker has none of them, and what one of them holds stays held there."""
+"""Threads of the process from which workers are forked. A worker has none of them, and what they hold stays locked there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-# How long threads are looked at, and how long one has to sleep to be idle, in seconds.
+# Seconds for which threads are observed, and seconds that a thread has to sleep to count as idle.
 _PATIENCE = 1.0
 _IDLE = 0.02
 
@@ -33,7 +33,7 @@ class Watch:
     def check(self) -> None:
         """Waits until all other threads sleep.
 
-        Raises RuntimeError, which names the threads that do not and the imports that have started them.
+        Raises RuntimeError, which names the threads that do not, and the imports that started them.
         """
         self.look()
         sys.meta_path.remove(self)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def _others() -> List[str]:
 
 
 def _runs() -> Dict[str, Optional[Tuple[str, ...]]]:
-    """Number of times that each other thread has run; None for a running one."""
+    """Number of times that each other thread has run; None for a running thread."""
     runs: Dict[str, Optional[Tuple[str, ...]]] = {}
     for thread in _others():
         try:

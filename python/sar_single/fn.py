@@ -1,4 +1,4 @@
-"""Messages and reducers, as ``dgl.function`` has them, for environments without DGL."""
+"""Messages and reducers in the form of ``dgl.function``, for environments without DGL."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""``sar_single.check``: a program of the user's on a small graph, in one partition and in three, compared step by step."""
+"""``sar_single.check``: runs a user's program on a small graph, in one partition and in three, and compares step by step."""

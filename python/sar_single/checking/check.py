@@ -34,7 +34,7 @@ _WORDS = {
 
 
 class Check:
-    """The result of ``sar.check``: true if the program gives the same values on three partitions as on one."""
+    """Result of ``sar.check``: true if the program gives the same values on three partitions as on one."""
 
     def __init__(self, compared: "Counter[str]", finding: Optional[Finding] = None, failure: str = "") -> None:
         self.finding, self.failure, self._compared = finding, failure, compared
@@ -112,7 +112,7 @@ def _is_worker(program: Any) -> bool:
     return not hasattr(program, "named_parameters")
 
 
-# What a module's forward gets, by the name of the argument.
+# Values for a module's forward, by the name of the argument.
 _GIVEN: Dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("x", "feat", "features", "h", "inputs", "node_feat"), lambda rank: rank.x),
     **dict.fromkeys(("graph", "g"), lambda rank: rank.graph),
@@ -127,10 +127,10 @@ _GIVEN: Dict[str, Callable[[Any], Any]] = {
 
 
 def _of_module(module: Any) -> Callable[[Any], Any]:
-    """A worker that calls a module once and adds its outputs up to a loss."""
+    """A worker that calls a module once and sums its outputs to a loss."""
     parameters = inspect.signature(module.forward).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    # PyG's HeteroConv names none: it takes a dict per argument of its layers.
+    # PyG's HeteroConv names none of them: it takes a dict per argument of its layers.
     needed = needed or ["x_dict", "edge_index_dict"]
     unknown = [name for name in needed if name not in _GIVEN]
     if unknown:
@@ -155,7 +155,7 @@ def _of_module(module: Any) -> Callable[[Any], Any]:
 
 
 def _loss(rank: Any, output: Any) -> Any:
-    """A sum over rows; of an output that all ranks have, a share."""
+    """A sum over rows; of an output that is the same on all ranks, a share."""
     total = output.sin().sum()
     counts = [rank.graph.num_nodes(), *(count for _, count in rank._engine.ntypes)]
     everywhere = rank.all_reduce(int(output.dim() > 0 and len(output) in counts), op="min")

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from .watch import Event, Seen
 
-# By how much values may differ, in units of the largest: in the steps that are watched, and in what comes after many steps.
+# Tolerances, in units of the largest value: in the watched steps, and in values that come after many steps.
 _NEAR, _FAR = 1e-8, 1e-5
-# Of whole numbers after many steps, such as classes, which share of the rows may differ.
+# For whole numbers after many steps, such as classes, the share of rows that may differ.
 _FEW = 0.02
 
 Key = Tuple[str, str, str, int]
@@ -21,20 +21,20 @@ Key = Tuple[str, str, str, int]
 
 @dataclass
 class Finding:
-    """The first event that differs, by how much, and what it was computed from."""
+    """The first event that differs, the difference, and its inputs."""
 
     event: Event
     by: float
-    # The operation that has given every rank a value of its own rows only.
+    # The operation that gave every rank a value of only its own rows.
     cause: Optional[Event] = None
     after: str = ""
-    # Whether the sum over ranks is what one partition gives, and by which factor all values are larger.
+    # Whether the sum over ranks equals the value of one partition, and the factor by which all values are larger.
     adds_up: bool = False
     factor: Optional[float] = None
 
 
 class Comparison:
-    """The events of one partition and those of each of several ranks, by what the program does."""
+    """Events of one partition and of several ranks, compared by what the program does."""
 
     def __init__(self, whole: Seen, ranks: Sequence[Seen]) -> None:
         self._whole, self._ranks = whole, ranks
@@ -45,16 +45,16 @@ class Comparison:
             found = [part[key] for part in parts if key in part]
             self._parts.append(found if len(found) == len(parts) else None)
         gradients = [value for event in self._events if event.kind == "gradient" for value in event.values if value.numel()]
-        # A gradient that is zero but for rounding errors is small compared with the others.
+        # A gradient that is zero except for rounding errors is small compared with others.
         self._gradients = max((value.abs().max().item() for value in gradients), default=0.0)
 
     @property
     def counts(self) -> "Counter[str]":
-        """How many events of each kind were compared."""
+        """Number of compared events of each kind."""
         return Counter(event.kind for event, parts in zip(self._events, self._parts) if parts is not None)
 
     def first(self) -> Optional[Finding]:
-        """The first event that is not as it has to be."""
+        """The first event that is wrong."""
         after = ""
         for number, event in enumerate(self._events):
             by = self._difference(number)
@@ -67,7 +67,7 @@ class Comparison:
         return None
 
     def _difference(self, number: int) -> Optional[float]:
-        """By how much an event differs; None if it does not, or if ranks may have their own values there."""
+        """The difference of an event; None if there is none, or if ranks may differ there."""
         event, parts = self._events[number], self._parts[number]
         if parts is None:
             return None
@@ -102,7 +102,7 @@ class Comparison:
         return min(max(_apart(value, part) for part in parts), _apart(value, torch.stack(parts).sum(0)))
 
     def _rows(self, value: Tensor, parts: List[Tensor]) -> List[str]:
-        """The node types whose rows a value may have."""
+        """Node types whose rows a value may have."""
         if value.dim() == 0 or any(part.dim() == 0 or part.shape[1:] != value.shape[1:] for part in parts):
             return []
         lengths = [len(value), *map(len, parts)]
@@ -110,14 +110,14 @@ class Comparison:
         return [name for name in found if [_count(seen, name) for seen in (self._whole, *self._ranks)] == lengths]
 
     def _cause(self, number: int) -> Optional[Event]:
-        """The operation behind an event that gave each rank its own value of something that is one for all nodes."""
+        """The operation behind an event that gave each rank a different value of something that all nodes share."""
         for given in self._events[number].inputs:
             if self._is_own(given):
                 return self._cause(given) or self._events[given]
         return None
 
     def _is_own(self, number: int) -> bool:
-        """Whether ranks have other values there than one partition has, of something that has no row per node."""
+        """Whether ranks and one partition have different values of something without a row per node."""
         event, parts = self._events[number], self._parts[number]
         if parts is None:
             return False
@@ -141,7 +141,7 @@ class Comparison:
 
 
 def _drawn_apart(event: Event, parts: Sequence[Event]) -> bool:
-    """Whether ranks draw for rows of their own. Generators in other states, which a program has seeded by rank, may give other numbers."""
+    """Whether ranks draw for rows of their own. Generators in different states, which a program has seeded by rank, may give different numbers."""
     state, *values = event.values
     same_state = all(torch.equal(state, part.values[0]) for part in parts)
     if not values:  # A dropout.
@@ -159,12 +159,12 @@ def _numbered(events: Sequence[Event]) -> List[Tuple[Key, Event]]:
 
 
 def _count(seen: Seen, name: str) -> int:
-    """How many nodes there are of a type, or of all."""
+    """Number of nodes of a type, or of all."""
     return len(seen.node_ids[name]) if name else sum(map(len, seen.node_ids.values()))
 
 
 def _order(ranks: Sequence[Seen], name: str) -> Tensor:
-    """The places of nodes among the rows of all ranks, in the order of the small graph."""
+    """Places of nodes among the rows of all ranks, in the order of the small graph."""
     if name:
         return torch.argsort(torch.cat([seen.node_ids[name] for seen in ranks]))
     types = list(ranks[0].node_ids)
@@ -173,7 +173,7 @@ def _order(ranks: Sequence[Seen], name: str) -> Tensor:
 
 
 def _apart(expected: Tensor, value: Tensor, coarse: bool = False, least: float = 1e-12) -> float:
-    """The largest difference, in units of the largest expected value or of ``least``; of whole numbers 0 or 1."""
+    """The largest difference, in units of the largest expected value or of ``least``; for whole numbers 0 or 1."""
     if expected.shape != value.shape:
         return float("inf")
     if not expected.numel():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def of_rank(rank: "Rank", nodes: int) -> Described:
-    """The rank's own nodes in ``small``, and the edges between them."""
+    """The rank's own nodes in ``small``, and the edges among them."""
     several = len(rank.node_types) > 1 or len(rank.edge_types) > 1
     graph = Described({}, {name if several else "": count for name, count in rank._engine.ntypes})
     source, destination, types, row = rank.graph.edge_arrays()
@@ -39,7 +39,7 @@ def _arrays(rank: "Rank", table: str, number: int) -> Dict[str, Any]:
 
 
 def best(graphs: "list[Described]") -> Optional[Described]:
-    """The graph with the most training nodes, and of those the one with the most edges."""
+    """The graph with the most training nodes; among equals the one with the most edges."""
 
     def size(graph: Described) -> Any:
         train = sum(int(values.sum()) for key, values in graph.node_data.items() if key.rpartition("/")[2] == "train_mask")

@@ -1,4 +1,4 @@
-"""Replacements for operations over a rank's own rows."""
+"""Replacements of operations over a rank's own rows."""
 
 from __future__ import annotations
 

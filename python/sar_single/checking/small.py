@@ -1,4 +1,4 @@
-"""A small part of a graph, and how it is cut so that mistakes show."""
+"""A small part of a graph, cut so that mistakes show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = 3
 
 
 def small(graph: Described, nodes: int) -> Described:
-    """About ``nodes`` nodes of a graph with the edges between them; numbers with a point become float64."""
+    """About ``nodes`` nodes of a graph with the edges among them; floating-point numbers become float64."""
     counts = {name: int(count) for name, count in graph.num_nodes.items()} or _counted(graph)
     edges = {name: (as_numpy(source), as_numpy(destination)) for name, (source, destination) in graph.edges.items()}
     kept = _chosen(graph, counts, edges, nodes)
@@ -36,9 +36,9 @@ def small(graph: Described, nodes: int) -> Described:
 
 
 def cut(graph: Described, folder: Path) -> Tuple[str, str]:
-    """Writes a graph in one partition and in three of different sizes; gives the paths of the JSON files.
+    """Writes a graph in one partition and in three of different sizes; returns the paths of the JSON files.
 
-    The third partition has no training nodes and the second no nodes for validation, as far as there are others.
+    As far as there are other nodes, the third partition has no training nodes, and the second no validation nodes.
     """
     given = graph.write(folder)
     whole = call(["partition", *given, *flags({"num_parts": 1, "out": folder / "whole"})], show=False).strip()
@@ -77,7 +77,7 @@ def _exact(values: Any, rows: Array) -> Array:
 
 
 def _chosen(graph: Described, counts: Dict[str, int], edges: Dict[str, Tuple[Array, Array]], nodes: int) -> Dict[str, Array]:
-    """The kept nodes of each type: some training nodes with labels, and nodes with edges to these."""
+    """The kept nodes of each type: some training nodes with labels, and nodes with edges to them."""
     if sum(counts.values()) <= nodes:
         return {name: np.ones(count, dtype=bool) for name, count in counts.items()}
     share = -(-nodes // len(counts))

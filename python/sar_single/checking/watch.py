@@ -1,4 +1,4 @@
-"""A worker's computation, step by step, for a comparison with other cuts of the graph."""
+"""Records a worker's computation, step by step, for comparison with other cuts of the graph."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout dropout_".split())
-# Functions that draw random numbers by the places of elements.
+# Functions that draw random numbers by place of element.
 _DRAWING = frozenset(
     "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial poisson binomial gumbel_softmax rrelu "
     "normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ geometric_ log_normal_".split()
 )
-# Functions without a value that has been computed.
+# Functions without a computed value.
 _IGNORED = frozenset("__get__ __set__ empty empty_like new_empty".split())
 
 
@@ -42,9 +42,9 @@ class Event:
     name: str
     site: str = ""
     values: List[Tensor] = field(default_factory=list)
-    # Numbers of the events whose values an operation was given.
+    # Numbers of the events whose values the operation received.
     inputs: List[int] = field(default_factory=list)
-    # Whether it comes after the steps that are watched.
+    # Whether it comes after the watched steps.
     late: bool = False
 
     @property
@@ -54,7 +54,7 @@ class Event:
 
 
 class Watch(TorchFunctionMode):
-    """Computes in float64 without dropout, and notes what operations of the user's code, modules and losses give."""
+    """Computes in float64 without dropout, and notes the results of the user's operations, modules and losses."""
 
     def __init__(self, steps: int) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Watch(TorchFunctionMode):
         self._stack: List[nn.Module] = []
         self._names: Dict[int, str] = {}
         self._parameters: Dict[int, str] = {}
-        # Numbers of the events that have made tensors, which are kept so that no other one takes their places.
+        # Numbers of the events that made each tensor. The tensors are kept so that no others take their places.
         self._made: Dict[int, int] = {}
         self._kept: List[Any] = []
 
@@ -91,7 +91,7 @@ class Watch(TorchFunctionMode):
         return not self._paused and self._steps > 0 and not MESSAGES.value
 
     def dropout(self, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        """In place of ``torch.nn.functional.dropout``: the same values."""
+        """Replaces ``torch.nn.functional.dropout``: gives the values unchanged."""
         if not self._watches():
             return input
         with torch.random.fork_rng(devices=[]):
@@ -99,7 +99,7 @@ class Watch(TorchFunctionMode):
         return self._dropped(by_key, input, *args, **kwargs)
 
     def _dropped(self, by_key: bool, input: Tensor, p: float = 0.5, training: bool = True, *_: Any, train: bool = True, **__: Any) -> Tensor:
-        """Notes whether a dropout draws by node or edge, and if not, for how many elements."""
+        """Notes whether a dropout draws by node or edge, and if not, the number of its elements."""
         if training and train and p > 0 and self._watches():
             self._note(Event("draw", "dropout", call_site(), [torch.tensor([] if by_key else input.shape, dtype=torch.int64)]))
         return input
@@ -155,7 +155,7 @@ class Watch(TorchFunctionMode):
         self._steps -= 1
 
     def gradients_gathered(self, module: nn.Module) -> None:
-        """Notes the gradients of a module, which are those of all ranks."""
+        """Notes the gradients of a module, which are the same on all ranks."""
         self._remember(module)
         self._gradients("after gather_grads", module.named_parameters())
 
@@ -170,20 +170,20 @@ class Watch(TorchFunctionMode):
             self._parameters.setdefault(id(parameter), name)
 
     def _parameters_of(self, module: nn.Module) -> None:
-        """Notes the parameters of a module that is called for the first time."""
+        """Notes the parameters of a module on its first call."""
         for name, parameter in module.named_parameters():
             if id(parameter) not in self._parameters and self._watches() and not nn.parameter.is_lazy(parameter):
                 self._note(Event("parameter", name, "", [parameter]))
         self._remember(module)
 
     def logged(self, values: Dict[str, Any]) -> None:
-        """Notes what rank 0 reports."""
+        """Notes rank 0's reports."""
         for name, value in values.items():
             if isinstance(value, (float, Tensor)) and torch.as_tensor(value).numel() == 1:
                 self._note(Event("log", name, "", [torch.as_tensor(value).double().reshape(())]))
 
     def returned(self, result: Any, name: str = "result") -> None:
-        """Notes what the worker returns."""
+        """Notes the worker's result."""
         parts: Any = result.items() if isinstance(result, dict) else enumerate(result) if isinstance(result, (list, tuple)) else None
         if parts is not None:
             for key, part in parts:
@@ -195,14 +195,14 @@ class Watch(TorchFunctionMode):
 
 @dataclass
 class Seen:
-    """The values that a worker's program has computed, and the numbers of its nodes in the small graph."""
+    """Values that a worker's program has computed, and its nodes' numbers in the small graph."""
 
     events: List[Event]
     node_ids: Dict[str, Tensor]
 
 
 def watched(rank: "Rank", worker: Callable[..., Any], args: Sequence[Any], steps: int) -> Seen:
-    """Runs a worker's program in float64 and without dropout; gives what it computes."""
+    """Runs a worker's program in float64 and without dropout; returns what it computes."""
     watch = Watch(steps)
     with _float64(), _hooks(watch), _methods(rank, watch), _dropout(watch), watch:
         result = worker(rank, *args)
@@ -212,7 +212,7 @@ def watched(rank: "Rank", worker: Callable[..., Any], args: Sequence[Any], steps
 
 @contextmanager
 def _float64() -> Iterator[None]:
-    """The same random numbers on all ranks, and float64 where a program does not name a type."""
+    """The same random numbers on all ranks, and float64 where a program names no type."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(0)
@@ -240,7 +240,7 @@ def _hooks(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def _methods(rank: "Rank", watch: Watch) -> Iterator[None]:
-    """Lets the watch see what a rank gathers and logs."""
+    """Lets the watch see a rank's gathered gradients and logs."""
 
     def gather_grads(module: nn.Module) -> None:
         type(rank).gather_grads(rank, module)
@@ -266,13 +266,13 @@ def _dropout(watch: Watch) -> Iterator[None]:
 
 
 def _state(generator: Optional[torch.Generator]) -> Tensor:
-    """A number that tells states of a random generator apart."""
+    """A number that distinguishes states of a random generator."""
     state = torch.get_rng_state() if generator is None else generator.get_state()
     return torch.tensor(zlib.crc32(state.numpy().tobytes()))
 
 
 def _without_dropout(module: nn.Module) -> None:
-    """Sets the rate of dropout that is part of another function of torch's or of this package's attention."""
+    """Sets the dropout rate of another torch function, or of this package's attention."""
     if type(module).__module__.startswith("sar_single.nn"):
         for part in module.children():
             if isinstance(part, nn.Dropout):
@@ -286,7 +286,7 @@ def _no_loader(*_: Any, **__: Any) -> Any:
 
 
 def _wide(value: Any) -> Any:
-    """The same argument, with float64 in place of narrower types."""
+    """The argument with float64 in place of narrower types."""
     if isinstance(value, torch.dtype):
         return torch.float64 if value in _NARROW else value
     return value

@@ -1,7 +1,7 @@
 """DGL's distributed interface on the files of a partitioned graph: ``dgl.distributed`` without servers.
 
-In a worker of ``sar_single.run`` it works for that rank. In a plain script it works for the one process, or for those of ``torch.distributed``
-if that has been initialised.
+In a worker of ``sar_single.run`` it works for that rank. In a plain script it works for the single process, or for the processes of
+``torch.distributed`` if that is initialised.
 """
 
 from .._absent import OF_DIST
@@ -17,7 +17,7 @@ from .services import find_edges, in_degrees, in_subgraph, out_degrees, sample_e
 from .split import edge_split, node_split
 from .tensor import DistTensor
 
-#: Where frontiers, blocks and graphs of pairs keep ids of nodes and of edges.
+#: Names under which frontiers, blocks and graphs of pairs keep ids of nodes and edges.
 NID = EID = "_ID"
 
 __all__ = [
@@ -50,6 +50,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Says why a name of DGL's is missing."""
+    """Explains why a DGL name is missing."""
     reason = OF_DIST.get(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else ""))

@@ -1,4 +1,4 @@
-"""Who owns which nodes and edges."""
+"""Owners of nodes and edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EdgeType = Tuple[str, str, str]
 
 
 class GraphPartitionBook:
-    """DGL's partition book: the owner and the local number of each node and edge. Ids of a type are numbers inside it."""
+    """DGL's partition book: the owner and the local number of each node and edge. Ids of a type are numbers inside the type."""
 
     def __init__(self, graph: StoredGraph) -> None:
         self._graph = graph
@@ -27,7 +27,7 @@ class GraphPartitionBook:
         return group.index * parts // group.world_size
 
     def num_partitions(self) -> int:
-        """How many partitions there are."""
+        """Number of partitions."""
         return self._graph.files.num_parts
 
     def metadata(self) -> List[Dict[str, int]]:
@@ -49,13 +49,13 @@ class GraphPartitionBook:
 
     @property
     def canonical_etypes(self) -> List[EdgeType]:
-        """The edge types: each the type of its sources, its name, and the type of its destinations."""
+        """Edge types as (source type, name, destination type)."""
         names = [name.split(":") for name in self._graph.etypes]
         return [(source, name, destination) for source, name, destination in names]
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether there is one type of nodes and one of edges."""
+        """Whether there is a single node type and a single edge type."""
         return len(self.ntypes) == 1 and len(self._graph.etypes) == 1
 
     def to_canonical_etype(self, etype: Any) -> EdgeType:
@@ -79,27 +79,27 @@ class GraphPartitionBook:
         return _inside(self._graph.edges, partid, self._etype(etype))
 
     def nid2localnid(self, nids: Any, partid: int, ntype: str = "_N") -> Tensor:
-        """The numbers of a partition's nodes among its own."""
+        """The numbers of nodes among those of their partition."""
         return self.map_to_homo_nid(nids, ntype) - self._graph.nodes.part_range(partid, self._ntype(ntype))[0]
 
     def eid2localeid(self, eids: Any, partid: int, etype: Any = "_E") -> Tensor:
-        """The numbers of a partition's edges among its own."""
+        """The numbers of edges among those of their partition."""
         return self.map_to_homo_eid(eids, etype) - self._graph.edges.part_range(partid, self._etype(etype))[0]
 
     def map_to_per_ntype(self, ids: Any) -> Tuple[Tensor, Tensor]:
-        """Types of nodes, and their numbers inside these."""
+        """Types of nodes, and numbers inside the types."""
         return self._graph.nodes.type_of(as_ids(ids)), self._graph.nodes.inside_type(as_ids(ids))
 
     def map_to_per_etype(self, ids: Any) -> Tuple[Tensor, Tensor]:
-        """Types of edges, and their numbers inside these."""
+        """Types of edges, and numbers inside the types."""
         return self._graph.edges.type_of(as_ids(ids)), self._graph.edges.inside_type(as_ids(ids))
 
     def map_to_homo_nid(self, ids: Any, ntype: str = "_N") -> Tensor:
-        """Ids of nodes of a type among all nodes."""
+        """Ids among all nodes, from numbers inside a type."""
         return self._graph.nodes.of_type(self._ntype(ntype), as_ids(ids))
 
     def map_to_homo_eid(self, ids: Any, etype: Any = "_E") -> Tensor:
-        """Ids of edges of a type among all edges."""
+        """Ids among all edges, from numbers inside a type."""
         return self._graph.edges.of_type(self._etype(etype), as_ids(ids))
 
     def _ntype(self, ntype: Optional[str]) -> int:
@@ -122,7 +122,7 @@ class GraphPartitionBook:
 
 
 class PartitionPolicy:
-    """The nodes (edges) of a type that rows belong to, and so the partitions that hold them."""
+    """The nodes (edges) of a type that have rows, and thereby the partitions that hold the rows."""
 
     def __init__(self, table: str, type_name: Any, partition_book: GraphPartitionBook) -> None:
         self.table, self.type_name, self.partition_book = table, type_name, partition_book
@@ -130,12 +130,12 @@ class PartitionPolicy:
         self.numbering = graph.numbering(table)
         self.type = partition_book._ntype(type_name) if table == "node" else partition_book._etype(type_name)
         sizes = [end - begin for begin, end in (self.numbering.part_range(part, self.type) for part in range(graph.files.num_parts))]
-        #: Where each partition's rows begin, and the end.
+        #: First row of each partition, and the end.
         self.firsts = torch.tensor([0, *sizes]).cumsum(0)
 
     @property
     def policy_str(self) -> str:
-        """DGL's text for it."""
+        """DGL's text for the policy."""
         return f"{self.table}~{self.type_name if isinstance(self.type_name, str) else ':'.join(self.type_name)}"
 
     @property
@@ -144,11 +144,11 @@ class PartitionPolicy:
         return self.partition_book.partid
 
     def get_size(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.firsts[-1])
 
     def get_part_size(self) -> int:
-        """How many rows the partition of this process has."""
+        """Number of rows in this process's partition."""
         return int(self.firsts[self.part_id + 1] - self.firsts[self.part_id])
 
     def to_partid(self, ids: Any) -> Tensor:

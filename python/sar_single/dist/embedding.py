@@ -1,4 +1,4 @@
-"""Rows that are learned: one per node or edge, on disk."""
+"""Learned rows, one per node or edge, on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tensor import DistTensor
 
 
 class DistEmbedding:
-    """A row of float32 per node (edge) of a type, which an optimizer of ``dist.optim`` updates where batches have used it."""
+    """A row of float32 per node (edge) of a type. An optimizer of ``dist.optim`` updates the rows that batches have used."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class DistEmbedding:
         self._trace: List[Tuple[Tensor, Tensor]] = []
 
     def __call__(self, idx: Any, device: Any = "cpu") -> Tensor:
-        """The rows of some nodes; their gradients go to the next ``step`` of the optimizer."""
+        """The rows of the given nodes; their gradients go to the optimizer's next ``step``."""
         if str(device) != "cpu":
             raise ValueError(f"device is {device}, but rows are on the CPU")
         ids = as_ids(idx)
@@ -38,11 +38,11 @@ class DistEmbedding:
         return rows
 
     def reset_trace(self) -> None:
-        """Forgets what batches have used."""
+        """Forgets which rows batches have used."""
         self._trace = []
 
     def forget_gradients(self) -> None:
-        """Forgets gradients, but not the rows that a coming ``backward`` may give some."""
+        """Forgets gradients, but keeps rows that a coming ``backward`` may give gradients."""
         for _, rows in self._trace:
             rows.grad = None
 
@@ -58,5 +58,5 @@ class DistEmbedding:
 
     @property
     def part_policy(self) -> PartitionPolicy:
-        """The nodes or edges that rows belong to."""
+        """The nodes or edges with these rows."""
         return self._tensor.part_policy

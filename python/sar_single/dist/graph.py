@@ -1,4 +1,4 @@
-"""A partitioned graph as DGL's ``DistGraph`` shows it."""
+"""A partitioned graph with the interface of DGL's ``DistGraph``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tensor import DistTensor, note_graph
 
 
 class DataView(MutableMapping[str, DistTensor]):
-    """Tensors of the nodes (edges) of a type by name: features of the files, and those that have been assigned."""
+    """Tensors of a type's nodes (edges) by name: features of the files, and assigned tensors."""
 
     def __init__(self, graph: "DistGraph", policy: PartitionPolicy) -> None:
         self._graph, self._policy = graph, policy
@@ -32,7 +32,7 @@ class DataView(MutableMapping[str, DistTensor]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if isinstance(value, Tensor):
-            # A collective: each rank brings the rows of its own nodes.
+            # A collective: each rank contributes the rows of its own nodes.
             column = SharedColumn.of_own_rows(self._graph._stored, self._policy.table, value)
             value = DistTensor.of_column(key, column, value.shape[1:], value.dtype, self._policy)
         if not isinstance(value, DistTensor):
@@ -57,7 +57,7 @@ class DataView(MutableMapping[str, DistTensor]):
         return [key.rpartition("/")[2] for key, ty, _, _ in arrays if ty == self._policy.type]
 
     def _file_key(self, key: str) -> str:
-        """The key that names the array of this type alone."""
+        """The key of this type's array alone."""
         for found, ty, _, _ in self._graph._stored.files.arrays(self._policy.table, 0):
             if ty == self._policy.type and (found == key or found.endswith("/" + key)):
                 return found
@@ -87,8 +87,9 @@ class _Views:
 
 
 class DistGraph:
-    """The graph that partitions hold. ``part_config`` is their JSON file, which may also stand second, as in DGL's guide; a worker need not
-    name it again."""
+    """The graph in a partition directory. ``part_config`` is the JSON file, which may also be the second argument, as in DGL's guide; a worker can
+    omit it.
+    """
 
     def __init__(self, graph_name: str, gpb: Union[GraphPartitionBook, PathLike, None] = None, part_config: Optional[PathLike] = None) -> None:
         self.graph_name = graph_name
@@ -147,7 +148,7 @@ class DistGraph:
 
     @property
     def canonical_etypes(self) -> List[EdgeType]:
-        """The edge types by their three names."""
+        """Edge types as (source type, name, destination type)."""
         return self._book.canonical_etypes
 
     def to_canonical_etype(self, etype: Any) -> EdgeType:
@@ -155,11 +156,11 @@ class DistGraph:
         return self._book.to_canonical_etype(etype)
 
     def num_nodes(self, ntype: Optional[str] = None) -> int:
-        """How many nodes there are, of a type or of all."""
+        """Number of nodes, of a type or of all."""
         return self._stored.nodes.count if ntype is None else self._book._num_nodes(ntype)
 
     def num_edges(self, etype: Any = None) -> int:
-        """How many edges there are, of a type or of all."""
+        """Number of edges, of a type or of all."""
         return self._stored.edges.count if etype is None else self._book._num_edges(etype)
 
     number_of_nodes, number_of_edges = num_nodes, num_edges
@@ -181,24 +182,25 @@ class DistGraph:
         return self._book._etype(etype)
 
     def node_attr_schemes(self) -> Dict[str, Scheme]:
-        """Shape and type of the rows of each of ``ndata``."""
+        """Shape and type of the rows of each tensor in ``ndata``."""
         return {name: Scheme(column.shape[1:], column.dtype) for name, column in self.ndata.items()}
 
     def edge_attr_schemes(self) -> Dict[str, Scheme]:
-        """Shape and type of the rows of each of ``edata``."""
+        """Shape and type of the rows of each tensor in ``edata``."""
         return {name: Scheme(column.shape[1:], column.dtype) for name, column in self.edata.items()}
 
     def in_degrees(self, v: Any = "__ALL__") -> Tensor:
-        """Number of in-edges of some nodes, or of all."""
+        """Number of in-edges of the given nodes, or of all."""
         return self._stored.in_edges().degrees(self._nodes(v))
 
     def out_degrees(self, u: Any = "__ALL__") -> Tensor:
-        """Number of out-edges of some nodes, or of all, to any partition. One collective the first time."""
+        """Number of out-edges, to any partition, of the given nodes, or of all. One collective the first time."""
         return self._stored.out_edges().degrees(self._nodes(u))
 
     def edge_subgraph(self, edges: Any, relabel_nodes: bool = True, store_ids: bool = True) -> Union[Frontier, PairGraph]:
-        """The graph of some edges. With ``relabel_nodes`` it has their ends only, by new numbers, and the ids of these in ``ndata``. Of several
-        edge types, ``edges`` is a dict of numbers inside each."""
+        """The graph of the given edges. With ``relabel_nodes`` it has only their ends, renumbered, with ids in ``ndata``. For several edge types,
+        ``edges`` is a dict of numbers inside each.
+        """
         ids = edge_ids(self._stored, edges)
         source, destination = self._stored.ends(ids).unbind(1)
         if not relabel_nodes:
@@ -207,7 +209,7 @@ class DistGraph:
         return PairGraph(nodes, places[: len(ids)], places[len(ids) :], ids)
 
     def find_edges(self, edges: Any, etype: Any = None) -> Tuple[Tensor, Tensor]:
-        """Sources and destinations of edges; of a type, in its numbers."""
+        """Sources and destinations of edges; for a type, in its own numbers."""
         ids = as_ids(edges) if etype is None else self._book.map_to_homo_eid(edges, etype)
         source, destination = self._stored.ends(ids).unbind(1)
         if etype is None:
@@ -215,7 +217,7 @@ class DistGraph:
         return self._stored.nodes.inside_type(source), self._stored.nodes.inside_type(destination)
 
     def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, **options: Any) -> Frontier:
-        """Draws in-edges or out-edges of some nodes."""
+        """Draws in-edges or out-edges of the given nodes."""
         return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
 
     def _data(self, table: str, type_name: Any) -> DataView:

@@ -1,4 +1,4 @@
-"""The processes that work together: a run's ranks, or those of a plain script."""
+"""Processes that work together: a run's ranks, or a plain script's processes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Trainers(Protocol):
         """The values of all processes, by rank."""
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to process p; gives what each sent here."""
+        """Sends ``messages[p]`` to process p; returns what each has sent here."""
 
 
 class Processes:
-    """The one process of a plain script, or all of ``torch.distributed`` if it has been initialised."""
+    """The single process of a plain script, or all of ``torch.distributed`` if that is initialised."""
 
     def __init__(self) -> None:
         several = torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -52,11 +52,11 @@ class Processes:
         return self._gathered(x)
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to process p; gives what each sent here."""
+        """Sends ``messages[p]`` to process p; returns what each has sent here."""
         return [sent[self.index] for sent in self._gathered(list(messages))]
 
     def folder(self) -> Path:
-        """A folder that all processes use, which goes with the first one."""
+        """A folder for all processes, removed with the first one."""
         path: Optional[str] = None
         if self.index == 0:
             path = tempfile.mkdtemp(prefix="sar-single-")
@@ -73,15 +73,15 @@ class Processes:
 
 
 def initialize(ip_config: Any = None, **_: Any) -> None:
-    """Needs nothing: servers are files, and processes are those of the run or of ``torch.distributed``."""
+    """Does nothing: files replace servers, and processes come from the run or from ``torch.distributed``."""
 
 
 def exit_client() -> None:
-    """Needs nothing: no server waits."""
+    """Does nothing: no server waits."""
 
 
 def open_graph(part_config: Optional[PathLike]) -> StoredGraph:
-    """The files of a graph for the processes that are here; in a worker, those of the run."""
+    """The files of a graph for the present processes; in a worker, the run's."""
     rank = current()
     if rank is not None:
         found: StoredGraph = rank._stored
@@ -100,7 +100,7 @@ def trainers(graph: StoredGraph) -> Trainers:
 
 
 def parts_of(index: int, world_size: int, num_parts: int) -> List[int]:
-    """The partitions whose files a process writes; of several trainers of one partition, the first does."""
+    """The partitions whose files a process writes. With several trainers per partition, the first writes."""
     check_trainers(world_size, num_parts)
     if world_size >= num_parts:
         each = world_size // num_parts
@@ -110,6 +110,6 @@ def parts_of(index: int, world_size: int, num_parts: int) -> List[int]:
 
 
 def check_trainers(world_size: int, num_parts: int) -> None:
-    """Refuses numbers of processes that partitions cannot be divided among."""
+    """Refuses a number of processes that the partitions cannot be divided among."""
     if world_size % num_parts and num_parts % world_size:
         raise ValueError(f"{world_size} processes for {num_parts} partitions: one number must be a multiple of the other")

@@ -17,19 +17,19 @@ from .graph import DistGraph
 from .services import sample_neighbors as _draw
 from .tensor import current_graph
 
-#: DGL's names for the sampler of a list of fan-outs, and for its loader.
+#: DGL's names of the sampler with a list of fan-outs, and of its loader.
 MultiLayerNeighborSampler = DistNeighborSampler
 DistNodeDataLoader = NodeDataLoader
 
 
 class NeighborSampler:
-    """The sampler of DGL's examples: ``NeighborSampler(g, [10, 25], dist.sample_neighbors).sample_blocks`` makes batches of a loader."""
+    """The sampler of DGL's examples: ``NeighborSampler(g, [10, 25], dist.sample_neighbors).sample_blocks`` makes a loader's batches."""
 
     def __init__(self, g: DistGraph, fanouts: Sequence[int], sample_neighbors: Callable[..., Any] = _draw, device: Any = None, **_: Any) -> None:
         self.g, self.fanouts, self.sample_neighbors = g, list(fanouts), sample_neighbors
 
     def sample_blocks(self, seeds: Any) -> Blocks:
-        """The blocks of some seeds, the input layer's first."""
+        """The blocks of the given seeds, the input layer's first."""
         nodes = node_ids(self.g._stored, seeds)
         blocks: List[Any] = []
         for fanout in reversed(self.fanouts):
@@ -40,7 +40,7 @@ class NeighborSampler:
 
 
 class DistDataLoader:
-    """Batches of a process's ids, which ``collate_fn`` makes. All processes get the same number: one with fewer repeats its own."""
+    """Batches of a process's ids, made by ``collate_fn``. All processes get the same number: a process with fewer repeats its own."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Optimizers of embeddings, which update the rows that batches have used: DGL's rules."""
+"""Optimizers of embeddings, which update the rows that batches have used, by DGL's rules."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .tensor import DistTensor
 
 
 class SparseOptimizer:
-    """Brings gradients of rows to the processes that own them, which update rows and state in place."""
+    """Sends gradients of rows to the processes that own the rows, which update rows and state in place."""
 
-    #: What the state of an embedding consists of, by DGL's names: whether it is a row per row, or one number.
+    #: Parts of an embedding's state, by DGL's names: per row of the embedding, true for a row, false for a number.
     _kinds: Dict[str, bool] = {}
-    #: The attributes that are saved with the state.
+    #: Attributes saved with the state.
     _settings: Tuple[str, ...] = ("_lr", "_eps")
 
     def __init__(self, params: Sequence[DistEmbedding], lr: float, eps: float) -> None:
@@ -34,7 +34,7 @@ class SparseOptimizer:
             for param, state in zip(self._params, self._states):
                 ids, gradients = self._gathered(param)
                 if len(ids):
-                    # The mean over the occurrences of a row, as in DGL.
+                    # Mean over a row's occurrences, as in DGL.
                     rows, places, counts = torch.unique(ids, return_inverse=True, return_counts=True)
                     total = torch.zeros((len(rows), param.embedding_dim), dtype=torch.float64).index_add_(0, places, gradients.double())
                     self._update(param, state, rows, (total / counts[:, None]).float())
@@ -42,12 +42,12 @@ class SparseOptimizer:
                 trainers(param.part_policy.partition_book._graph).barrier()
 
     def zero_grad(self) -> None:
-        """Forgets the gradients since the last step; rows that have been read for the next ``backward`` stay."""
+        """Forgets the gradients since the last step; keeps rows read for the next ``backward``."""
         for param in self._params:
             param.forget_gradients()
 
     def local_state_dict(self) -> Dict[str, Any]:
-        """DGL's form of the state of the rows that this process owns, and of the settings."""
+        """The state of the rows that this process owns, and the settings, in DGL's form."""
         states = {}
         for param, state in zip(self._params, self._states):
             ids = _own_rows(param)
@@ -56,11 +56,11 @@ class SparseOptimizer:
         return {"params": {"world_size": self._group().world_size, **settings}, "emb_states": states}
 
     def load_local_state_dict(self, local_state_dict: Dict[str, Any]) -> None:
-        """Takes up the rows and settings of a ``local_state_dict``."""
+        """Loads the rows and settings of a ``local_state_dict``."""
         self._load(local_state_dict, "local_state_dict")
 
     def save(self, f: PathLike) -> None:
-        """Writes a file per process, ``f`` with ``_RANK`` at its end, in DGL's form. All processes call this."""
+        """Writes a file per process, ``f`` with ``_RANK`` at the end, in DGL's form. All processes call this."""
         group = self._group()
         group.barrier()
         path = _of_process(f, group.index)
@@ -74,7 +74,7 @@ class SparseOptimizer:
         group.barrier()
 
     def load(self, f: PathLike) -> None:
-        """Takes up what processes have saved, of this package or of DGL, any number of them. All processes call this."""
+        """Loads what any number of processes have saved, with this package or DGL. All processes call this."""
         group = self._group()
         group.barrier()
         saved_by = self._load_file(_of_process(f, 0))["params"]["world_size"]
@@ -120,7 +120,7 @@ class SparseOptimizer:
         graph = param.part_policy.partition_book._graph
         group = trainers(graph)
         owners = param.part_policy.to_partid(ids) * group.world_size // graph.files.num_parts
-        # The bits of ids go in front of the gradients, so that both are one message.
+        # The bits of ids go in front of the gradients, to make one message.
         packed = torch.cat([ids.view(torch.float32).reshape(-1, 2), gradients.float()], 1)
         arrived = torch.cat(group.all_to_all([packed[owners == owner] for owner in range(group.world_size)]))
         return arrived[:, :2].contiguous().view(torch.int64).flatten(), arrived[:, 2:]
@@ -147,7 +147,7 @@ class SparseAdagrad(SparseOptimizer):
 
 
 class SparseAdam(SparseOptimizer):
-    """Adam; a row counts the steps in which it was used."""
+    """Adam, with a count of steps per row: those in which the row was used."""
 
     _kinds = {"step": False, "mem": True, "power": True}
     _settings = ("_lr", "_eps", "_beta1", "_beta2")

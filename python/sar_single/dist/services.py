@@ -1,4 +1,4 @@
-"""Questions to a graph, as functions."""
+"""Queries of a graph, as functions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from .graph import DistGraph
 def sample_neighbors(
     g: Any, nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, use_graphbolt: bool = False
 ) -> Frontier:
-    """Draws up to ``fanout`` in-edges (``edge_dir="out"``: out-edges) of each node, of any partition and to any partition; -1 takes all. No
-    collective, but the first time that out-edges are drawn."""
+    """Draws up to ``fanout`` in-edges (with ``edge_dir="out"`` out-edges) of each node, which may belong to any partition; -1 takes all. No
+    collective, except for the first draw of out-edges.
+    """
     return _sample_neighbors(g, nodes, fanout, edge_dir, prob, replace)
 
 
 def sample_etype_neighbors(
     g: Any, nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, **_: Any
 ) -> Frontier:
-    """Draws up to ``fanout`` in-edges of each node and edge type: a number for all types, or a list or dict with one for each."""
+    """Draws up to ``fanout`` in-edges of each node and edge type: a number for all types, or a list or dict with a number for each."""
     types = list(g.canonical_etypes)
     per_type = dict(fanout) if isinstance(fanout, dict) else dict(zip(types, [fanout] * len(types) if isinstance(fanout, int) else fanout))
     return _sample_neighbors(g, nodes, per_type, edge_dir, prob, replace)
 
 
 def in_subgraph(g: Any, nodes: Any) -> Frontier:
-    """All in-edges of some nodes."""
+    """All in-edges of the given nodes."""
     return _sample_neighbors(g, nodes, -1)
 
 
@@ -39,10 +40,10 @@ def find_edges(g: DistGraph, edge_ids: Any) -> Tuple[Tensor, Tensor]:
 
 
 def in_degrees(g: DistGraph, v: Any) -> Tensor:
-    """Number of in-edges of some nodes."""
+    """Number of in-edges of the given nodes."""
     return g.in_degrees(v)
 
 
 def out_degrees(g: DistGraph, u: Any) -> Tensor:
-    """Number of out-edges of some nodes."""
+    """Number of out-edges of the given nodes."""
     return g.out_degrees(u)

@@ -1,4 +1,4 @@
-"""The nodes and edges that each process works on. Masks are read in pieces: memory holds one piece and what was found."""
+"""The nodes and edges that each process works on. Masks are read in pieces: memory holds one piece and the ids found."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def node_split(
     force_even: bool = True,
     node_trainer_ids: Any = None,
 ) -> Tensor:
-    """The nodes of a process among those that a mask chooses, a ``DistTensor`` or a tensor: DGL's cut, to the last id.
+    """This process's share of the nodes in a mask, a ``DistTensor`` or a tensor: exactly DGL's cut.
 
-    With ``force_even`` every process gets the same number, or one fewer; otherwise those of its partition. Several processes of a partition
-    divide its share at random, or by ``node_trainer_ids``, the ``trainer_id`` of partitions that DGL made.
+    With ``force_even`` every process gets the same number, or one fewer; otherwise its partition's nodes. Several processes of a partition divide its
+    nodes at random, or by ``node_trainer_ids``, the ``trainer_id`` of partitions made by DGL.
     """
     book = _book(nodes, partition_book)
     return _split(nodes, book, book._num_nodes(ntype), lambda part: book.partid2nids(part, ntype), rank, force_even, node_trainer_ids)
@@ -59,7 +59,7 @@ def _split(mask: Any, book: GraphPartitionBook, count: int, own: Any, rank: Opti
     number = group.index if rank is None else rank
     if not 0 <= number < group.world_size:
         raise ValueError(f"rank is {number}, but there are {group.world_size} processes")
-    # A process works on one piece, or on a share of it, or on several pieces.
+    # A process works on one piece, on a share of one, or on several.
     pieces, shares = min(parts, group.world_size), max(group.world_size // parts, 1)
     piece, share = divmod(number, shares)
     if not force_even:
@@ -78,7 +78,7 @@ def _split(mask: Any, book: GraphPartitionBook, count: int, own: Any, rank: Opti
 
 
 def _by_trainer(found: Tensor, trainer_ids: Any, count: int, processes: int, shares: int, number: int) -> Tensor:
-    """The share of a process: of what the partitioning gave its partition, by trainer, and of the rest, each cut evenly."""
+    """A process's share: of the nodes that partitioning gave its partition by trainer, and of the remainder, each cut evenly."""
     if len(trainer_ids) != count:
         raise ValueError(f"trainer ids: {len(trainer_ids)} values for {count} nodes or edges")
     blocks = [(begin, min(begin + BLOCK, count)) for begin in range(0, count, BLOCK)]
@@ -100,7 +100,7 @@ def _chosen(mask: Any, ids: Tensor) -> Tensor:
 
 
 def _numbered(mask: Any, pieces: int, piece: int) -> Tensor:
-    """The ids of one of several equal pieces of those that the mask chooses."""
+    """The ids in one of several equal pieces of the mask's ids."""
     blocks = [(begin, min(begin + BLOCK, len(mask))) for begin in range(0, len(mask), BLOCK)]
     counts = [int(torch.count_nonzero(_block(mask, block))) for block in blocks]
     begin, end = _even(sum(counts), pieces, piece)

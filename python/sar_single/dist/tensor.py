@@ -14,17 +14,17 @@ from .._stored import StoredGraph
 from .._tensors import as_torch, empty
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 
-# Rows that are read at a time when all of them are.
+# Rows read at a time when all are read.
 BLOCK = 1 << 18
 
-# The graph that processes work on, by which a tensor finds its partitions.
+# The graph that processes work on, through which a tensor finds its partitions.
 _graphs: "List[weakref.ref[StoredGraph]]" = []
 _named: "weakref.WeakValueDictionary[str, DistTensor]" = weakref.WeakValueDictionary()
 _persistent: Dict[str, "DistTensor"] = {}
 
 
 def note_graph(graph: StoredGraph) -> None:
-    """Makes a graph the one whose nodes and edges tensors belong to."""
+    """Makes a graph the current one, to whose nodes and edges tensors belong."""
     _graphs[:] = [weakref.ref(graph)]
 
 
@@ -37,10 +37,10 @@ def current_graph() -> StoredGraph:
 
 
 class DistTensor:
-    """Rows by the numbers of nodes (edges) inside their type, which any process reads and writes: files, mapped by all of them.
+    """Rows by the numbers of nodes (edges) inside their type, which any process reads and writes: files, mapped by all processes.
 
-    All processes make one together. ``init_func(shape, dtype)`` gives the rows of a partition; without it they are zeros. A name finds the
-    tensor again as long as it is in use, or for the rest of the run if it is ``persistent``.
+    All processes make a tensor together. ``init_func(shape, dtype)`` returns a partition's rows; without it they are zeros. A tensor is found again
+    by name as long as it is in use, or for the rest of the run if it is ``persistent``.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DistTensor:
 
     @classmethod
     def of_column(cls, name: str, column: Column, shape: Sequence[int], dtype: torch.dtype, policy: PartitionPolicy) -> "DistTensor":
-        """A tensor on rows that exist."""
+        """A tensor on existing rows."""
         self = cls.__new__(cls)
         self.name, self._column, self._dtype, self._policy = name, column, dtype, policy
         self._shape = (policy.get_size(), *shape)
@@ -85,7 +85,7 @@ class DistTensor:
 
     @classmethod
     def of_feature(cls, graph: StoredGraph, policy: PartitionPolicy, key: str) -> "DistTensor":
-        """A feature of the files, which is not written to."""
+        """A feature of the files, which is read-only."""
         column = FileColumn(graph, policy.table, key)
         typed = as_torch(column.dtype, empty(column.dtype, (0,))[0])
         return cls.of_column(key, column, column.shape, typed.dtype, policy)
@@ -99,7 +99,7 @@ class DistTensor:
             write(paths[part], rows.detach().to(self._dtype))
         graph.group.barrier()
         column = SharedColumn(paths, firsts, self._dtype, writable=True)
-        # The files may go when every process has mapped them.
+        # The files may be removed once every process has mapped them.
         graph.group.barrier()
         weakref.finalize(column, _remove, own)
         return column
@@ -120,7 +120,7 @@ class DistTensor:
         return self._shape[0]
 
     def __or__(self, other: "DistTensor") -> "DistTensor":
-        """The values that are not zero in one of two tensors, as DGL does it for masks."""
+        """True where either tensor is nonzero, as in DGL for masks."""
         both = DistTensor(self._shape, self._dtype, part_policy=self._policy)
         firsts = self._policy.firsts.tolist()
         for part in self._policy.partition_book._graph.parts:
@@ -132,12 +132,12 @@ class DistTensor:
 
     @property
     def part_policy(self) -> PartitionPolicy:
-        """The nodes or edges that rows belong to."""
+        """The nodes or edges with these rows."""
         return self._policy
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        """Rows, and what each consists of."""
+        """Number of rows, and shape of a row."""
         return self._shape
 
     @property
@@ -150,7 +150,7 @@ class DistTensor:
         return [slice(begin, min(begin + BLOCK, len(self))) for begin in range(0, len(self), BLOCK)]
 
     def count_nonzero(self) -> int:
-        """How many values are not zero."""
+        """Number of nonzero values."""
         return sum(int(torch.count_nonzero(self[rows])) for rows in self.blocks())
 
     def _numbers(self, index: Any) -> Tensor:
@@ -170,7 +170,7 @@ class DistTensor:
 
 
 def _fitting(graph: StoredGraph, rows: int) -> PartitionPolicy:
-    """The type that has this number of nodes or edges."""
+    """The type with this number of nodes or edges."""
     book = GraphPartitionBook(graph)
     policies = [PartitionPolicy("node", ntype, book) for ntype in book.ntypes]
     policies += [PartitionPolicy("edge", etype, book) for etype in book.canonical_etypes]

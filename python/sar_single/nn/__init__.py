@@ -1,4 +1,4 @@
-"""Layers with the parameters, state-dict keys and results of those in ``dgl.nn``."""
+"""Layers with the parameters, state-dict keys and results of ``dgl.nn``."""
 
 from .batch_norm import BatchNorm
 from .gat import GATConv

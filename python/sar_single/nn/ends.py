@@ -1,4 +1,4 @@
-"""Rows of the sources of edges and of their destinations, from which layers compute."""
+"""Rows of edges' sources and destinations, which layers start from."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, Callable, Tuple, Union
 
 from torch import Tensor
 
-#: The rows of all sources, the destinations first; or a pair of those of the sources and those of the destinations.
+#: The rows of all sources, the destinations first; or a pair (rows of sources, rows of destinations).
 Rows = Union[Tensor, Tuple[Tensor, Tensor]]
 
 
 def ends(graph: Any, feat: Rows, dropped: Callable[[Tensor], Tensor] = lambda rows: rows) -> Tuple[Tensor, Tensor]:
-    """The rows of sources and destinations, as DGL's ``expand_as_pair`` gives them, after a dropout."""
+    """The rows of sources and destinations, as from DGL's ``expand_as_pair``, after a dropout."""
     if isinstance(feat, tuple):
         return dropped(feat[0]), dropped(feat[1])
     rows = dropped(feat)

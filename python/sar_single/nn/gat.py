@@ -36,7 +36,7 @@ class GATConv(nn.Module):
         self.leaky_relu = nn.LeakyReLU(negative_slope)
         linear = residual and in_feats != out_feats * num_heads
         if linear:
-            # Its bias is that of the layer, as in DGL.
+            # The layer's bias, as in DGL.
             self.res_fc: Optional[nn.Module] = nn.Linear(in_feats, out_feats * num_heads, bias=bias)
         else:
             self.res_fc = nn.Identity() if residual else None
@@ -57,7 +57,7 @@ class GATConv(nn.Module):
                 nn.init.zeros_(self.res_fc.bias)
 
     def forward(self, graph: Any, feat: Rows) -> Tensor:
-        """The layer, one pause. Nothing has a row per edge."""
+        """The layer, one pause. No tensor has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         x, own = ends(graph, feat, self.feat_drop)

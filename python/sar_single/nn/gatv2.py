@@ -54,7 +54,7 @@ class GATv2Conv(nn.Module):
         nn.init.xavier_normal_(self.attn, gain=gain)
 
     def forward(self, graph: Any, feat: Rows) -> Tensor:
-        """The layer, one pause. Nothing has a row per edge."""
+        """The layer, one pause. No tensor has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
         x, own = ends(graph, feat, self.feat_drop)

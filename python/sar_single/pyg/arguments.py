@@ -1,4 +1,4 @@
-"""The arguments of a module's ``message``, ``aggregate`` and ``edge_update``, for all edges of a rank or for a block of them."""
+"""Arguments of a module's ``message``, ``aggregate`` and ``edge_update``, for all edges of a rank or for a block of them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .stand_in import Deferred, StandIn, read
 from .topology import rows_of_sources
 from .unfit import Unfit
 
-# Arguments that PyG passes and that are known of a block.
+# Arguments that PyG passes and that are known for a block.
 _OF_BLOCK = ("index", "dim_size", "size_i", "ptr")
 # Attributes that describe all edges.
 _OF_ALL = ("edge_index", "adj_t", "edge_index_i", "edge_index_j", "size", "size_j")
 
-# Edges to one more node, before the others, that a block with fewer than two edges gets: some aggregations do not know these.
+# Edges to one more node, placed before the others in a block with fewer than two edges, because some aggregations fail on these.
 PADDING = 2
 
-# What ranks have agreed on: which arguments of which function have a row per edge.
+# Agreement among ranks: which arguments of which function have a row per edge.
 _AGREED: Dict[Tuple[Any, ...], Tuple[bool, ...]] = {}
 
 
@@ -41,7 +41,7 @@ class Arguments:
     edges: Dict[str, Tensor] = field(default_factory=dict)
     others: Dict[str, Any] = field(default_factory=dict)
     dims: Dict[str, int] = field(default_factory=dict)
-    # Why these are not for blocks of edges.
+    # Why these functions cannot run in blocks of edges.
     unfit: str = ""
 
     def tensors(self) -> Dict[str, Tensor]:
@@ -49,7 +49,7 @@ class Arguments:
         return {**self.sources, **self.destinations, **self.edges}
 
     def with_halo(self) -> "Arguments":
-        """The same with rows of all sources of edges. A pause per argument."""
+        """The arguments with rows of all sources of edges. One pause per argument."""
         topology = self.columns.topology
         rows = {name: rows_of_sources(topology, self.sources[name]) for name in sorted(self.sources)}
         edges = {name: read(value) for name, value in self.edges.items()}
@@ -88,7 +88,7 @@ def _some_rows(like: Tensor) -> Tensor:
 
 
 def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str], kwargs: Dict[str, Any]) -> Arguments:
-    """Sorts what ``propagate`` or ``edge_updater`` was called with by what its rows are."""
+    """Sorts the arguments of ``propagate`` or ``edge_updater`` by the meaning of their rows."""
     result = Arguments(edges.columns)
     special = [name for name in names if name in _OF_ALL]
     if edges.turned != (module.flow == "target_to_source"):
@@ -133,7 +133,7 @@ def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
     if not result.unfit:
         _check(module, name, value, sizes[0 if source else 1])
     dim = module.node_dim % value.dim()
-    # A value that is the same in two functions stays the same.
+    # A value shared by two functions stays shared.
     if dim != 0:
         result.dims[name], value = dim, value.movedim(dim, 0)
     (result.sources if source else result.destinations)[name] = value

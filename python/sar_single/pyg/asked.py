@@ -1,4 +1,4 @@
-"""Edges whose sources are asked for from their owners."""
+"""Edges whose sources are requested from their owners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AskedTopology(Topology):
     """Edges whose sources are the own nodes, then those that other ranks send, rank by rank."""
 
     _rank: "Rank"
-    # The rows that each rank asks for, and how many each sends.
+    # Rows that each rank requests, and the number that each sends.
     _requests: List[Tensor]
     _arriving: List[int]
 
@@ -30,7 +30,7 @@ class AskedTopology(Topology):
         return result
 
     def halo_adjoint(self, rows: Tensor) -> Tensor:
-        """Sums of rows of all ranks' sources, by the own node that they belong to. One pause."""
+        """Sums of all ranks' source rows, by the own node that they belong to. One pause."""
         result: Tensor = _Exchange.apply(self, rows, False)
         return result
 

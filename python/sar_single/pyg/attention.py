@@ -13,7 +13,7 @@ from .edge_values import AttentionWeights, Scores
 from .scope import Scope
 from .traced import softmax_of_edges, traced
 
-# Whether modules that are called return the weights of edges to the user, or only use them.
+# Whether calls of modules return the edges' weights to the user, or only use them.
 RETURNED = Scope(False)
 
 
@@ -68,7 +68,7 @@ def _scores(module: Any, node: fx.Node, arguments: Arguments) -> Optional[Scores
 
 
 def _ends(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Optional[Tensor]]]:
-    """The values of sources and destinations whose sum a node is."""
+    """The values of sources and destinations whose sum a node of the graph computes."""
     if node.op == "placeholder" and node.target in arguments.sources:
         return arguments.sources[str(node.target)], None
     if not _calls(node, operator.add):

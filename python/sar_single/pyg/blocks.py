@@ -1,6 +1,6 @@
-"""``message`` and ``aggregate`` in blocks of destinations, which the backward pass computes again.
+"""``message`` and ``aggregate`` in blocks of destinations, which the backward pass recomputes.
 
-All in-edges of a node are with its owner, so a range of destinations has all of its edges, and any aggregation of them is exact.
+All in-edges of a node are on its owner, so a range of destinations has all of its edges, and any aggregation of them is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MISSING = object()
 
 def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run, per_edge: bool) -> Tensor:
     """Calls ``run`` with the arguments of each block and joins the results: a row per destination, or per edge if ``per_edge``."""
-    # What the backward pass computes again is not inside the call of the module.
+    # The backward pass recomputes outside the call of the module.
     widest = None if per_edge else widest_of(module, arguments.columns)
     dim = module.node_dim if arguments.dims and not per_edge else 0
     arguments = arguments.with_halo()
@@ -64,7 +64,7 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
 
 
 def called(module: Any, run: Run, given: Dict[str, Any], edges: int) -> Tuple[Tensor, Dict[str, Tensor]]:
-    """The result of ``run``, and attributes that the module set meanwhile, which it has no longer."""
+    """The result of ``run``, and attributes that the module set meanwhile, which are removed from it."""
     before = dict(vars(module))
     try:
         output = run(given)
@@ -89,7 +89,7 @@ def _joined(parts: List[Tensor], dim: int = 0) -> Tensor:
 
 
 def _in_order(parts: List[Tensor], order: "Tensor | None") -> Tensor:
-    """Values of edges, which are in the order of destinations, in the order of the columns."""
+    """Edge values, given in the order of destinations, in the order of the columns."""
     joined = _joined(parts)
     if order is None:
         return joined

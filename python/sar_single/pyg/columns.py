@@ -1,4 +1,4 @@
-"""Columns of an ``edge_index``: edges of the graph, some of them, or with self loops."""
+"""Columns of an ``edge_index``: edges of the graph, a part of them, or with self loops."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Block = Tuple[int, int, int, int]
 
 
 class Columns:
-    """Edges with what they were made from. Immutable. Their arrays are made when something reads them.
+    """Edges, and what they were made from. Immutable. Arrays are made when something reads them.
 
-    ``loops`` is None where a mask of values has chosen edges, or where edges come twice. It is a fact of the program, not of the rank's
-    edges, so ranks may branch on it.
+    ``loops`` is None where a mask of values has chosen edges, or where edges are repeated. It is a fact of the program, not of the rank's edges, so
+    ranks may branch on it.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Columns:
         loops_at_end: Optional[bool] = None,
     ) -> None:
         self.topology, self.loops = topology, loops
-        # False: edges of the graph in its order. True: then a loop of every node. None: any order.
+        # False: edges of the graph in its order. True: followed by a loop of every node. None: any order.
         self.loops_at_end = loops_at_end
         self._count, self._make = count, make
         self._arrays: Dict[str, Tensor] = {}
@@ -62,12 +62,12 @@ class Columns:
 
     @property
     def origin(self) -> Tensor:
-        """The number of each edge in the graph; ``-1 - node`` of a self loop that was added."""
+        """The number of each edge in the graph; ``-1 - node`` for an added self loop."""
         return self._array("origin")
 
     @property
     def changed(self) -> bool:
-        """Whether these are other edges than those of the graph."""
+        """Whether these edges differ from the graph's."""
         return self.loops != Loops(True, False)
 
     def _array(self, name: str) -> Tensor:
@@ -83,7 +83,7 @@ class Columns:
         return self.topology.keys_of_edges(self.origin[which])
 
     def in_degrees(self) -> Tensor:
-        """How many of these edges end at each own node, int64 ``[nodes]``."""
+        """Number of these edges that end at each own node, int64 ``[nodes]``."""
         graph = self.topology.graph
         if self.loops is None or graph is None:
             return torch.bincount(self.destination, minlength=self.topology.num_nodes)
@@ -113,7 +113,7 @@ class Columns:
         return self is other or (self.topology is other.topology and torch.equal(self.origin, other.origin))
 
     def is_loops(self, nodes: Tensor) -> bool:
-        """Whether numbers of nodes are those of self loops of all own nodes."""
+        """Whether numbers of nodes belong to self loops of all own nodes."""
         count = self.topology.num_nodes
         return self.topology.same_nodes and len(nodes) == count and torch.equal(nodes, torch.arange(count))
 
@@ -123,7 +123,7 @@ class Columns:
         return Columns(self.topology, nodes, lambda name: -1 - torch.arange(nodes) if name == "origin" else torch.arange(nodes))
 
     def and_loops(self) -> "Columns":
-        """These, and after them a self loop of every own node."""
+        """These edges, followed by a self loop of every own node."""
         if self._with_loops is None:
             loops = Loops(self.loops.of_graph, True) if self.loops is not None and not self.loops.added else None
             ordered = True if self.loops_at_end is False else None
@@ -132,7 +132,7 @@ class Columns:
 
     @staticmethod
     def joined(parts: "Sequence[Columns | None]") -> "Columns":
-        """The columns of all parts, one after the other; a part that is None are self loops of all nodes."""
+        """The columns of all parts, one after the other; None stands for self loops of all nodes."""
         first = parts[0]
         if len(parts) == 2 and first is not None and parts[1] is None:
             return first.and_loops()
@@ -147,8 +147,9 @@ class Columns:
         return Columns(parts[0].topology, sum(map(len, parts)), make, loops=loops, loops_at_end=loops_at_end)
 
     def blocks(self) -> Tuple[Optional[Tensor], List[Block]]:
-        """The order by destinations (None if they are in it), and blocks of destinations with all their edges: the places of the
-        first edge and after the last one, then those of the nodes."""
+        """The order by destinations (None if edges are already in it), and blocks of destinations with all their edges: places of the first edge and
+        after the last, then of the nodes.
+        """
         if self._blocks is None:
             order = self._order()
             self._blocks = order, self._cuts()
@@ -165,7 +166,7 @@ class Columns:
         ordered = ordered[ordered >= 0]
         if nodes == 0:
             return ordered
-        # Before an edge come the loops of all smaller nodes; before a loop the edges of its node and of all smaller ones.
+        # Before an edge come the loops of all smaller nodes; before a loop, the edges of its node and of all smaller ones.
         destination = self.destination[:count][ordered]
         order = torch.empty(len(self), dtype=torch.int64)
         order[torch.arange(count) + destination] = ordered
@@ -181,7 +182,7 @@ class Columns:
         cuts: List[Block] = []
         at = 0
         while at < nodes or not cuts:
-            # Nodes without edges are a separate block, because some aggregations fail if the first node has none.
+            # Nodes without edges form a separate block, because some aggregations fail if the first node has none.
             behind = int(torch.searchsorted(begins, begins[at], right=True)) - 1
             if behind > at or nodes == 0:
                 cuts.append((int(begins[at]), int(begins[at]), at, behind))

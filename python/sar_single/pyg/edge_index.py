@@ -13,7 +13,7 @@ from .stand_in import Operation, StandIn
 
 
 class EdgeIndex(StandIn):
-    """Edges that end at own nodes, ``[2, edges]``. Its first row are sources, or its second one if it is ``turned``."""
+    """Edges that end at own nodes, ``[2, edges]``. Sources are the first row, or the second if it is ``turned``."""
 
     columns: Columns
     turned: bool
@@ -91,7 +91,7 @@ def _joined(func: Any, tensors: Any, dim: int = 0) -> Any:
 
 
 def joined_ends(tensors: Sequence[Any], dim: int) -> Any:
-    """Sources (or destinations) of edges, and after them those of self loops of all own nodes."""
+    """Sources (or destinations) of edges, followed by those of self loops of all own nodes."""
     like = next(part for part in tensors if isinstance(part, Ends))
     if dim not in (0, -1) or like.columns is None:
         return NotImplemented
@@ -110,7 +110,7 @@ def joined_ends(tensors: Sequence[Any], dim: int) -> Any:
 
 
 def stacked(tensors: Sequence[Any], dim: int) -> Any:
-    """Edges of their two rows."""
+    """Edges made from their two rows."""
     if dim not in (0, -2) or len(tensors) != 2 or not all(isinstance(part, Ends) and not part.spread for part in tensors):
         return NotImplemented
     first, second = tensors
@@ -122,7 +122,7 @@ def stacked(tensors: Sequence[Any], dim: int) -> Any:
 
 
 def own_nodes(edges: Any) -> Optional[int]:
-    """How many own nodes a row of edges is about; None of a tensor of another kind."""
+    """Number of own nodes for a row of edges; None for another kind of tensor."""
     if isinstance(edges, Ends) and edges.of_sources:
         return edges.place.topology.num_sources  # type: ignore[union-attr]
     if isinstance(edges, Ends):

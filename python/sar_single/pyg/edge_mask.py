@@ -1,4 +1,4 @@
-"""Stand-in for a mask of edges that comes of their ends."""
+"""Stand-in for an edge mask that is computed from the edges' ends."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from .stand_in import Operation, StandIn
 
 
 class EdgeMask(StandIn):
-    """The mask of a rank's self loops, or of its other edges, bool ``[edges]``. It selects edges and their values, but has no sum: each rank
-    would have another one."""
+    """Mask of a rank's self loops, or of its other edges, bool ``[edges]``. It selects edges and their values, but has no sum, because each rank's
+    would differ.
+    """
 
     _make: Callable[[], Tensor]
     _known: Optional[Tensor]
-    # The columns of which this chooses all but the self loops, if it is known.
+    # The columns of which this mask chooses all except self loops, if known.
     without_loops_of: Any
 
     @staticmethod
@@ -33,7 +34,7 @@ class EdgeMask(StandIn):
 
     @property
     def which(self) -> Tensor:
-        """The values, which are made when something reads them."""
+        """The values, made when something reads them."""
         if self._known is None:
             self._known = self._make()
         return self._known
@@ -61,7 +62,7 @@ def _plain(x: Any) -> Any:
 
 
 def _mask(func: Any, *args: Any) -> Any:
-    """A mask of masks."""
+    """A mask computed from masks."""
     plain = [_plain(x) for x in args]
     if any(not isinstance(x, Tensor) or isinstance(x, StandIn) or x.dtype != torch.bool or x.shape != plain[0].shape for x in plain):
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Values of edges that sums and attention of the engine take without a row per edge."""
+"""Edge values for the engine's sums and attention, without a row per edge."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from .topology import rows_of_sources
 
 @dataclass(frozen=True)
 class Factors:
-    """A value per edge: the product of what is there of a value of its source, of its destination, ``[nodes]``, and its own, ``[edges]``.
+    """A value per edge: the product of those that exist of a value of its source, a value of its destination, ``[nodes]``, and its own value,
+    ``[edges]``.
 
-    Values of sources are ``[sources]``, or ``[halo rows]`` where those of other ranks are ``shared``.
+    Values of sources are ``[sources]``, or ``[halo rows]`` where other ranks' are ``shared``.
     """
 
     source: Optional[Tensor] = None
@@ -27,7 +28,7 @@ class Factors:
     shared: bool = True
 
     def times(self, other: "Factors") -> "Factors":
-        """The product with others of the same edges."""
+        """The product with other factors of the same edges."""
         source = _product(self.source, other.source)
         return Factors(source, _product(self.destination, other.destination), _product(self.own, other.own), self.shared and other.shared)
 
@@ -39,7 +40,7 @@ def _product(a: Optional[Tensor], b: Optional[Tensor]) -> Optional[Tensor]:
     return a[:rows] * b[:rows]
 
 
-# Whether values of sources that are read are not exchanged before something reads the product.
+# Whether reading source values postpones their exchange until something reads the product.
 EXCHANGED_LATER = Scope(False)
 
 
@@ -60,7 +61,7 @@ class EdgeProduct(Deferred):
 
     @staticmethod
     def of_ends(columns: Columns, x: Tensor, sources: bool) -> "Optional[EdgeProduct]":
-        """``x`` of each edge's source (or destination). None for values that need a gradient: what is not a tensor could lose it."""
+        """``x`` of each edge's source (or destination). None for values that need a gradient, which anything other than a tensor could lose."""
         rows = columns.topology.num_sources if sources else columns.topology.num_nodes
         if x.dim() != 1 or len(x) != rows or x.requires_grad or x.dtype not in (torch.float32, torch.float64):
             return None
@@ -74,11 +75,11 @@ class EdgeProduct(Deferred):
 
     @property
     def factors(self) -> Factors:
-        """The factors of the values. Values that have been read may have been changed in place."""
+        """The factors of the values; once the values have been read, the values alone, because they may have been changed in place."""
         return self._factors if self._known is None else Factors(own=self._known)
 
     def computed(self) -> Tensor:
-        """The values. One pause, if those of sources are not shared."""
+        """The values. One pause, if the sources' values are not shared."""
         factors, columns = self._factors, self.columns
         result = factors.own
         if factors.source is not None:
@@ -112,7 +113,7 @@ def _times(func: Any, a: Any, b: Any, **kwargs: Any) -> Any:
 
 @dataclass(frozen=True)
 class Scores:
-    """How edges are scored before a softmax: by ``leaky_relu(source + destination)`` as in GAT, or with a ``vector`` as in GATv2."""
+    """Scores of edges before a softmax: ``leaky_relu(source + destination)`` as in GAT, or with a ``vector`` as in GATv2."""
 
     source: Tensor
     destination: Optional[Tensor]
@@ -121,7 +122,7 @@ class Scores:
 
 
 class AttentionWeights(Deferred):
-    """The result of ``edge_updater`` where it is a softmax of ``Scores``."""
+    """Result of ``edge_updater`` where it is a softmax of ``Scores``."""
 
     columns: Columns
     scores: Scores
@@ -143,7 +144,7 @@ class AttentionWeights(Deferred):
         return result
 
     def operations(self) -> Dict[str, Operation]:
-        """None: what changes them reads them."""
+        """None: any operation that changes the values reads them."""
         return {}
 
     def what(self) -> str:

@@ -18,7 +18,7 @@ Place = Union[Sources, Destinations]
 
 
 class Ends(StandIn):
-    """A source or destination per edge, ``[edges]``; or the same spread over more dimensions, as ``scatter_add_`` takes it.
+    """A source or destination per edge, ``[edges]``; or the same repeated over more dimensions, as ``scatter_add_`` takes it.
 
     ``columns`` are the edges; None inside a block of them.
     """
@@ -38,7 +38,7 @@ class Ends(StandIn):
         shape: Optional[Sequence[int]] = None,
         axis: Optional[int] = 0,
     ) -> "Ends":
-        # ``numbers`` is None if ``columns`` have them. ``axis``: along which dimension the edges lie, None where several have one element only.
+        # ``numbers`` is None if ``columns`` have them. ``axis`` is the dimension of edges, None if several dimensions have a single element.
         count = len(columns) if columns is not None else len(numbers)  # type: ignore[arg-type]
         result: "Ends" = StandIn.made(cls, (count,) if shape is None else shape)
         result._numbers, result.count = numbers, count
@@ -58,7 +58,7 @@ class Ends(StandIn):
 
     @property
     def numbers(self) -> Tensor:
-        """The number of each end as ``place`` numbers nodes."""
+        """The number of each end, as ``place`` numbers nodes."""
         if self._numbers is not None:
             return self._numbers
         assert self.columns is not None
@@ -71,7 +71,7 @@ class Ends(StandIn):
 
     @property
     def spread(self) -> bool:
-        """Whether there are more dimensions than that of the edges."""
+        """Whether there are more dimensions than the edges'."""
         return self.shape != (self.count,)
 
     def operations(self) -> Dict[str, Operation]:
@@ -115,7 +115,7 @@ def _gather(x: Tensor, dim: int, index: Any) -> Any:
 
 
 def _setitem(func: Any, x: Tensor, index: Any, value: Any) -> Any:
-    """Values of own nodes, each of which gets one: the features of self loops."""
+    """Sets values of own nodes, one each: the features of self loops."""
     if isinstance(x, StandIn) or not isinstance(index, Ends) or index.spread or isinstance(value, StandIn):
         return NotImplemented
     if not index.place.own(index.numbers) or not distinct(index.numbers):
@@ -132,7 +132,7 @@ def _index_select(func: Any, input: Any, dim: int, index: Any) -> Any:
 
 
 def _put(func: Any, input: Any, dim: int, index: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
-    """Puts values of edges into values of nodes: in every way at destinations, all of whose edges are here, and by sums at sources."""
+    """Writes edge values into node values: by any reduction at destinations, all of whose edges are here, and by sums at sources."""
     if isinstance(input, StandIn) or isinstance(values, StandIn) or not isinstance(index, Ends) or not isinstance(values, Tensor):
         return NotImplemented
     if values.dim() != input.dim() or not -input.dim() <= dim < input.dim():
@@ -173,7 +173,7 @@ def _compare(func: Any, a: Any, b: Any) -> Any:
 
 
 def _spread(func: Any, x: Any, *sizes: Any, **kwargs: Any) -> Any:
-    """More dimensions, in which the same values are repeated."""
+    """Adds dimensions, which repeat the values."""
     if not isinstance(x, Ends) or kwargs:
         return NotImplemented
     shaped = torch.empty(()).expand(x.shape)
@@ -212,7 +212,7 @@ def _bincount(func: Any, input: Any, weights: Optional[Tensor] = None, minlength
 
 
 def _same(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """The same values, where they are."""
+    """The same values, unmoved."""
     kept = [*args, *kwargs.values()]
     fine = all(value in (None, torch.int64, torch.device("cpu"), "cpu", False, True, torch.contiguous_format) for value in kept[:4])
     return x if fine and not (kept and isinstance(kept[0], (Tensor, dict))) else x if func.__name__ == "__deepcopy__" else NotImplemented

@@ -1,4 +1,4 @@
-"""Errors of operations on edges that cannot be right across partitions."""
+"""Errors for operations on edges that cannot be right across partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BEFORE = "change the graph before sar.partition"
 _MASK = "choose edges by a boolean mask that has a value per edge"
 _ROWS = "the number of this rank's nodes is x.size(0)"
 
-# Why an operation is refused and the remedy, by its name.
+# Reason for refusing an operation, and the remedy, by the operation's name.
 _REASONS = {
     **dict.fromkeys("max min amax amin aminmax argmax argmin".split(), (_NUMBERS, _ROWS)),
     **dict.fromkeys("lt le gt ge __lt__ __le__ __gt__ __ge__".split(), (_NUMBERS, _BEFORE)),
@@ -46,15 +46,15 @@ _REASONS = {
 
 
 class Refused(ValueError):
-    """An operation on edges of a rank that has no meaning across partitions.
+    """An operation on a rank's edges that has no meaning across partitions.
 
-    Not a TypeError or RuntimeError: operators of torch turn the first into "unsupported operand", and PyG catches the second to look at
-    the numbers of edges.
+    Neither a TypeError nor a RuntimeError: torch's operators turn the first into "unsupported operand", and PyG catches the second to look at numbers
+    of edges.
     """
 
 
 def refused(operation: str, what: str = "edge_index", why: str = "", remedy: str = "") -> Refused:
-    """The error of an operation, with the reason and the remedy that are known for its name unless others are given."""
+    """The error for an operation, with the known reason and remedy for its name, or the given ones."""
     reason, hint = _REASONS.get(
         operation,
         ("sources of edges lie in other partitions", f"pass it to a module unchanged, or {_BEFORE}"),

@@ -1,4 +1,4 @@
-"""Messages that the engine sums without a row per edge: the source's row, or that times a factor per edge and head."""
+"""Messages that the engine sums without a row per edge: the source's row, or its product with a factor per edge and head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .edge_values import AttentionWeights, EdgeProduct, Factors
 from .stand_in import read
 from .traced import traced
 
-# Changes of shape that a factor may go through: a dimension per head, then others of size 1.
+# Changes of shape that a factor may undergo: a dimension per head, followed by dimensions of size 1.
 _SHAPES = ("view", "reshape", "unsqueeze")
 
 
@@ -46,7 +46,7 @@ def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Ten
 
 
 def _parts(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Optional[Tensor], List[int]]]:
-    """The values of nodes whose rows are the message, the factor of each edge, and the shape in which it is multiplied."""
+    """The node values whose rows are the message, the factor of each edge, and the shape in which it multiplies."""
     if node.op == "placeholder":
         return (arguments.sources[str(node.target)], None, []) if node.target in arguments.sources else None
     product = node.op == "call_function" and node.target in (operator.mul, torch.mul) or node.op == "call_method" and node.target == "mul"
@@ -64,7 +64,7 @@ def _parts(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Option
 
 
 def _factor(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, List[int]]]:
-    """The value per edge that a node reshapes, and its shape then."""
+    """The edge value that a node of the graph reshapes, and its shape afterwards."""
     if node.op == "placeholder" and node.target in arguments.edges:
         value = arguments.edges[str(node.target)]
         return (value, list(value.shape)) if value.is_floating_point() else None
@@ -79,7 +79,7 @@ def _factor(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, List[
 
 
 def _fits(shape: List[int], x: Tensor) -> bool:
-    """Whether a factor has the dimensions of a message, the first ones of its heads and then some of size 1."""
+    """Whether a factor has the dimensions of a message: first its heads, then some of size 1."""
     if len(shape) != x.dim():
         return False
     sizes = list(zip(shape[1:], x.shape[1:]))
@@ -101,7 +101,7 @@ def _sum(columns: Columns, x: Tensor, factor: Optional[Tensor], shape: List[int]
     if columns.loops is not None and factors.own is None:
         total = functions.neighbour_sum(graph._engine, x)
         if columns.changed:
-            # A node's own row is as often in the sum as the graph has loops of it.
+            # A node's own row is in the sum as often as the graph has loops of the node.
             more = int(columns.loops.added) - (0 if columns.loops.of_graph else columns.topology.own_loops())
             total = total + x * torch.as_tensor(more, dtype=x.dtype).expand(len(x)).view(spread)
     else:
@@ -124,7 +124,7 @@ def _weighted(columns: Columns, x: Tensor, factor: Tensor) -> Tensor:
 
 
 def _attended(columns: Columns, x: Tensor, weights: AttentionWeights) -> Optional[Tensor]:
-    """Sums of rows ``[sources, heads, width]`` by the weights of attention, which are not computed."""
+    """Sums of rows ``[sources, heads, width]`` weighted by attention, without computing the weights."""
     scores, topology = weights.scores, columns.topology
     graph = topology.graph
     if weights._known is not None or weights.columns is not columns or graph is None or x.dim() != 3 or x.shape[:2] != scores.source.shape[:2]:

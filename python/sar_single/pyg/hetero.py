@@ -1,4 +1,4 @@
-"""The edges of one type of a heterogeneous graph."""
+"""Edges of one type of a heterogeneous graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EdgeType = Tuple[str, str, str]
 
 
 class TypedTopology(AskedTopology):
-    """Edges of one type that end at own nodes. Sources are the own nodes of a type, then those of the other ranks, rank by rank."""
+    """Edges of one type that end at own nodes. Sources are the own nodes of a type, then other ranks', rank by rank."""
 
     def __init__(self, rank: "Rank", number: int, key: EdgeType, halo_ids: Tensor) -> None:
         begin, _, end = key
@@ -35,7 +35,7 @@ class TypedTopology(AskedTopology):
         foreign = source >= rank.graph.num_nodes()
         starts = rank._stored.nodes.part_firsts
         ids, where = torch.unique(halo_ids[source[foreign]], return_inverse=True)
-        # Ids are ascending, and so are their owners.
+        # Ids ascend, and so do their owners.
         cuts = torch.searchsorted(ids, starts)
         self._arriving = (cuts[1:] - cuts[:-1]).tolist()
         asked = rank.all_to_all([ids[a:b] - start for a, b, start in zip(cuts, cuts[1:], starts)])
@@ -46,7 +46,7 @@ class TypedTopology(AskedTopology):
         self._ends = {"source": source, "destination": destination}
 
     def keys_of_destinations(self) -> Tensor:
-        """Keys of the own nodes that edges end at, int64 ``[nodes]``."""
+        """Keys of the own nodes at which edges end, int64 ``[nodes]``."""
         return keys_of_nodes(self._rank)[self._range_of_destinations]
 
 

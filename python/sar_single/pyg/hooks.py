@@ -1,4 +1,4 @@
-"""Hooks on messages and edge updates, which are called with all edges of a rank."""
+"""Hooks on messages and edge updates, called with all edges of a rank."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Hook = Callable[..., Any]
 
 @contextmanager
 def watched(module: Any, function: str, check: Callable[[Callable[[Dict[str, Any]], Any]], None]) -> Iterator[None]:
-    """Hooks of ``function`` in here may see edges, but what they change is given to ``check``: the function with its hooks.
+    """A scope in which hooks of ``function`` may see edges; if they change something, ``check`` gets the function with its hooks.
 
-    Those that only look are not called with the made-up edges of a check, which they might keep.
+    Hooks that only look are not called with the made-up edges of a check, which they might keep.
     """
     names = [f"_{function}_forward_{kind}" for kind in ("pre_hooks", "hooks")]
     before, after = (list(vars(module)[name].values()) for name in names)

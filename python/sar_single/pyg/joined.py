@@ -1,4 +1,4 @@
-"""The edges of several types as those of one graph, as ``HGTConv`` makes it."""
+"""Edges of several types as the edges of one graph, as ``HGTConv`` joins them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class _Part:
 
 
 class JoinedTopology(Topology):
-    """Edges of several types. Each type's sources have their own rows; then come those of other ranks, type by type. Destinations of a node
-    type are one range."""
+    """Edges of several types. Each type's sources have their own rows, followed by other ranks', type by type. The destinations of a node type are
+    one range.
+    """
 
     same_nodes = False
 
@@ -48,7 +49,7 @@ class JoinedTopology(Topology):
         self._ends = {"source": torch.cat(sources), "destination": destination}
 
     def keys_of_destinations(self) -> Tensor:
-        """Keys of the own nodes that edges end at, int64 ``[nodes]``."""
+        """Keys of the own nodes at which edges end, int64 ``[nodes]``."""
         keys = torch.zeros(self.num_nodes, dtype=torch.int64)
         for part in self._parts:
             own = part.columns.topology.keys_of_destinations()
@@ -65,7 +66,7 @@ class JoinedTopology(Topology):
         return torch.cat([x, *foreign])
 
     def halo_adjoint(self, rows: Tensor) -> Tensor:
-        """Sums of rows of all ranks' sources, by the own node that they belong to. A pause per edge type."""
+        """Sums of all ranks' source rows, by the own node that they belong to. One pause per edge type."""
         own, foreign = rows[: self.num_sources], rows[self.num_sources :]
         sums = []
         for part in self._parts:

@@ -1,4 +1,4 @@
-"""Normalisation over nodes, with the statistics of all ranks."""
+"""Normalisation over nodes, with all ranks' statistics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MESSAGES = "it normalises messages by their mean"
 
 
 def patch_torch() -> None:
-    """Lets batch normalisation of torch take the statistics of all ranks."""
+    """Lets torch's batch normalisation use all ranks' statistics."""
     theirs = torch.nn.functional.batch_norm
 
     @functools.wraps(theirs)
@@ -52,7 +52,7 @@ def patch_torch() -> None:
 
 
 def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[Any, Tensor, int]:
-    """The rank, the group of each row, and how many groups all ranks have."""
+    """The rank, each row's group, and the number of groups on all ranks."""
     rank: Any = _current.current()
     if batch is None:
         return rank, x.new_zeros(len(x), dtype=torch.int64), 1
@@ -62,7 +62,7 @@ def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[An
 
 
 def _sums(rank: Any, x: Tensor, batch: Tensor, size: int) -> Tuple[Tensor, Tensor]:
-    """The sum of each group's rows, and how many rows it has."""
+    """The sum of each group's rows, and its number of rows."""
     rows = torch.cat([x, x.new_ones((len(x), 1))], 1)
     sums = _over_ranks.total(rank, rows.new_zeros((size, rows.shape[1])).index_add(0, batch, rows))
     return sums[:, :-1], sums[:, -1:].detach().clamp(min=1)
@@ -165,7 +165,7 @@ def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda sel
 
 
 def _defaults(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[Any, ...]:
-    """``batch`` and the number of its groups, by position."""
+    """``batch`` and its number of groups, by position."""
     given = list(args) + [None] * (2 - len(args))
     given[0] = kwargs.get("batch", given[0])
     given[1] = kwargs.get("batch_size", kwargs.get("dim_size", given[1]))
@@ -204,7 +204,7 @@ def _batch_norms(module: ModuleType) -> None:
             return theirs_single(self, x)
         if needs_all(_MESSAGES):
             return x
-        # One node on a rank is not one of the graph.
+        # One node on a rank does not mean one node in the graph.
         if rank.all_reduce(len(x)) > 1:
             return self.module(x)
         statistics = self.module.running_mean, self.module.running_var, self.module.weight, self.module.bias

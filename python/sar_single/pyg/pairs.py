@@ -1,4 +1,4 @@
-"""Pairs of nodes that the user names, as edges between ranks."""
+"""Pairs of nodes from the user, as edges between ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PairTopology(AskedTopology):
-    """Pairs whose second node is an own one. ``which``: their numbers among all pairs."""
+    """Pairs whose second node is an own node. ``which`` are their numbers among all pairs."""
 
     def __init__(self, rank: "Rank", pairs: Tensor) -> None:
         self.graph, self._rank = None, rank
@@ -28,18 +28,18 @@ class PairTopology(AskedTopology):
         destination = destination[own]
         source, here = _found(ids, rows, pairs[0, own])
         wanted, where = torch.unique(pairs[0, own][~here], return_inverse=True)
-        # Every rank is asked for every node, and says which ones it has.
+        # Every rank is asked for every node, and says which nodes it has.
         answers = [_found(ids, rows, asked) for asked in rank.all_gather(wanted)]
         self._requests = [found[known] for found, known in answers]
         owned = torch.stack(rank.all_to_all([known for _, known in answers]))
         self._arriving = owned.sum(1).tolist()
         missing = wanted[~owned.any(0)]
-        # All ranks find the mistake, as they go on together.
+        # All ranks find the mistake, because they go on together.
         found, unknown = rank.all_reduce(torch.tensor([len(self.which), len(missing)])).tolist()
         if unknown or found != pairs.shape[1]:
             named = f"{int(missing[0])} is not the id of a node" if len(missing) else "some numbers are not ids of nodes"
             raise ValueError(f"pairs: {named}, or ranks name different pairs: pass the same ids of the data on every rank")
-        # Rows arrive by owner, and in the order of ids from each.
+        # Rows arrive owner by owner, in the order of ids.
         place = torch.empty(len(wanted), dtype=torch.int64)
         place[owned.int().argmax(0).argsort(stable=True)] = torch.arange(len(wanted))
         self.num_sources = self.num_nodes = rank.graph.num_nodes()
@@ -54,7 +54,7 @@ class PairTopology(AskedTopology):
 
 
 def _found(ids: Tensor, rows: Tensor, wanted: Tensor) -> Tuple[Tensor, Tensor]:
-    """The rows of wanted ids, which stand for nothing where an id is not there, and whether it is."""
+    """The rows of wanted ids, which are meaningless for missing ids, and whether each id exists."""
     if len(ids) == 0:
         return torch.zeros_like(wanted), torch.zeros_like(wanted, dtype=torch.bool)
     at = torch.searchsorted(ids, wanted).clamp(max=len(ids) - 1)

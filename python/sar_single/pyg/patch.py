@@ -1,4 +1,4 @@
-"""PyG's modules on ``rank.edge_index``: what they do with edges is swapped, when PyG is imported."""
+"""PyG's modules on ``rank.edge_index``: replaces their operations on edges when PyG is imported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Theirs = Callable[..., Any]
 
 
 def patch_pyg() -> None:
-    """Lets modules of PyG take ``rank.edge_index``, as soon as they are imported."""
+    """Makes PyG's modules accept ``rank.edge_index``, as soon as they are imported."""
     change_when_imported(
         {
             "torch_geometric.utils.num_nodes": lambda module: swap(module, "maybe_num_nodes", _nodes),
@@ -51,7 +51,7 @@ def patch_pyg() -> None:
 
 
 def _nodes(theirs: Theirs) -> Theirs:
-    """``maybe_num_nodes``, which takes the largest number for the last node."""
+    """``maybe_num_nodes``, which takes the largest number as the last node."""
 
     @functools.wraps(theirs)
     def maybe_num_nodes(edge_index: Any, num_nodes: Any = None) -> Any:
@@ -67,7 +67,7 @@ def _nodes(theirs: Theirs) -> Theirs:
 
 
 def _degree(theirs: Theirs) -> Theirs:
-    """``degree``, whose result has as many rows as ``maybe_num_nodes`` says."""
+    """``degree``, whose result has ``maybe_num_nodes`` rows."""
 
     @functools.wraps(theirs)
     def degree(index: Any, num_nodes: Any = None, dtype: Any = None) -> Any:
@@ -79,7 +79,7 @@ def _degree(theirs: Theirs) -> Theirs:
 
 
 def _dropout_edge(theirs: Theirs) -> Theirs:
-    """``dropout_edge``, which draws by the places of edges: another mask on each rank."""
+    """``dropout_edge``, which draws by places of edges, and so gives each rank a different mask."""
 
     @functools.wraps(theirs)
     def dropout_edge(edge_index: Any, p: float = 0.5, force_undirected: bool = False, training: bool = True) -> Any:
@@ -93,7 +93,7 @@ def _dropout_edge(theirs: Theirs) -> Theirs:
 
 
 def _gcn_norm(theirs: Theirs) -> Theirs:
-    """``gcn_norm``, whose weights go into a sum as they are, without an exchange of their own."""
+    """``gcn_norm``, whose weights go into a sum without an exchange of their own."""
 
     @functools.wraps(theirs)
     def gcn_norm(*args: Any, **kwargs: Any) -> Any:
@@ -104,7 +104,7 @@ def _gcn_norm(theirs: Theirs) -> Theirs:
 
 
 def _last_node_has_edges(graph: Any) -> bool:
-    """Whether the node with the largest of the user's ids has an edge. One collective."""
+    """Whether the node with the user's largest id has an edge. One collective."""
     rank: Any = _current.current()
     ids = rank.orig_ids if rank.ndata.has_original_ids() else torch.arange(graph.num_nodes()) + rank.first_node
     used = ids[(graph.in_degrees() > 0) | (graph.out_degrees() > 0)]
@@ -117,7 +117,7 @@ def _count_missing(what: str) -> Exception:
 
 
 def _patch_modules(cls: Any) -> None:
-    """PyG makes ``propagate`` for a class when the class's first module is made, so it is swapped when a module is called."""
+    """Replaces ``propagate`` when a module is called, because PyG makes it for a class when the class's first module is made."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         _wrap(type(self))
@@ -130,7 +130,7 @@ def _patch_modules(cls: Any) -> None:
 
 
 def _wrap_own(module: Any) -> None:
-    """With ``decomposed_layers``, a module has its own functions."""
+    """Wraps a module's own functions, which it has with ``decomposed_layers``."""
     for name, ours in _swapped().items():
         theirs = vars(module).get(name)
         if theirs is not None and not hasattr(theirs, "_of_sar_single"):
@@ -151,7 +151,7 @@ def _wrap(cls: Any) -> None:
 
 
 def _is_of_pyg(function: Any, cls: Any, name: str) -> bool:
-    """Whether PyG has written a function of a class, or made it in a module of its own. The user's own one calls PyG's."""
+    """Whether PyG has written a function of a class, or generated it in a module. A user's own function calls PyG's."""
     made = [f"{base.__module__}_{base.__name__}_{name}" for base in cls.__mro__]
     return function.__module__ in ("torch_geometric.nn.conv.message_passing", *made)
 
@@ -255,7 +255,7 @@ def _check_size(module: Any, edges: EdgeIndex, size: Any) -> None:
 
 
 def _has_own_aggregation(module: Any) -> bool:
-    """Whether messages are aggregated by code other than PyG's, which the table of the book is about."""
+    """Whether code other than PyG's aggregates messages, which the book's table is about."""
     parts = module.aggr_module.modules() if isinstance(module.aggr_module, torch.nn.Module) else []
     names = [type(module).aggregate.__module__, *(type(part).__module__ for part in parts)]
     return not all((name or "").startswith(("torch.", "torch_geometric.")) for name in names)

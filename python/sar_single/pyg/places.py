@@ -1,4 +1,4 @@
-"""The nodes to which the numbers of an index refer: sources of edges, or destinations."""
+"""Nodes that the numbers of an index refer to: sources or destinations of edges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .topology import Topology, rows_of_sources, sum_to_sources
 
 
 class Sources:
-    """Nodes that edges begin at, which may belong to any rank."""
+    """Nodes at which edges begin, which may belong to any rank."""
 
     what = "sources of edges"
 
@@ -25,12 +25,12 @@ class Sources:
         return rows_of_sources(self.topology, x.transpose(0, dim).contiguous())[numbers].transpose(0, dim)
 
     def add(self, name: str, out: Tensor, dim: int, numbers: Tensor, values: Tensor) -> Tensor:
-        """``out`` with the sums of values of edges. One pause."""
+        """``out`` plus the sums of edge values. One pause."""
         self.check(name, out.shape[dim])
         return out + sum_to_sources(self.topology, numbers, values.transpose(0, dim)).transpose(0, dim)
 
     def check(self, name: str, rows: int) -> None:
-        """Refuses a tensor that has not a row per own node."""
+        """Refuses a tensor without a row per own node."""
         if rows != self.topology.num_sources:
             raise _other_rows(name, self.what, rows, self.topology.num_sources)
 
@@ -40,7 +40,7 @@ class Sources:
 
 
 class Destinations:
-    """Own nodes that edges end at: all of the rank's, or ``count`` from ``first`` on, whose numbers begin at 0."""
+    """Own nodes at which edges end: all of the rank's, or ``count`` from ``first`` on, numbered from 0."""
 
     what = "destinations of edges"
 
@@ -52,11 +52,11 @@ class Destinations:
         return x.index_select(dim, self.numbers("indexing", x.shape[dim], numbers))
 
     def numbers(self, name: str, rows: int, numbers: Tensor) -> Tensor:
-        """The numbers as they index a tensor with a row per node of the block, or per own node."""
+        """The numbers as indices into a tensor with a row per node of the block, or per own node."""
         if rows == self.count:
             return numbers
         if rows == self.total:
-            # A node before the first one is padding.
+            # A node before the first is padding.
             return (numbers + self.first).clamp(min=0)
         raise _other_rows(name, self.what, rows, self.total)
 

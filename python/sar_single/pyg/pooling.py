@@ -1,4 +1,4 @@
-"""Values per graph, over the nodes of all ranks."""
+"""Values per graph, over all ranks' nodes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from .errors import refused
 from .places import Destinations
 from .scope import Scope
 
-# Whether the code that runs is given messages, all of which are on this rank.
+# Whether the running code receives messages, all of which are on this rank.
 MESSAGES = Scope(False)
-# The largest number of messages of a node, up to which some aggregations fill all nodes' messages.
+# The largest number of messages per node, to which some aggregations pad all nodes' messages.
 _WIDEST: Scope[Optional[int]] = Scope(None)
 
-# Aggregations that have a value over all ranks, by the name of their class.
+# Aggregations with a value over all ranks, by class name.
 _KINDS = {"SumAggregation": "sum", "MeanAggregation": "mean", "MaxAggregation": "max", "MinAggregation": "min"}
 
 
 @contextmanager
 def of_messages(widest: Optional[int] = None) -> Iterator[None]:
-    """Aggregations in here are of messages, all of which are on this rank. Some fill all nodes' messages up to the ``widest`` node's."""
+    """A scope in which aggregations get messages, all of which are on this rank. Some pad each node's messages to the ``widest`` node's number."""
     with MESSAGES.of(True), _WIDEST.of(widest):
         yield
 
 
 def widest_of(module: Any, columns: Columns) -> Optional[int]:
-    """The largest number of messages of a node on all ranks, if the module's aggregation depends on it. Then, one collective."""
+    """The largest number of messages per node on all ranks, if the module's aggregation depends on it. In this case one collective."""
     if not isinstance(module.aggr_module, torch.nn.Module) or not any(map(_fills_up, module.aggr_module.modules())):
         return None
     rank: Any = _current.current()
@@ -50,7 +50,7 @@ def _fills_up(module: Any) -> bool:
 
 
 class _Extreme(torch.autograd.Function):
-    """The largest value of each group and column over the rows of all ranks. Equal ones share its gradient."""
+    """The largest value per group and column over all ranks' rows. Equal values share the gradient."""
 
     @staticmethod
     def forward(ctx: Any, rank: Any, x: Tensor, batch: Tensor, size: int) -> Tensor:
@@ -72,7 +72,7 @@ class _Extreme(torch.autograd.Function):
 
 
 def pooled(x: Tensor, batch: Optional[Tensor], size: Optional[int], how: str) -> Tensor:
-    """A row per graph, the same on every rank. Its gradient is the sum of the ranks' ones."""
+    """A row per graph, the same on every rank. The gradient is the sum of the ranks' gradients."""
     rank: Any = _current.current()
     if batch is None:
         batch, size = x.new_zeros(len(x), dtype=torch.int64), 1
@@ -103,7 +103,7 @@ def _patch_functions(module: ModuleType) -> None:
 
 
 def _patch_aggregation(module: ModuleType) -> None:
-    """Aggregations of messages may read the numbers of destinations, as they give a row to each; others are over all ranks."""
+    """Aggregations of messages may read the numbers of destinations, because they give a row to each; other aggregations are over all ranks."""
     cls: Any = vars(module)["Aggregation"]
     theirs = cls.__call__
 
@@ -113,7 +113,7 @@ def _patch_aggregation(module: ModuleType) -> None:
     ) -> Any:
         widest = _WIDEST.value
         if widest is not None and _fills_up(self) and getattr(self, "max_num_elements", None) is None:
-            # The class's own counts are those of a block.
+            # The class's own counts belong to a block.
             kwargs.setdefault("max_num_elements", widest + (type(self).__name__ == "PatchTransformerAggregation"))
         if isinstance(index, Ends):
             if isinstance(index.place, Destinations) and not index.spread and dim_size == index.place.count:
@@ -132,7 +132,7 @@ def _patch_aggregation(module: ModuleType) -> None:
 
 
 def _group(theirs: Callable[..., Any]) -> Callable[..., Any]:
-    """HANConv weights the results of edge types by a mean over nodes."""
+    """HANConv weights edge types' results by a mean over nodes."""
 
     @functools.wraps(theirs)
     def group(xs: Any, q: Tensor, k_lin: Any) -> Any:

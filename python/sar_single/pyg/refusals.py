@@ -1,4 +1,4 @@
-"""Modules and functions of PyG that look at all nodes of a graph at once, and cannot be right on a rank's part of it."""
+"""Modules and functions of PyG that look at all nodes of a graph at once, which cannot be right on a rank's part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUMMARY = ("it computes a summary of the rank's own nodes", "add it up over the
 _ANSWER = ("a rank can only answer for its own edges", "ask before sar.partition")
 _HYPER = ("a column joins a node with a hyperedge, but the columns here are edges", "make a node of each hyperedge before sar.partition")
 
-# By file below torch_geometric: names, why and the remedy. A name is a class or a function that takes an edge_index.
+# By file below torch_geometric: names, reason and remedy. A name is a class, or a function with an edge_index.
 _REFUSED: Dict[str, Tuple[str, Tuple[str, str]]] = {
     "nn.conv.gps_conv": ("GPSConv", _ATTENTION),
     "nn.models.sgformer": ("SGFormer", _ATTENTION),
@@ -53,7 +53,7 @@ _NOT_ALONE = "its result for a node depends on how many nodes there are, but a r
 
 
 def _equilibrium(module: ModuleType) -> None:
-    """An aggregation, which gets no edges but is called for them."""
+    """An aggregation that gets no edges but is called for them."""
     cls = vars(module)["EquilibriumAggregation"]
     theirs = cls.forward
 
@@ -93,7 +93,7 @@ def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
 
 
 def _own(rank: Any, rows: List[int]) -> bool:
-    """Whether a number of rows is that of a rank's nodes, of all types or of one; also, if there are no rows."""
+    """Whether a number of rows equals a rank's number of nodes, of all types or of one; true without rows."""
     ranges = [rank.node_range(name) for name in rank.node_types]
     return not rows or rows[0] in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
 

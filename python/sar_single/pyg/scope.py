@@ -1,4 +1,4 @@
-"""Facts about the code that runs, which hold for what is called inside a ``with`` block."""
+"""Facts about the running code, which hold for everything called inside a ``with`` block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Scope(Generic[T]):
-    """A value that holds inside ``with scope.of(value)`` in this thread, and another one outside."""
+    """A value that holds inside ``with scope.of(value)`` in this thread; outside, another value holds."""
 
     def __init__(self, outside: T) -> None:
         self._outside, self._state = outside, threading.local()
@@ -23,7 +23,7 @@ class Scope(Generic[T]):
 
     @contextmanager
     def of(self, value: T) -> Iterator[None]:
-        """Code in here finds this value."""
+        """A scope in which code finds this value."""
         before = self.value
         self._state.value = value
         try:

@@ -1,4 +1,4 @@
-"""Tensors without their own values, whose operations are a list of what is right across partitions."""
+"""Tensors without values, whose operations are limited to those that are right across partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .errors import name_of, refused
 
-# What is known without values: the same of any tensor of that shape, and what no tensor of whole numbers has.
+# Facts known without values: the same for any tensor of that shape, or absent from every tensor of whole numbers.
 _OF_SHAPE = frozenset(
     "size dim ndimension numel nelement __len__ shape ndim dtype device layout is_sparse is_sparse_csr is_cuda is_cpu is_mps is_meta is_mkldnn "
     "is_quantized is_nested is_xpu is_ipu is_vulkan is_floating_point is_complex is_contiguous "
@@ -22,11 +22,11 @@ Operation = Callable[..., Any]
 
 
 class StandIn(Tensor):
-    """A tensor that stands for edges. It has no storage, so what goes around Python (C++, TorchScript) cannot read it."""
+    """A tensor that stands for edges. It has no storage, so code outside Python (C++, TorchScript) cannot read it."""
 
     @staticmethod
     def made(cls: type, shape: Sequence[int], dtype: torch.dtype = torch.int64) -> Any:
-        """A new one, without attributes."""
+        """A new stand-in, without attributes."""
         make = Tensor._make_wrapper_subclass  # type: ignore[attr-defined]  # The stubs of torch 2.2 lack it.
         return make(cls, tuple(shape), dtype=dtype, device=torch.device("cpu"))
 
@@ -58,7 +58,7 @@ class StandIn(Tensor):
         if name in _NEW:
             return func(torch.empty((), dtype=first.dtype).expand(first.shape), *args[1:], **kwargs)
         if name in ("__getitem__", "__setitem__") and isinstance(args[1], tuple) and len(args[1]) == 1:
-            # Old versions of torch make a tuple of an index.
+            # Old versions of torch turn an index into a tuple.
             args = (args[0], args[1][0], *args[2:])
         if any(isinstance(value, Deferred) for value in _all([*args, *kwargs.values()])):
             return _on_deferred(func, name, args, kwargs)
@@ -86,7 +86,7 @@ class StandIn(Tensor):
 
 
 class Deferred(StandIn):
-    """Values of edges that are computed when something reads them. What knows the way they are computed need not read them."""
+    """Edge values that are computed when something reads them. Code that knows their computation need not read them."""
 
     _known: Optional[Tensor] = None
 
@@ -95,7 +95,7 @@ class Deferred(StandIn):
         raise NotImplementedError
 
     def read(self) -> Tensor:
-        """The values, which are computed once. From then on they are a tensor like others, which may be changed in place."""
+        """The values, computed once. Afterwards they are an ordinary tensor, which may be changed in place."""
         if self._known is None:
             self._known = self.computed()
         return self._known
@@ -106,7 +106,7 @@ class Deferred(StandIn):
 
 
 def read(value: Any) -> Any:
-    """The same with the values of all that is deferred."""
+    """The arguments with the values of everything deferred."""
     if isinstance(value, Deferred):
         return value.read()
     if isinstance(value, (tuple, list)) and any(isinstance(part, Deferred) for part in _all(value)):

@@ -1,4 +1,4 @@
-"""The edges that end at a rank's nodes, as modules of PyG need them."""
+"""Edges that end at a rank's nodes, as PyG's modules need them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loops:
-    """The self loops besides all other edges: the graph's own, and one of every own node after all edges."""
+    """Self loops in addition to all other edges: the graph's own, and one of every own node after all edges."""
 
     of_graph: bool
     added: bool
 
 
 class Topology:
-    """All edges that end at the own nodes. Sources are numbered as rows of ``halo``: the own nodes, then those of other ranks."""
+    """All edges that end at own nodes. Sources are numbered as rows of ``halo``: the own nodes, then other ranks'."""
 
     # Whether edges begin and end at the same nodes, so that a node can be its own neighbour.
     same_nodes = True
     graph: "Optional[Graph]"
 
     def __init__(self, graph: "Graph", places: Callable[[], Optional[Tensor]] = lambda: None) -> None:
-        # ``places``: of each edge, its place in the user's files, which decides between the edges of a node.
+        # ``places``: each edge's place in the user's files, which decides the order among a node's edges.
         self.graph, self.places = graph, places
         self.num_sources, self.num_nodes = graph.num_src_nodes(), graph.num_dst_nodes()
         self.num_edges, self.num_halo_rows = graph.num_edges(), graph._engine.num_halo_rows
@@ -54,7 +54,7 @@ class Topology:
         return self._ends[name]
 
     def own_loops(self) -> Tensor:
-        """How many self loops each own node has, int64 ``[nodes]``."""
+        """Number of self loops of each own node, int64 ``[nodes]``."""
         if self._own_loops is None:
             source, destination, *_ = self.graph.unkept_edge_arrays() if self.graph is not None else (self.ends("source"), self.ends("destination"))
             self._own_loops = torch.bincount(destination[source == destination], minlength=self.num_nodes)
@@ -66,12 +66,12 @@ class Topology:
         return functions.halo(self.graph._engine, x)
 
     def halo_adjoint(self, rows: Tensor) -> Tensor:
-        """Sums of rows of all ranks' sources, by the own node that they belong to. One pause."""
+        """Sums of all ranks' source rows, by the own node that they belong to. One pause."""
         assert self.graph is not None
         return functions.halo_adjoint(self.graph._engine, rows)
 
     def with_loops(self, loops: Optional[Loops]) -> Optional[List[Engine]]:
-        """The edges of the graph and ``loops`` for the engine; None if it would have to leave edges out. One collective the first time."""
+        """The edges of the graph and ``loops`` for the engine; None if the engine would have to leave edges out. One collective the first time."""
         if loops is None or self.graph is None:
             return None
         if not loops.of_graph and self._loops_of_a_node() > int(loops.added):
@@ -79,7 +79,7 @@ class Topology:
         edges = [self.graph._engine]
         if loops.added:
             if loops.of_graph not in self._loop_edges:
-                # A loop of the graph stands for the one that is added.
+                # A loop of the graph replaces the added one.
                 nodes = torch.arange(self.num_nodes)
                 nodes = nodes if loops.of_graph else nodes[self.own_loops() == 0]
                 self._loop_edges[loops.of_graph] = Engine.of_block(self.num_nodes, self.num_nodes, place(nodes), place(nodes))
@@ -87,7 +87,7 @@ class Topology:
         return edges
 
     def _loops_of_a_node(self) -> int:
-        """The largest number of self loops that a node of any rank has."""
+        """The largest number of self loops of any rank's node."""
         if self._most_loops is None:
             rank: Any = _current.current()
             own = self.own_loops()
@@ -95,7 +95,7 @@ class Topology:
         return self._most_loops
 
     def keys_of_edges(self, origin: Tensor) -> Tensor:
-        """Keys of edges by their numbers here, or ``-1 - node`` of a self loop: their places in the user's files."""
+        """Keys of edges by their numbers here, or ``-1 - node`` for a self loop: the edges' places in the user's files."""
         if self._edge_keys is None:
             rank: Any = _current.current()
             places = self.places()
@@ -105,12 +105,12 @@ class Topology:
         return keys if self.num_edges == 0 else torch.where(added, keys, self._edge_keys[origin.clamp(min=0)])
 
     def keys_of_destinations(self) -> Tensor:
-        """Keys of the own nodes that edges end at, int64 ``[nodes]``."""
+        """Keys of the own nodes at which edges end, int64 ``[nodes]``."""
         rank: Any = _current.current()
         return keys_of_nodes(rank)
 
     def by_destination(self) -> Tensor:
-        """Edges in the order of their destinations, those of a node as they were in the user's files, int64 ``[edges]``."""
+        """Edges ordered by destination, and per node in the order of the user's files, int64 ``[edges]``."""
         if self._by_destination is None:
             places = self.places()
             first = torch.arange(self.num_edges) if places is None else torch.argsort(places)
@@ -126,7 +126,7 @@ def rows_of_sources(topology: Topology, x: Tensor) -> Tensor:
 
 
 def sum_to_sources(topology: Topology, numbers: Tensor, values: Tensor) -> Tensor:
-    """Sums of values of edges over the edges that begin at each own node, ``[sources, *]``. One pause."""
+    """Sums of edge values over the edges that begin at each own node, ``[sources, *]``. One pause."""
     exact = values.dtype in (torch.float32, torch.float64)
     wide = values if exact else values.double()
     rows = wide.new_zeros((topology.num_halo_rows, *wide.shape[1:])).index_add(0, numbers, wide)

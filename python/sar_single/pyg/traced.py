@@ -1,4 +1,4 @@
-"""The functions of a module as graphs of operations, found by calling them with symbols."""
+"""Functions of a module as graphs of operations, found by calling them with symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import fx
 from .arguments import Arguments
 
 class _Index:
-    """Stands for the ``index`` of edges, of which there are some."""
+    """Stands for the edges' ``index``, which is not empty."""
 
     def numel(self) -> int:
         """The number of edges."""
@@ -19,7 +19,7 @@ class _Index:
 
 
 def traced(module: Any, function: Callable[..., Any], names: List[str], arguments: Arguments) -> Optional[fx.Node]:
-    """The result of a function with these arguments, as a node; None if it depends on values."""
+    """The result of a function with these arguments, as a graph node; None if it depends on values."""
     tracer = fx.Tracer()
     tracer.root, tracer.graph = module, fx.Graph()
     given: Dict[str, Any] = {}

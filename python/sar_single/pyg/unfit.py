@@ -1,4 +1,4 @@
-"""Why a module computes all edges of a rank at once."""
+"""Reasons why a module computes all edges of a rank at once."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from .scope import Scope
 _SAID: Set[Tuple[str, str]] = set()
 _UNTRIED: Set[str] = set()
 
-# Whether the code that runs sees some of a rank's edges only.
+# Whether the running code sees only some of a rank's edges.
 INSIDE_BLOCK = Scope(False)
-# Where the code that runs is tried with made-up edges: the reasons for which it needs all edges.
+# While code is tried with made-up edges: the reasons why it needs all edges.
 MADE_UP: Scope[Optional[List[str]]] = Scope(None)
 
 
 class Unfit(Exception):
-    """A module cannot run in blocks of edges. All ranks find that out together, as it depends on the program only."""
+    """A module cannot run in blocks of edges. All ranks find out together, because it depends only on the program."""
 
 
 def needs_all(reason: str) -> bool:
-    """Called by code that has to see all edges of a rank at once, as it adds up over them. True where edges are made up: then it has to give what
-    it is given."""
+    """Called by code that must see all edges of a rank at once, because it adds up over them. True for made-up edges: the code then has to return
+    what it is given.
+    """
     reasons = MADE_UP.value
     if reasons is not None:
         reasons.append(reason)
@@ -34,7 +35,7 @@ def needs_all(reason: str) -> bool:
 
 
 def note_untried(module: Any, functions: Sequence[str], error: Exception) -> None:
-    """Says once, on rank 0, that functions of a module run unchecked."""
+    """Says once, on rank 0, that a module's functions run unchecked."""
     rank, name = _current.current(), f"{type(module).__name__}.{' and '.join(functions)}"
     if rank is None or rank.index > 0 or name in _UNTRIED:
         return
