@@ -64,7 +64,7 @@ fn scores<'a>(
     let [other_sources, other_destinations] = batch.negative.tensors()?;
     let sources = Tensor::cat(&[sources, other_sources], 0);
     let destinations = Tensor::cat(&[destinations, other_destinations], 0);
-    LinkScore::Dot.forward(tape, &h, [&sources, &destinations])
+    LinkScore::Dot.forward(tape, &h, [&sources, &destinations], None)
 }
 
 fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<Outcome> {

@@ -82,7 +82,7 @@ fn step(
     let rows = model.forward(&mut tape, &graphs, x)?;
     let [positive, negative] = [batch.positive.tensors()?, batch.negative.tensors()?];
     let both = |end: usize| Tensor::cat(&[&positive[end], &negative[end]], 0);
-    let scores = score.forward(&mut tape, &rows, [&both(0), &both(1)])?;
+    let scores = score.forward(&mut tape, &rows, [&both(0), &both(1)], None)?;
     let values = Vec::<f32>::try_from(scores.pin()?.to_kind(Kind::Float).flatten(0, -1))?;
     let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
     let gradients = tape.backward(scores, gradient)?;

@@ -122,7 +122,7 @@ pub(super) const TRAINING: &[Guess] = &[
         &["num-negs", "num-negatives", "neg-ratio", "neg-sampling-ratio", "num-neg-samples"],
         "use --negatives K, with --task link",
     ),
-    (&["decoder", "predictor"], "use --score dot or --score bilinear, with --task link"),
+    (&["decoder", "predictor"], "use --score dot, bilinear, distmult or complex, with --task link"),
     (&["val-ratio", "num-val", "val-fraction"], "use --split val=SHARE, with --task link"),
     (&["test-ratio", "num-test", "test-fraction"], "use --split test=SHARE, with --task link"),
     // The machine.

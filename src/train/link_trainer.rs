@@ -9,7 +9,7 @@ use super::batch_turn::with_next_batch;
 use super::step_log::{LoggedSteps, StepLog};
 use super::update::{GradientReduce, update};
 use crate::engine::comm::{NoHooks, ProcessGroup, barrier, broadcast, exchange_tensors};
-use crate::engine::spill::PartitionDataManager;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
 use crate::engine::turns::{Phase, Work};
@@ -155,7 +155,7 @@ impl LinkTrainer<'_> {
         // Dropout must differ between the steps of an epoch.
         let seed = seed ^ (step as u64) << 32;
         let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
-        let (scores, learned) = self.scores(&mut tape, &*forward, batch)?;
+        let (scores, learned) = self.scores(loader, &mut tape, &*forward, batch)?;
         let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
         let gradients = tape.backward(scores, gradient)?;
         forward.keep_gradients(&learned, &gradients)?;
@@ -165,6 +165,7 @@ impl LinkTrainer<'_> {
     /// Scores of a batch's pairs, `[pairs, 1]`, edges first, and the learned rows that were used.
     fn scores<'t>(
         &self,
+        loader: &DistEdgeDataLoader,
         tape: &mut Tape<'t>,
         forward: &'t dyn BatchForward,
         batch: &EdgeMiniBatch,
@@ -172,7 +173,28 @@ impl LinkTrainer<'_> {
         let (rows, learned) = forward.forward(tape)?;
         let [edges, others] = [batch.positive.tensors()?, batch.negative.tensors()?];
         let both = |end: usize| Tensor::f_cat(&[&edges[end], &others[end]], 0);
-        Ok((self.score.forward(tape, &rows, [&both(0)?, &both(1)?])?, learned))
+        let etypes = self.etypes(loader, batch)?.map(|etypes| tape.input(&etypes));
+        let ends = [&both(0)?, &both(1)?];
+        Ok((self.score.forward(tape, &rows, ends, etypes.as_ref())?, learned))
+    }
+
+    /// The edge type of each of a batch's pairs, `int64 [pairs, 1]`, where scores depend on it: that of the edge for which it was
+    /// drawn.
+    fn etypes(
+        &self,
+        loader: &DistEdgeDataLoader,
+        batch: &EdgeMiniBatch,
+    ) -> Result<Option<PointerTensor>> {
+        if !self.score.tells_etypes_apart() {
+            return Ok(None);
+        }
+        let book = loader.graph().book();
+        let of_edges = batch.edges.iter().map(|edge| book.edge_type(*edge).unwrap_or(0) as i64);
+        let of_edges = Tensor::f_from_slice(&of_edges.collect::<Vec<_>>())?;
+        let each = batch.negative.sources.len() / batch.edges.len().max(1);
+        let of_others = of_edges.f_repeat_interleave_self_int(each as i64, 0, None)?;
+        let etypes = Tensor::f_cat(&[of_edges, of_others], 0)?.f_unsqueeze(1)?;
+        Ok(Some(self.manager.track("etypes", etypes)))
     }
 
     /// Scores each of the loader's edges once, and the pairs drawn for them, which are the same each time; in one turn
@@ -196,7 +218,7 @@ impl LinkTrainer<'_> {
             let neighbourhood = &batch.neighbourhood;
             let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
             let mut tape = Tape::evaluation(manager, parameters);
-            let scores = self.scores(&mut tape, &*forward, &batch)?.0;
+            let scores = self.scores(loader, &mut tape, &*forward, &batch)?.0;
             let scores = scores.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
             let scores = tensor::slice::<f32>(&scores);
             let (of_edges, of_others) = scores.split_at(batch.edges.len());

@@ -148,6 +148,7 @@ fn what_makes_no_sense_names_its_flag() {
     refused(&["--dump-step", "step.safetensors"]).stderr(contains("dump-step"));
     refused(&["--label-key", "label"]).stderr(contains("no labels"));
     refused(&["--patience", "2", "--split", "val=0"]).stderr(contains("--split val=SHARE"));
+    refused(&["--score", "complex", "--hidden", "7"]).stderr(contains("--hidden: is odd"));
     let train = |more: &[&str]| {
         let mut command = Program::new();
         command.arg("--part-json").arg(repository("data/karate/karate.json"));

@@ -224,6 +224,14 @@ fn what_makes_no_sense_names_its_flag_and_the_remedy() {
         .code(1)
         .stderr(contains("the run predicts all edge types"))
         .stderr(contains("--target-etype TYPE"));
+    // A pair of users does not say which type's score is asked for.
+    sar(folder.path(), &format!("--part-json graph/g.json {all} --overwrite --score distmult"))
+        .success();
+    std::fs::write(folder.path().join("pairs"), "0 1\n").unwrap();
+    sar(folder.path(), "predict --run all --pairs pairs --out top.csv")
+        .code(1)
+        .stderr(contains("--pairs: the run predicts all edge types, each with a score of its own"))
+        .stderr(contains("--target-etype TYPE"));
     // Of one edge type, there is one that is meant.
     let karate = repository("data/karate/karate.json");
     let one = format!("--part-json {} {all} --overwrite", karate.display());

@@ -48,13 +48,23 @@ fn edges() -> HashSet<(usize, usize)> {
     found
 }
 
-/// <h_u W, h_v>, without W if there is none.
-fn score(u: &[f32], v: &[f32], weight: Option<&[f32]>) -> f32 {
-    let left: Vec<f32> = match weight {
-        None => u.to_vec(),
-        Some(w) => (0..8).map(|j| (0..8).map(|i| u[i] * w[8 * i + j]).sum()).collect(),
-    };
-    left.iter().zip(v).map(|(a, b)| a * b).sum()
+/// The score of two rows; `w` is the weight of a score that has one.
+fn score(kind: &str, u: &[f32], v: &[f32], w: &[f32]) -> f32 {
+    let sum = |term: &dyn Fn(usize) -> f32, count: usize| (0..count).map(term).sum();
+    match kind {
+        "dot" => sum(&|i| u[i] * v[i], 8),
+        "bilinear" => sum(&|k| u[k / 8] * w[k] * v[k % 8], 64),
+        "distmult" => sum(&|i| u[i] * w[i] * v[i], 8),
+        // Real parts, then imaginary ones.
+        _ => sum(
+            &|i| {
+                let ([a, b], [c, d], [e, f]) =
+                    ([u[i], u[i + 4]], [w[i], w[i + 4]], [v[i], v[i + 4]]);
+                (a * c - b * d) * e + (a * d + b * c) * f
+            },
+            4,
+        ),
+    }
 }
 
 fn weight(folder: &Path) -> Vec<f32> {
@@ -94,11 +104,11 @@ fn close(a: f32, b: f32) -> bool {
 
 #[test]
 fn pairs_are_scored_as_in_training() {
-    for kind in ["dot", "bilinear"] {
+    for kind in ["dot", "bilinear", "distmult", "complex"] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let rows = trained(folder, kind);
-        let weight = (kind == "bilinear").then(|| weight(folder));
+        let weight = if kind == "dot" { Vec::new() } else { weight(folder) };
         let pairs = [(0, 33), (33, 0), (5, 5), (12, 3), (0, 33)];
         let list = pairs.map(|(a, b)| format!("{a},{b}\n")).concat();
         std::fs::write(folder.join("pairs.csv"), list).unwrap();
@@ -110,7 +120,7 @@ fn pairs_are_scored_as_in_training() {
         let mut scores = Vec::new();
         for ((a, b), line) in pairs.iter().zip(lines) {
             let found: f32 = line.strip_prefix(&format!("{a},{b},")).unwrap().parse().unwrap();
-            let expected = score(&rows[*a], &rows[*b], weight.as_deref());
+            let expected = score(kind, &rows[*a], &rows[*b], &weight);
             assert!(close(found, expected), "{kind} {line}: {expected}");
             scores.push(found);
         }
@@ -128,7 +138,7 @@ fn pairs_are_scored_as_in_training() {
 fn partners_are_the_best_nodes_without_an_edge() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let rows = trained(folder, "bilinear");
+    let rows = trained(folder, "complex");
     let (weight, edges) = (weight(folder), edges());
     sar(folder, "predict --run run --order partition --top-k 3 --out all.csv").success();
     let text = std::fs::read_to_string(folder.join("all.csv")).unwrap();
@@ -136,7 +146,7 @@ fn partners_are_the_best_nodes_without_an_edge() {
     for u in 0..NODES {
         let candidates = (0..NODES).filter(|v| *v != u && !edges.contains(&(u, *v)));
         let mut best: Vec<f32> =
-            candidates.map(|v| score(&rows[u], &rows[v], Some(&weight))).collect();
+            candidates.map(|v| score("complex", &rows[u], &rows[v], &weight)).collect();
         best.sort_by(|a, b| b.total_cmp(a));
         for (rank, expected) in best.iter().take(3).enumerate() {
             let cells: Vec<&str> = lines.next().unwrap().split(',').collect();

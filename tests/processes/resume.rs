@@ -191,13 +191,13 @@ fn learned_rows_of_columns_go_on_to_the_same_bits_too() {
 
 #[test]
 fn predicted_edges_go_on_to_the_same_bits_too() {
-    // Edges have no class weights.
-    let mut settings = SETTINGS[..10].to_vec();
-    settings.extend(["--task", "link", "--mode", "sample", "--layers", "2", "--score", "bilinear"]);
-    settings.extend(["--batch-size", "32", "--lr", "0.003"]);
-    let expected = Run::start(&karate(), &settings).end();
-    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
-    for worker in [None, Some(1)] {
+    for (score, worker) in [("bilinear", None), ("distmult", Some(1)), ("complex", None)] {
+        // Edges have no class weights.
+        let mut settings = SETTINGS[..10].to_vec();
+        settings.extend(["--task", "link", "--mode", "sample", "--layers", "2", "--score", score]);
+        settings.extend(["--batch-size", "32", "--lr", "0.003"]);
+        let expected = Run::start(&karate(), &settings).end();
+        assert_eq!(expected.code, Some(0), "{}", expected.stderr);
         assert_same_bits_with(&settings, &karate(), &out(&expected), |run| match worker {
             None => run.signal(Signal::KILL),
             Some(rank) => kill_process(run.workers(2)[rank], Signal::KILL).unwrap(),

@@ -78,7 +78,7 @@ fn check_rank(
     let (rows, learned) = forward.forward(&mut tape)?;
     let [positive, negative] = [batch.positive.tensors()?, batch.negative.tensors()?];
     let both = |end: usize| Tensor::cat(&[&positive[end], &negative[end]], 0);
-    let scores = score.forward(&mut tape, &rows, [&both(0), &both(1)])?;
+    let scores = score.forward(&mut tape, &rows, [&both(0), &both(1)], None)?;
     drop(rows);
     assert_close("scores", &*scores.pin()?, &expected["scores"].1);
     let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;

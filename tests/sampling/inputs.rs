@@ -21,7 +21,7 @@ fn a_learned_input_gets_the_derivative_of_the_loss() {
             let x = manager.track("x", x.copy());
             let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 0, 1);
             let input = tape.trainable_input(&x);
-            let scores = score.forward(&mut tape, &input, [&rows[0], &rows[1]])?;
+            let scores = score.forward(&mut tape, &input, [&rows[0], &rows[1]], None)?;
             let values = scores.pin()?.copy();
             let gradients = tape.backward(scores, 2.0 * &values)?;
             let gradient = gradients.input(&input).unwrap().pin()?.copy();

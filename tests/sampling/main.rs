@@ -12,6 +12,7 @@ mod full_neighbours;
 mod hetero;
 mod hetero_links;
 mod inputs;
+mod link_scores;
 mod loader;
 mod logits;
 mod optimized;

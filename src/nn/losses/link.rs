@@ -1,48 +1,8 @@
-//! Link prediction: scores of pairs of nodes, and their loss.
+//! Link prediction: the loss of scores, and metrics.
 
 use tch::{Kind, Tensor};
 
-use crate::engine::tape::{Init, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
-
-/// How the rows of two nodes become a score; a larger score makes an edge more likely.
-pub enum LinkScore {
-    /// Inner product, `<h_u, h_v>`.
-    Dot,
-    /// Bilinear product with a learned matrix, `<h_u W, h_v>`.
-    Bilinear(Weight),
-}
-
-impl LinkScore {
-    /// The bilinear score of rows of width `dim`. State-dict key: `weight` `[dim, dim]`.
-    pub fn bilinear(parameters: &mut ParameterBuilder, dim: i64) -> Self {
-        let init = Init::XavierUniform { gain: 1.0 };
-        LinkScore::Bilinear(Weight::InOut(parameters.add("weight", &[dim, dim], init)))
-    }
-
-    /// Scores of pairs, `[pairs, 1]`, from the rows of `h` (`[nodes, dim]`) that `sources` and `destinations` (`int64 [pairs]`)
-    /// name.
-    ///
-    /// # Errors
-    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
-    pub fn forward(
-        &self,
-        tape: &mut Tape<'_>,
-        h: &Var,
-        [sources, destinations]: [&Tensor; 2],
-    ) -> Result<Var> {
-        let source = tape.pick_rows(h, sources)?;
-        let destination = tape.pick_rows(h, destinations)?;
-        let source = match self {
-            LinkScore::Dot => source,
-            LinkScore::Bilinear(weight) => tape.linear(&source, weight, None, None)?,
-        };
-        tape.segment("score", &[&source, &destination], &[], |h, _| {
-            let product = h[0].f_mul(&h[1])?;
-            Ok(product.f_sum_dim_intlist([1_i64].as_slice(), true, h[0].kind())?)
-        })
-    }
-}
 
 /// The mean binary cross entropy of scores (`[pairs, 1]`), where the first `num_positive` belong to edges and the others do
 /// not; and the gradient of the scores.

@@ -20,12 +20,26 @@ pub enum PairScore {
     Dot,
     /// <h_u W, h_v>, with a learned matrix
     Bilinear,
+    /// sum(h_u * w * h_v), with a learned vector for each edge type
+    DistMult,
+    /// Re(sum(h_u * w * conj(h_v))), with a learned vector for each edge type
+    Complex,
 }
 
 impl Choice for PairScore {
     const VALUES: &'static [Named<Self>] = &[
         Named::new(PairScore::Dot, "dot", "<h_u, h_v>"),
         Named::new(PairScore::Bilinear, "bilinear", "<h_u W, h_v>, with a learned matrix"),
+        Named::new(
+            PairScore::DistMult,
+            "distmult",
+            "sum(h_u * w * h_v), with a learned vector for each edge type",
+        ),
+        Named::new(
+            PairScore::Complex,
+            "complex",
+            "Re(sum(h_u * w * conj(h_v))), with a learned vector for each edge type",
+        ),
     ];
 }
 
@@ -117,13 +131,29 @@ impl LinkConfig {
         }))
     }
 
+    /// Number of edge types that are predicted.
+    pub(in crate::run) fn num_etypes(&self, book: &PartitionBook) -> usize {
+        if self.target_etype.is_some() { 1 } else { book.etypes().len() }
+    }
+
+    /// Whether scores of pairs differ by their edge type.
+    pub(in crate::run) fn tells_etypes_apart(&self, book: &PartitionBook) -> bool {
+        matches!(self.score, PairScore::DistMult | PairScore::Complex) && self.num_etypes(book) > 1
+    }
+
     /// The score of rows of width `width`; its parameters are added after the model's.
-    pub(in crate::run) fn score(&self, builder: &mut ParameterBuilder, width: i64) -> LinkScore {
-        match self.score {
+    pub(in crate::run) fn score(
+        &self,
+        builder: &mut ParameterBuilder,
+        width: i64,
+        book: &PartitionBook,
+    ) -> LinkScore {
+        let etypes = self.num_etypes(book) as i64;
+        builder.scope("score", |builder| match self.score {
             PairScore::Dot => LinkScore::Dot,
-            PairScore::Bilinear => {
-                builder.scope("score", |builder| LinkScore::bilinear(builder, width))
-            }
-        }
+            PairScore::Bilinear => LinkScore::bilinear(builder, width),
+            PairScore::DistMult => LinkScore::dist_mult(builder, etypes, width),
+            PairScore::Complex => LinkScore::compl_ex(builder, etypes, width),
+        })
     }
 }

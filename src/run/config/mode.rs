@@ -1,6 +1,6 @@
 //! The mode of a run, derived from its options. This is the only place that checks which options exclude each other.
 
-use super::link_config::LinkConfig;
+use super::link_config::{LinkConfig, PairScore};
 use super::run_config::{Relations, RunConfig};
 use crate::engine::tape::InitStyle;
 use crate::error::{Error, Result};
@@ -208,6 +208,13 @@ fn check_links(config: &RunConfig, link: &LinkConfig, sampling: &SamplingConfig)
             "leave it out, or add ‹link.target_etype=TYPE›",
         );
     }
+    if link.score == PairScore::Complex && config.model.hidden % 2 != 0 {
+        return refused(
+            "model.hidden",
+            "is odd, but the score takes half of a row as real parts, half as imaginary ones",
+            "choose an even number, or another ‹link.score›",
+        );
+    }
     let given = [
         ("class_weights", config.class_weights.is_some(), "edges have no classes"),
         ("keys.labels", config.keys.labels.is_some(), "edges have no labels"),
@@ -262,7 +269,6 @@ mod tests {
     use super::*;
     use crate::load::EdgeSplit;
     use crate::nn::RelationMerge;
-    use crate::run::config::PairScore;
     use crate::train::{Fanouts, GradientReduce};
 
     fn flat(change: impl FnOnce(&mut RunConfig)) -> RunConfig {

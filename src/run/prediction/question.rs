@@ -69,10 +69,7 @@ impl<'a> Question<'a> {
     /// If the run does not predict edges, or another option contradicts the question.
     pub(super) fn check(config: &PredictConfig) -> Result<()> {
         let Some(query) = &config.links else { return Ok(()) };
-        let field = match query {
-            LinkQuery::Pairs(_) => "pairs",
-            LinkQuery::Partners { .. } => "top_k",
-        };
+        let field = field(query);
         if config.run.link.is_none() {
             return Err(Error::config(field, "the run does not predict edges")
                 .with_hint("name a run that was trained with ‹task=link›"));
@@ -154,6 +151,14 @@ impl<'a> Question<'a> {
     }
 }
 
+/// The field of a question.
+fn field(query: &LinkQuery) -> &'static str {
+    match query {
+        LinkQuery::Pairs(_) => "pairs",
+        LinkQuery::Partners { .. } => "top_k",
+    }
+}
+
 /// The node types of a source and a destination, if the question is about one edge type.
 fn end_types(
     config: &PredictConfig,
@@ -163,6 +168,12 @@ fn end_types(
     let Some(link) = &config.run.link else { return Ok(None) };
     let book = space.book();
     let searches = matches!(query, LinkQuery::Partners { .. }) && config.run.relations.is_some();
+    if link.tells_etypes_apart(book) {
+        let problem = "the run predicts all edge types, each with a score of its own";
+        return Err(
+            Error::config(field(query), problem).with_hint("train with ‹link.target_etype=TYPE›")
+        );
+    }
     let target = if searches { link.searched(book)? } else { link.target(book)? };
     let Some(TargetEdges { etype, .. }) = target else {
         if searches {

@@ -33,7 +33,7 @@ fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
     let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = hetero.model(&mut builder, &vec![width; hetero.targets.len()])?;
-    let score = link.score(&mut builder, width);
+    let score = link.score(&mut builder, width, setup.partition.book());
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
     let degrees = config.model.kind.uses_out_degrees().then(|| {

@@ -33,7 +33,7 @@ fn train_on(training: LinkTraining<'_>) -> Result<()> {
     let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = config.model.build(&mut builder, whole.sizes(width))?;
-    let score = link.score(&mut builder, width);
+    let score = link.score(&mut builder, width, setup.partition.book());
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters, &[])?;

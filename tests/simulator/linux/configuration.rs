@@ -185,7 +185,12 @@ fn steps(flags: &mut Flags, random: &mut Random, mode: Mode) {
 fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {
     match (mode, random.below(6)) {
         (Mode::Link | Mode::LinkRelations, _) => {
-            flags.push(&["--task", "link", "--score", random.pick(&["dot", "bilinear"])]);
+            flags.push(&[
+                "--task",
+                "link",
+                "--score",
+                random.pick(&["dot", "bilinear", "distmult"]),
+            ]);
             flags.push(&["--negatives", random.pick(&["1", "3"])]);
         }
         (_, 0) => flags.push(&["--task", "multilabel", "--label-key", "several"]),

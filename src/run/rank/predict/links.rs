@@ -2,17 +2,14 @@
 
 use std::rc::Rc;
 
-use tch::Tensor;
-
 use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::pairs::score_pairs;
 use super::partners::{PairEnd, PartnerSearch};
+use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{
-    GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation, Weight,
-};
+use crate::engine::tape::{GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation};
 use crate::error::{Error, Result};
 use crate::load::{EdgeData, Shards, TargetEdges, load_relations};
 use crate::nn::LinkScore;
@@ -98,7 +95,7 @@ impl Linked<'_> {
     }
 
     fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
-        score_pairs(self.own, pairs, self.weight()?, self.outputs)
+        score_pairs(self.own, pairs, self.scored_by()?, self.outputs)
     }
 
     fn search(
@@ -108,18 +105,14 @@ impl Linked<'_> {
         [asked, found]: [PairEnd<'_>; 2],
         graph: &GraphShardManager,
     ) -> Result<()> {
-        PartnerSearch { count, nodes, weight: self.weight()?, asked, found }.run(self.own, graph)
+        PartnerSearch { count, nodes, scored_by: self.scored_by()?, asked, found }
+            .run(self.own, graph)
     }
 
-    /// The matrix between the two rows of a pair, if the score has one.
-    fn weight(&self) -> Result<Option<Tensor>> {
-        match self.score {
-            Some(LinkScore::Bilinear(Weight::InOut(weight))) => {
-                Ok(Some(self.parameters.value(*weight)?))
-            }
-            Some(LinkScore::Dot) => Ok(None),
-            _ => Err(Error::internal("a score of another form".to_owned())),
-        }
+    fn scored_by(&self) -> Result<ScoredBy<'_>> {
+        let missing = || Error::internal("a run without a score".to_owned());
+        let score = self.score.ok_or_else(missing)?;
+        Ok(ScoredBy { score, parameters: self.parameters })
     }
 }
 

@@ -14,6 +14,7 @@ mod part;
 mod partners;
 mod relations;
 mod rows;
+mod scored_by;
 mod scores;
 mod whole;
 mod work;

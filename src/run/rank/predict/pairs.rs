@@ -1,11 +1,12 @@
 //! Scores of pairs of nodes.
 
-use tch::{Kind, Tensor};
+use tch::Kind;
 
 use super::form::StoredForm;
 use super::linked_rows::LinkedRows;
 use super::own_prediction::OwnPrediction;
 use super::rows;
+use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::Result;
@@ -19,12 +20,11 @@ pub(in crate::run) fn pair_form() -> StoredForm {
     StoredForm { name: "scores", dtype: Dtype::F32, columns: None }
 }
 
-/// Scores this rank's part of the pairs, which name rows of the prediction. `weight` stands between the two rows of a pair, if the
-/// score has one.
+/// Scores this rank's part of the pairs, which name rows of the prediction.
 pub(super) fn score_pairs(
     own: &OwnPrediction<'_>,
     pairs: &[[u64; 2]],
-    weight: Option<Tensor>,
+    scored_by: ScoredBy<'_>,
     outputs: &[PointerTensor],
 ) -> Result<()> {
     let rows = LinkedRows::share(own, &own.parts, outputs, own.num_rows())?;
@@ -33,12 +33,9 @@ pub(super) fn score_pairs(
     let bound = |rank: usize| pairs.len() * rank / ranks;
     let (begin, end) = (bound(own.here.rank), bound(own.here.rank + 1));
     for (block, first) in pairs[begin..end].chunks(BLOCK).zip((begin as u64..).step_by(BLOCK)) {
-        let mut left = rows.read(block.iter().map(|pair| pair[0]))?;
+        let left = rows.read(block.iter().map(|pair| pair[0]))?;
         let right = rows.read(block.iter().map(|pair| pair[1]))?;
-        if let Some(weight) = &weight {
-            left = left.f_matmul(weight)?;
-        }
-        let product = left.f_mul(&right)?;
+        let product = scored_by.queries(&left)?.f_mul(&right)?;
         let scores = product.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Float)?;
         file.write_rows(first, &tensor::bytes(&scores))?;
     }

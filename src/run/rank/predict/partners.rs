@@ -13,6 +13,7 @@ use super::linked_rows::LinkedRows;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows::{self, table_rows};
+use super::scored_by::ScoredBy;
 use crate::engine::comm::share_files;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, OutEdges};
@@ -120,8 +121,8 @@ pub(super) struct PartnerSearch<'a> {
     pub(super) count: usize,
     /// The nodes; `None` means all.
     pub(super) nodes: Option<&'a ChosenNodes>,
-    /// The matrix between the two rows of a pair, if the score has one.
-    pub(super) weight: Option<Tensor>,
+    /// The score by which they are chosen.
+    pub(super) scored_by: ScoredBy<'a>,
     /// The nodes that get partners.
     pub(super) asked: PairEnd<'a>,
     /// The nodes that can be partners.
@@ -190,10 +191,8 @@ impl PartnerSearch<'_> {
         places: &[u64],
         edges: &OutEdges,
     ) -> Result<Vec<Vec<Partner>>> {
-        let mut queries = rows.read(asked.iter().map(|(_, place)| *place))?;
-        if let Some(weight) = &self.weight {
-            queries = queries.f_matmul(weight)?;
-        }
+        let sources = rows.read(asked.iter().map(|(_, place)| *place))?;
+        let queries = self.scored_by.queries(&sources)?;
         let count = self.count;
         let mut best: Vec<Best> = asked.iter().map(|_| Best::default()).collect();
         let mut neighbours: Vec<Vec<u32>> =

@@ -35,7 +35,8 @@ pub(super) fn predict_relations(
     let mut builder = run.parameters();
     let model = hetero.model(&mut builder, &widths)?;
     // The weights belong to the model and the score.
-    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
+    let book = setup.partition.book();
+    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs, book));
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let inputs = hetero.inputs(setup, run.seed)?;
     let forward = HeteroModel {

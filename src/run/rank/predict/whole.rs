@@ -27,7 +27,8 @@ pub(super) fn predict_whole(
     let mut builder = run.parameters();
     let model = run.model.build(&mut builder, whole.sizes(outputs))?;
     // The weights belong to the model and the score.
-    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
+    let book = setup.partition.book();
+    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs, book));
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters, &[])?;
     let layer = work.hidden_layer(model.hidden_layers())?;
