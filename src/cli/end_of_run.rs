@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::event::{Metric, size, time};
+use crate::event::{Metric, duration, size};
+use crate::report::BestValidation;
 use crate::run::METRICS;
 use crate::run::config::{Relations, RunConfig};
 
@@ -21,32 +22,20 @@ pub(super) fn end_of_run(config: &RunConfig, seconds: f64, metric: Metric) -> Re
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     let lines: Vec<Value> = lines.collect();
     let peak = lines.last().and_then(|line| line["peak_memory_bytes"].as_u64());
-    let seconds = if seconds < 10.0 { format!("{seconds:.1} s") } else { time(seconds) };
-    let mut shown = format!("took {seconds}");
+    let mut shown = format!("took {}", duration(seconds));
     if let Some(peak) = peak {
         let _ = match config.memory_budget.bytes() {
             0 => write!(shown, ", at most {} of memory", size(peak)),
             budget => write!(shown, ", at most {} of {} memory", size(peak), size(budget)),
         };
     }
-    if let Some((epoch, score)) = best(&lines, metric) {
+    if let Some(BestValidation { epoch, score }) = BestValidation::of(&lines, metric) {
         let _ = write!(shown, ", best val {} in epoch {epoch}", metric.show(score));
     }
     let run = shell_word(&near(&config.out));
     let _ = write!(shown, "\nnext: sar-single predict --run {run} {}", prediction(config));
     let _ = write!(shown, "\n      sar-single report {run}\n");
     Ok(shown)
-}
-
-/// The epoch with the best validation score, if epochs were evaluated.
-fn best(lines: &[Value], metric: Metric) -> Option<(u64, f64)> {
-    let scores = lines
-        .iter()
-        .filter(|line| line["event"] == "epoch")
-        .filter_map(|line| Some((line["epoch"].as_u64()?, line["validation"].as_f64()?)));
-    // The first of equal scores, whose weights are kept.
-    let better = |new: f64, old: f64| if metric.more_is_better() { new > old } else { new < old };
-    scores.reduce(|best, new| if better(new.1, best.1) { new } else { best })
 }
 
 /// Flags of a prediction for this run.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{TextTable, number};
-use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
+use super::table::TextTable;
+use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores, number};
 
 /// Largest number of classes in a table; wider tables do not fit a terminal.
 const MOST_CLASSES: usize = 20;

@@ -176,6 +176,19 @@ const PARTITION: Page = Page {
                --label class --split random:0.8,0.1,0.1 --num-parts 8 --out graph",
 };
 
+#[cfg(feature = "torch")]
+const PLAN_USAGE: &str = "sar-single plan --part-json FILE [FLAGS]";
+
+/// The definition of the command line with the usages of first pages, which do not list all flags.
+pub(super) fn with_usages(definition: Command) -> Command {
+    #[cfg(feature = "torch")]
+    let definition = definition
+        .override_usage(TRAINING.usage)
+        .mut_subcommand("plan", |command| command.override_usage(PLAN_USAGE))
+        .mut_subcommand("train", |command| command.override_usage(FILES.usage));
+    definition.mut_subcommand("partition", |command| command.override_usage(PARTITION.usage))
+}
+
 /// The definition of the command line, with first pages as the help of commands with many flags.
 pub(super) fn of(definition: Command) -> Command {
     // The flag is obvious on its own page.
@@ -192,7 +205,7 @@ fn of_training(definition: Command) -> Command {
     let commands = format!("Commands: {}", names.join(", "));
     let definition = definition
         .mut_subcommand("plan", |command| {
-            let page = Page { usage: "sar-single plan --part-json FILE [FLAGS]", ..TRAINING };
+            let page = Page { usage: PLAN_USAGE, ..TRAINING };
             with(command, &page).mut_args(|arg| {
                 let is_of_results = RESULTS.contains(&arg.get_id().as_str());
                 if is_of_results { arg.hide(true) } else { arg }

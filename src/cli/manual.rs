@@ -6,6 +6,7 @@ use clap::{Args, Command};
 use clap_mangen::generate_to;
 use serde_json::json;
 
+use super::first_page::with_usages;
 use crate::error::{Error, Result};
 use crate::event::show_event;
 use crate::io::MadeFolders;
@@ -24,7 +25,8 @@ pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
     if !folder.is_dir() {
         return Err(Error::input(folder, "", "is not a folder"));
     }
-    generate_to(definition, folder).map_err(|e| Error::io("write manual pages to", folder, e))?;
+    generate_to(with_usages(definition), folder)
+        .map_err(|e| Error::io("write manual pages to", folder, e))?;
     made.keep();
     show_event(&json!({ "event": "done", "path": folder }));
     Ok(())

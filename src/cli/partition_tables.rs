@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{TextTable, number};
+use super::table::TextTable;
 use crate::error::Result;
-use crate::event::printable;
-use crate::event::size;
+use crate::event::{number, printable, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Feature, PartitionSummary};
 

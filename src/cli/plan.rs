@@ -7,10 +7,10 @@ use super::disk_endurance::DiskEndurance;
 use super::fields::with_flags;
 use super::output::print;
 use super::resume::{RunArgs, resumed};
-use super::table::{TextTable, number};
+use super::table::TextTable;
 use super::train::{TrainArgs, config};
 use crate::error::{Error, Result};
-use crate::event::size;
+use crate::event::{number, size};
 use crate::run::config::RunConfig;
 use crate::run::plan::Plan;
 

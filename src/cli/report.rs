@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
+use super::fields::with_flags;
 use super::output::{check_output, print_output};
 use crate::engine::spill_dir::LivingRun;
 use crate::error::{Error, Result};
 use crate::event::show_status;
 use crate::io::Destination;
 use crate::platform::signals;
-use crate::report::{Page, RunData, RunFiles, page};
-use crate::run::{CONFIG, METRICS, PLAN, TURNS};
+use crate::report::{Page, RunData, page};
 
 /// Show one or several runs on an HTML page, a single file
 ///
-/// The page has charts of loss, metrics, learning rate, time, memory and bytes, the turns of an epoch, confusion matrices and
-/// the configuration. Charts show several runs together.
+/// The page begins with learning curves and final scores; confusion matrices, time, memory, turns, bytes and the settings
+/// follow. Charts show several runs together.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct ReportArgs {
@@ -71,13 +71,14 @@ pub(super) fn report(args: ReportArgs) -> Result<()> {
 
 /// Writes a page that the browser reloads after `again`.
 fn write(args: &ReportArgs, place: &Destination, again: Option<Duration>) -> Result<()> {
-    let files = RunFiles { config: CONFIG, metrics: METRICS, turns: TURNS, plan: PLAN };
-    let runs = args.runs.iter().map(|folder| RunData::read(folder, files));
-    let runs = runs.collect::<Result<_>>()?;
-    let made_by = format!("sar-single {}", env!("CARGO_PKG_VERSION"));
-    let wear = |written| args.disk_endurance.share_of(written);
-    let again = again.map(|period| period.as_secs());
-    let html = page(Page { runs, made_by, again }, &wear);
+    let runs = args.runs.iter().map(|folder| RunData::read(folder));
+    let html = page(Page {
+        runs: runs.collect::<Result<_>>()?,
+        made_by: format!("sar-single {}", env!("CARGO_PKG_VERSION")),
+        again: again.map(|period| period.as_secs()),
+        wear: &|written| args.disk_endurance.share_of(written),
+        flags: with_flags,
+    });
     let mut file = place.open()?;
     file.write_all(html.as_bytes()).map_err(|e| file.failed(e))?;
     file.commit()

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::table::{TextTable, number};
-use crate::event::size;
+use super::table::TextTable;
+use crate::event::{number, size};
 use crate::prepare::statistics::GraphStatistics;
 
 /// Largest number of classes listed.

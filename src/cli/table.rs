@@ -48,19 +48,6 @@ impl fmt::Display for TextTable {
     }
 }
 
-/// A number with commas between thousands.
-pub(super) fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,11 +60,5 @@ mod tests {
         let lines =
             ["name            count", "a\\u{1b}[1m          1", "é           1,000,000", ""];
         assert_eq!(table.to_string(), lines.join("\n"));
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        let shown = [0, 999, 1000, 12_345_678].map(number);
-        assert_eq!(shown, ["0", "999", "1,000", "12,345,678"]);
     }
 }

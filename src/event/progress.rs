@@ -59,6 +59,11 @@ impl RunProgress {
     }
 }
 
+/// Formats the seconds that something took, for people.
+pub fn duration(seconds: f64) -> String {
+    if seconds < 10.0 { format!("{seconds:.1} s") } else { time(seconds) }
+}
+
 /// Formats seconds for people.
 pub fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;

@@ -20,6 +20,16 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// All metrics.
+    pub const ALL: [Metric; 6] = [
+        Metric::Accuracy,
+        Metric::F1Micro,
+        Metric::F1Macro,
+        Metric::MeanReciprocalRank,
+        Metric::RocAuc,
+        Metric::MeanSquaredError,
+    ];
+
     /// Key in `metrics.jsonl`, which follows the name of the mask.
     pub fn key(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Numbers of bytes for people.
+//! Numbers for people.
 
 /// Formats a number of bytes with three digits and a unit of 1024.
 pub fn size(bytes: u64) -> String {
@@ -17,6 +17,19 @@ pub fn size(bytes: u64) -> String {
         2
     };
     format!("{value:.digits$} {}", units[unit])
+}
+
+/// A number with commas between thousands.
+pub fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Parses a number of bytes, such as `2GiB`, `1.5 GB`, `500M` or `1048576`. Units with an `i`, and single letters, count in
@@ -42,7 +55,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_size, size};
+    use super::{number, parse_size, size};
 
     #[test]
     fn sizes_are_read_in_any_usual_form() {
@@ -57,5 +70,11 @@ mod tests {
     fn sizes_have_three_digits() {
         let shown = [0, 999, 1024, 1 << 20, 123_456_789, 5 << 40].map(size);
         assert_eq!(shown, ["0 B", "999 B", "1.00 KiB", "1.00 MiB", "118 MiB", "5.00 TiB"]);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let shown = [0, 999, 1000, 12_345_678].map(number);
+        assert_eq!(shown, ["0", "999", "1,000", "12,345,678"]);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, Unit};
+use super::axis::{Axis, Scale, Unit};
 use super::escape::escaped;
 
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 230.0;
-const LEFT: f64 = 58.0;
+const LEFT: f64 = 66.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 34.0;
@@ -23,7 +23,7 @@ const MOST_MARKS: usize = 40;
 /// A line of a chart.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
-    /// Name in the legend.
+    /// Name in the legend; empty for the only curve of a chart.
     pub(super) name: String,
     /// Index of the colour.
     pub(super) colour: usize,
@@ -33,14 +33,27 @@ pub(super) struct Curve {
     pub(super) points: Vec<(f64, f64)>,
 }
 
+/// A marked epoch.
+#[derive(Debug, Clone)]
+pub(super) struct MarkedEpoch {
+    /// Name in the legend.
+    pub(super) name: String,
+    /// Index of the colour.
+    pub(super) colour: usize,
+    pub(super) epoch: f64,
+    /// The value that is marked, if the chart shows it.
+    pub(super) value: Option<f64>,
+}
+
 /// Curves over the epochs.
 #[derive(Debug, Clone)]
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) unit: Unit,
-    /// Whether the axis begins at 0.
-    pub(super) from_zero: bool,
+    pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
+    /// Epochs that are marked.
+    pub(super) marks: Vec<MarkedEpoch>,
     /// A sentence below the legend.
     pub(super) remark: String,
 }
@@ -53,8 +66,8 @@ impl Chart {
             return String::new();
         }
         let all = || curves.iter().flat_map(|curve| curve.points.iter());
-        let x = Axis::over(all().map(|point| point.0), 5, Unit::Number, false);
-        let y = Axis::over(all().map(|point| point.1), 4, self.unit, self.from_zero);
+        let x = Axis::over(all().map(|point| point.0), 5, Unit::Number, Scale::FromLowest);
+        let y = Axis::over(all().map(|point| point.1), 4, self.unit, self.scale);
         let title = escaped(&self.title);
         let mut html = format!("<figure class=\"card\"><h3>{title}</h3>");
         let _ = write!(
@@ -63,11 +76,12 @@ impl Chart {
             escaped(&self.spoken(&curves))
         );
         self.grid(&mut html, &x, &y);
+        self.mark(&mut html, &x, &y);
         for curve in &curves {
             draw(&mut html, curve, &x, &y, self.unit);
         }
         html.push_str("</svg><figcaption>");
-        for curve in &curves {
+        for curve in curves.iter().filter(|curve| !curve.name.is_empty()) {
             let (colour, dash) = (curve.colour % COLOURS, curve.dash);
             let _ = write!(
                 html,
@@ -75,8 +89,18 @@ impl Chart {
                 escaped(&curve.name)
             );
         }
-        if !self.remark.is_empty() {
-            let _ = write!(html, "<p>{}</p>", escaped(&self.remark));
+        for mark in &self.marks {
+            let _ = write!(
+                html,
+                "<span class=\"key\"><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\"><path class=\"best c{}\" d=\"M11 0V12\"/></svg>{}</span>",
+                mark.colour % COLOURS,
+                escaped(&mark.name)
+            );
+        }
+        let logarithmic = if y.is_logarithmic { "Logarithmic axis." } else { "" };
+        let remark = format!("{logarithmic} {}", self.remark);
+        if !remark.trim().is_empty() {
+            let _ = write!(html, "<p>{}</p>", escaped(remark.trim()));
         }
         html.push_str("</figcaption></figure>\n");
         html
@@ -87,9 +111,29 @@ impl Chart {
         let ends = curves.iter().filter_map(|curve| {
             let (first, last) = (curve.points.first()?, curve.points.last()?);
             let [from, to] = [first, last].map(|point| self.unit.show(point.1));
-            Some(format!("{} from {from} to {to}", curve.name))
+            Some(format!("{} from {from} to {to}", curve.name).trim().to_owned())
         });
         format!("{}: {}", self.title, ends.collect::<Vec<_>>().join("; "))
+    }
+
+    /// A vertical line at each marked epoch, and a ring around its value.
+    fn mark(&self, html: &mut String, x: &Axis, y: &Axis) {
+        for MarkedEpoch { name, colour, epoch, value } in &self.marks {
+            let (at, colour) = (across_x(x, *epoch), colour % COLOURS);
+            let _ = write!(
+                html,
+                "<path class=\"best c{colour}\" d=\"M{at:.1} {TOP}V{:.1}\"><title>{}</title></path>",
+                HEIGHT - BOTTOM,
+                escaped(name)
+            );
+            if let Some(value) = value {
+                let _ = write!(
+                    html,
+                    "<circle class=\"ring c{colour}\" cx=\"{at:.1}\" cy=\"{:.1}\" r=\"5\"/>",
+                    across_y(y, *value)
+                );
+            }
+        }
     }
 
     fn grid(&self, html: &mut String, x: &Axis, y: &Axis) {
@@ -145,10 +189,11 @@ fn draw(html: &mut String, curve: &Curve, x: &Axis, y: &Axis, unit: Unit) {
         for (px, py) in points {
             let _ = write!(
                 html,
-                "<circle class=\"mark c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\"><title>{}, epoch {px}: {}</title></circle>",
+                "<circle class=\"mark c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\"><title>{}{}epoch {px}: {}</title></circle>",
                 across_x(x, px),
                 across_y(y, py),
                 escaped(&curve.name),
+                if curve.name.is_empty() { "" } else { ", " },
                 escaped(&unit.show(py))
             );
         }

@@ -89,6 +89,8 @@ fn share(row: &[u64], count: u64) -> f64 {
 fn short(count: u64, classes: usize) -> String {
     let roomy = classes <= ROOMY;
     match count {
+        // Most of many cells are empty.
+        0 if !roomy => String::new(),
         0..1000 => count.to_string(),
         1000..10_000 if roomy => count.to_string(),
         100_000..1_000_000 if !roomy => format!(".{}M", count / 100_000),

@@ -1,42 +1,66 @@
-//! The settings of runs, and those that differ.
+//! The settings of runs: those that differ between runs, those that are not the defaults, and all.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::configuration::SettingValues;
 use super::escape::escaped;
 use super::run_data::RunData;
+use super::table::none;
 
 /// Settings of places of files, without effect on results.
 const PLACES: [&str; 2] = ["out", "spill_dir"];
 
-/// A table of the settings that differ; a sentence if none do, and nothing for one run.
+/// A table of the settings that differ between runs; a sentence if none do, and nothing for one run.
 pub(super) fn differences(runs: &[RunData]) -> String {
     if runs.len() < 2 {
         return String::new();
     }
-    let differ = |key: &&str| {
-        let first = runs[0].settings.get(*key);
-        !PLACES.contains(key) && runs.iter().any(|run| run.settings.get(*key) != first)
-    };
-    let keys: Vec<&str> = keys(runs).into_iter().filter(differ).collect();
+    let keys: Vec<&str> = keys(runs).into_iter().filter(|key| differ(runs, key)).collect();
     if keys.is_empty() {
         return "<h2>What differs</h2><p>The runs have the same settings.</p>\n".to_owned();
     }
     format!("<h2>What differs</h2>{}", table(runs, &keys))
 }
 
-/// A table of all settings, behind a summary that opens it.
+/// The settings that are not the defaults, and behind a summary all of them.
 pub(super) fn settings(runs: &[RunData]) -> String {
-    let keys: Vec<&str> = keys(runs).into_iter().collect();
-    if keys.is_empty() {
+    let all: Vec<&str> = keys(runs).into_iter().collect();
+    if all.is_empty() {
         return String::new();
     }
-    let open = if runs.len() == 1 { " open" } else { "" };
-    format!("<details{open}><summary>Configuration</summary>{}</details>\n", table(runs, &keys))
+    // Those that differ between the runs have their own table.
+    let others = all.iter().filter(|key| !differ(runs, key));
+    let unusual: Vec<&str> = others.copied().filter(|key| is_unusual(runs, key)).collect();
+    let first = match &unusual[..] {
+        [] => "<p>None differs from its default.</p>".to_owned(),
+        unusual => format!("<p class=\"path\">Not the defaults:</p>{}", table(runs, unusual)),
+    };
+    format!(
+        "<h2>Settings</h2>{first}<details><summary>All {} settings</summary>{}</details>\n",
+        all.len(),
+        table(runs, &all)
+    )
+}
+
+fn of(run: &RunData) -> Option<&SettingValues> {
+    run.configuration.as_ref().map(|configuration| &configuration.settings)
 }
 
 fn keys(runs: &[RunData]) -> BTreeSet<&str> {
-    runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect()
+    runs.iter().filter_map(of).flat_map(|settings| settings.keys().map(String::as_str)).collect()
+}
+
+/// Whether a setting differs between the runs.
+fn differ(runs: &[RunData], key: &str) -> bool {
+    let value = |run| of(run).and_then(|settings| settings.get(key));
+    !PLACES.contains(&key) && runs.iter().any(|run| value(run) != value(&runs[0]))
+}
+
+/// Whether a run has another value than the default.
+fn is_unusual(runs: &[RunData], key: &str) -> bool {
+    let mut configurations = runs.iter().filter_map(|run| run.configuration.as_ref());
+    configurations.any(|all| all.settings.get(key) != all.defaults.get(key))
 }
 
 fn table(runs: &[RunData], keys: &[&str]) -> String {
@@ -50,8 +74,9 @@ fn table(runs: &[RunData], keys: &[&str]) -> String {
     for key in keys {
         let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(key));
         for run in runs {
-            let value = run.settings.get(*key).map_or("–", String::as_str);
-            let _ = write!(html, "<td>{}</td>", escaped(value));
+            let value = of(run).and_then(|settings| settings.get(*key));
+            let value = value.map_or_else(none, |value| escaped(value));
+            let _ = write!(html, "<td>{value}</td>");
         }
         html.push_str("</tr>");
     }

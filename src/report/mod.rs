@@ -1,15 +1,22 @@
 //! A page that shows runs: one HTML file, without other files and scripts.
 
 mod axis;
+mod best;
 mod chart;
+mod configuration;
 mod confusion;
+mod costs;
+mod date;
 mod differences;
 mod escape;
+mod heading;
 mod page;
 mod run_data;
+mod scores;
 mod series;
-mod summary;
+mod table;
 mod timeline;
 
+pub use best::BestValidation;
 pub use page::{Page, page};
-pub use run_data::{RunData, RunFiles};
+pub use run_data::RunData;

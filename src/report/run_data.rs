@@ -1,29 +1,22 @@
 //! The records in a run's folder.
 
-use std::collections::BTreeMap;
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::configuration::Configuration;
+use crate::engine::spill_dir::LivingRun;
 use crate::error::{Error, Result};
 use crate::event::RecordedTurns;
+use crate::formats::dgl::config::PartitionConfig;
 use crate::io::read_input;
 use crate::prepare::import::class_names_beside;
-
-/// Names of the files in a run's folder.
-#[derive(Debug, Clone, Copy)]
-pub struct RunFiles<'a> {
-    /// Configuration.
-    pub config: &'a str,
-    /// Metrics, line by line.
-    pub metrics: &'a str,
-    /// Turns of an epoch.
-    pub turns: &'a str,
-    /// The plan of the run.
-    pub plan: &'a str,
-}
+use crate::run::config::Relations;
+use crate::run::{CONFIG, EndedRun, METRICS, PLAN, TURNS};
 
 /// A run, as its folder records it.
 #[derive(Debug)]
@@ -36,14 +29,20 @@ pub struct RunData {
     pub(super) epochs: Vec<Value>,
     /// The line of the last evaluation.
     pub(super) evaluation: Option<Value>,
-    /// Settings by their dotted names; empty for a user's program.
-    pub(super) settings: BTreeMap<String, String>,
-    /// The memory budget in bytes, if there is one.
-    pub(super) budget: Option<f64>,
+    /// The configuration; `None` for a user's program.
+    pub(super) configuration: Option<Configuration>,
+    /// The graph, if it is still there.
+    pub(super) graph: Option<PartitionConfig>,
     pub(super) turns: Option<RecordedTurns>,
     pub(super) plan: Option<PlannedBytes>,
     /// Names of the classes; empty if they have none, or the graph is gone.
     pub(super) class_names: Vec<String>,
+    /// How the run has ended; `None` while it runs, and for a user's program.
+    pub(super) ended: Option<EndedRun>,
+    /// Whether the run has not ended.
+    pub(super) is_running: bool,
+    /// The time of the last line of metrics, in seconds since 1970.
+    pub(super) measured: Option<u64>,
 }
 
 /// The plan of an epoch, in bytes.
@@ -60,8 +59,10 @@ impl RunData {
     ///
     /// # Errors
     /// If it is not the folder of a run, or a file cannot be read.
-    pub fn read(folder: &Path, files: RunFiles<'_>) -> Result<Self> {
-        let metrics = folder.join(files.metrics);
+    pub fn read(folder: &Path) -> Result<Self> {
+        // A run that ends while its folder is read has a page of a running one, which is written again.
+        let is_running = LivingRun::find(folder).is_ok();
+        let metrics = folder.join(METRICS);
         let text = read_input(&metrics).map_err(|e| {
             Error::unreadable(&metrics, &e).with_hint("name folders that training runs wrote")
         })?;
@@ -70,37 +71,35 @@ impl RunData {
         let (epochs, others): (Vec<Value>, Vec<Value>) =
             lines.into_iter().partition(|line| line["event"] == "epoch");
         let evaluation = others.into_iter().rfind(|line| line["event"] == "evaluation");
-        let config = optional(&folder.join(files.config))?;
-        let config: Option<toml::Table> = match &config {
-            None => None,
-            Some(text) => Some(toml::from_str(text).map_err(|e| {
-                Error::input(&folder.join(files.config), "", format!("is not TOML: {e}"))
-            })?),
-        };
-        let mut settings = BTreeMap::new();
-        if let Some(config) = &config {
-            flatten("", config, &mut settings);
-        }
-        let graph = settings.get("part_json").map(Path::new);
+        let config = folder.join(CONFIG);
+        let text = optional(&config)?;
+        let configuration = text.map(|text| Configuration::parse(&config, &text)).transpose()?;
+        let json = configuration.as_ref().and_then(|all| all.settings.get("part_json"));
+        let json = json.map(Path::new);
         // The names are those of one type's classes.
-        let targets = config.as_ref().and_then(|config| config.get("relations")?.get("target"));
-        let one_type = !targets.is_some_and(toml::Value::is_array);
-        let class_names = graph.filter(|_| one_type).map_or(Ok(Vec::new()), class_names_beside)?;
-        let budget = config.as_ref().and_then(|config| budget_of(config.get("memory_budget")?));
+        let run = configuration.as_ref().and_then(|all| all.run.as_ref());
+        let several =
+            run.and_then(|run| run.relations.as_ref()).is_some_and(Relations::several_targets);
+        let class_names = json.filter(|_| !several).map_or(Ok(Vec::new()), class_names_beside)?;
         let name = folder.file_name().map_or_else(
             || folder.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
         );
+        let modified = fs::metadata(&metrics).and_then(|metadata| metadata.modified()).ok();
+        let measured = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Ok(RunData {
             name,
             folder: folder.to_owned(),
             epochs,
             evaluation,
-            settings,
-            budget,
-            turns: recorded(&folder.join(files.turns))?,
-            plan: recorded(&folder.join(files.plan))?,
+            graph: json.and_then(|json| PartitionConfig::open(json).ok()),
+            configuration,
+            turns: recorded(&folder.join(TURNS))?,
+            plan: recorded(&folder.join(PLAN))?,
             class_names,
+            ended: if is_running { None } else { EndedRun::read(folder).ok().flatten() },
+            is_running,
+            measured: measured.map(|time| time.as_secs()),
         })
     }
 
@@ -111,6 +110,11 @@ impl RunData {
             (point.0.is_finite() && point.1.is_finite()).then_some(point)
         });
         points.collect()
+    }
+
+    /// The memory budget in bytes, if there is one.
+    pub(super) fn budget(&self) -> Option<f64> {
+        self.configuration.as_ref()?.budget
     }
 }
 
@@ -128,31 +132,4 @@ fn recorded<T: for<'d> Deserialize<'d>>(path: &Path) -> Result<Option<T>> {
     let Some(text) = optional(path)? else { return Ok(None) };
     let parsed = serde_json::from_str(&text);
     parsed.map(Some).map_err(|e| Error::input(path, "", format!("is damaged: {e}")))
-}
-
-fn flatten(prefix: &str, table: &toml::Table, settings: &mut BTreeMap<String, String>) {
-    for (key, value) in table {
-        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            toml::Value::Table(inner) => flatten(&name, inner, settings),
-            toml::Value::String(text) => {
-                settings.insert(name, text.clone());
-            }
-            other => {
-                settings.insert(name, other.to_string());
-            }
-        }
-    }
-}
-
-/// The budget in bytes, in whatever form the configuration holds it.
-fn budget_of(value: &toml::Value) -> Option<f64> {
-    match value {
-        toml::Value::Integer(bytes) => Some(*bytes as f64),
-        toml::Value::Float(bytes) => Some(*bytes),
-        toml::Value::String(text) => crate::event::parse_size(text).ok().map(|bytes| bytes as f64),
-        toml::Value::Table(table) => table.values().find_map(budget_of),
-        _ => None,
-    }
-    .filter(|bytes| *bytes > 0.0)
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::axis::Unit;
-use super::chart::{Chart, Curve};
+use super::axis::{Scale, Unit};
+use super::best::best_of;
+use super::chart::{Chart, Curve, MarkedEpoch};
 use super::run_data::RunData;
+use super::scores::SETS;
+use crate::event::Metric;
 
-/// Metrics by the end of their keys, with their names.
-const METRICS: [(&str, &str, Unit); 6] = [
-    ("acc", "Accuracy", Unit::Share),
-    ("f1_micro", "F1 micro", Unit::Number),
-    ("f1_macro", "F1 macro", Unit::Number),
-    ("roc_auc", "ROC AUC", Unit::Number),
-    ("mrr", "Mean reciprocal rank", Unit::Number),
-    ("mse", "Mean squared error", Unit::Number),
-];
+/// Ends of the keys of metrics, with the words for them in names; the first that a run has is shown.
+const DROPOUT: [(&str, &str); 2] = [("", ""), ("_with_dropout", " with dropout")];
+/// Dashes of the sets: validation is solid.
+const DASHES: [usize; 3] = [2, 0, 1];
+/// The place of validation among the sets.
+const COLOUR_OF_VALIDATION: usize = 1;
 
 /// Fields that have their own charts, or say nothing about learning.
 const OTHERS: [&str; 21] = [
@@ -41,9 +41,9 @@ const OTHERS: [&str; 21] = [
     "samples",
 ];
 
-/// All charts of the runs, laid over each other.
-pub(super) fn charts(runs: &[RunData]) -> Vec<Chart> {
-    let mut charts = vec![of_fields(runs, "Loss", Unit::Number, false, &[("loss", "")])];
+/// The charts of loss and metrics, with all runs laid over each other.
+pub(super) fn learning(runs: &[RunData]) -> Vec<Chart> {
+    let mut charts = vec![of_fields(runs, "Loss", Unit::Number, Scale::Decades, &[("loss", "")])];
     let keys: BTreeSet<&str> = runs
         .iter()
         .flat_map(|run| &run.epochs)
@@ -52,45 +52,86 @@ pub(super) fn charts(runs: &[RunData]) -> Vec<Chart> {
         .map(|(key, _)| key.as_str())
         .filter(|key| !OTHERS.contains(key))
         .collect();
-    let mut shown = BTreeSet::new();
-    for (end, title, unit) in METRICS {
-        let of_metric: Vec<&str> =
-            keys.iter().copied().filter(|key| metric_of(key) == Some(end)).collect();
-        let fields: Vec<(&str, String)> =
-            of_metric.iter().map(|key| (*key, name_of(key, end))).collect();
-        let fields: Vec<(&str, &str)> = fields.iter().map(|(key, name)| (*key, &**name)).collect();
-        charts.push(of_fields(runs, title, unit, false, &fields));
-        shown.extend(of_metric);
+    let of_metrics = Metric::ALL.into_iter().map(|metric| of_metric(runs, metric));
+    charts.extend(of_metrics);
+    for key in keys.into_iter().filter(|key| !is_of_metric(key)) {
+        charts.push(of_fields(runs, key, Unit::Number, Scale::FromLowest, &[(key, "")]));
     }
-    for key in keys.difference(&shown) {
-        charts.push(of_fields(runs, key, Unit::Number, false, &[(key, "")]));
+    for chart in &mut charts {
+        mark_best(runs, chart);
     }
-    charts.push(learning_rate(runs));
-    let times = [("epoch_s", "training"), ("evaluation_s", "evaluation")];
-    let has_evaluations = runs.iter().any(|run| !run.values("evaluation_s").is_empty());
-    let times = if has_evaluations { &times[..] } else { &[("epoch_s", "")] };
-    charts.push(of_fields(runs, "Seconds per epoch", Unit::Seconds, true, times));
-    charts.push(memory(runs));
-    charts.push(bytes(runs));
-    let sent = "Bytes to other machines per epoch";
-    charts.push(of_fields(runs, sent, Unit::Bytes, true, &[("bytes_sent", "")]));
     charts
 }
 
-/// The metric of a key: `acc` of `test_acc`, and of `train_acc_with_dropout`.
-fn metric_of(key: &str) -> Option<&'static str> {
-    let found = METRICS.iter().find(|(end, _, _)| {
-        key.split_once(end).is_some_and(|(before, after)| {
-            before.ends_with('_') && (after.is_empty() || after.starts_with('_'))
-        })
-    });
-    found.map(|(end, _, _)| *end)
+/// The charts of time and memory.
+pub(super) fn time_and_memory(runs: &[RunData]) -> Vec<Chart> {
+    let times = [("epoch_s", "training"), ("evaluation_s", "evaluation")];
+    let has_evaluations = runs.iter().any(|run| !run.values("evaluation_s").is_empty());
+    let times = if has_evaluations { &times[..] } else { &[("epoch_s", "")] };
+    let seconds = of_fields(runs, "Seconds per epoch", Unit::Seconds, Scale::FromZero, times);
+    vec![seconds, memory(runs)]
 }
 
-/// The name of a curve: the key without its metric.
-fn name_of(key: &str, end: &str) -> String {
-    let (before, after) = key.split_once(end).unwrap_or((key, ""));
-    format!("{} {}", before.trim_matches('_'), after.replace('_', " ").trim()).trim().to_owned()
+/// The charts of bytes.
+pub(super) fn moved(runs: &[RunData]) -> Vec<Chart> {
+    let sent = "Bytes to other machines per epoch";
+    let sent = of_fields(runs, sent, Unit::Bytes, Scale::FromZero, &[("bytes_sent", "")]);
+    vec![bytes(runs), sent]
+}
+
+/// The key of a metric of a set in an epoch's line, without dropout or in the training pass.
+fn key_of(set: &str, metric: Metric, suffix: &str) -> String {
+    format!("{set}_{}{suffix}", metric.key())
+}
+
+fn is_of_metric(key: &str) -> bool {
+    let keys_of = |metric| {
+        SETS.iter().flat_map(move |(set, _)| DROPOUT.map(|(suffix, _)| key_of(set, metric, suffix)))
+    };
+    Metric::ALL.into_iter().flat_map(keys_of).any(|known| known == key)
+}
+
+/// The chart of a metric: a curve per set of nodes, without dropout where epochs were evaluated.
+fn of_metric(runs: &[RunData], metric: Metric) -> Chart {
+    let mut curves = Vec::new();
+    for (r, run) in runs.iter().enumerate() {
+        for (s, (set, name)) in SETS.iter().enumerate() {
+            let found = DROPOUT.iter().find_map(|(suffix, with)| {
+                let points = run.values(&key_of(set, metric, suffix));
+                (!points.is_empty()).then(|| (format!("{name}{with}"), points))
+            });
+            let Some((name, points)) = found else { continue };
+            let colour = if runs.len() == 1 { s } else { r };
+            let name = curve_name(runs, run, &name);
+            curves.push(Curve { name, colour, dash: DASHES[s], points });
+        }
+    }
+    let unit = if metric == Metric::Accuracy { Unit::Share } else { Unit::Number };
+    // Errors approach 0, and shares have their ends.
+    let scale = if metric.more_is_better() { Scale::FromLowest } else { Scale::Decades };
+    let mut title = metric.name().to_owned();
+    title[..1].make_ascii_uppercase();
+    Chart { title, unit, scale, curves, marks: Vec::new(), remark: String::new() }
+}
+
+/// Whether a run learned links, none of whose epochs was evaluated.
+pub(super) fn is_link_without_curve(run: &RunData) -> bool {
+    let config = run.configuration.as_ref().and_then(|configuration| configuration.run.as_ref());
+    config.is_some_and(|config| config.link.is_some()) && best_of(run).is_none()
+}
+
+/// Marks the epochs with the best validation; in the chart of the metric also the values.
+fn mark_best(runs: &[RunData], chart: &mut Chart) {
+    for (r, run) in runs.iter().enumerate() {
+        let Some((metric, best)) = best_of(run) else { continue };
+        let is_here = chart.title.eq_ignore_ascii_case(metric.name());
+        chart.marks.push(MarkedEpoch {
+            name: curve_name(runs, run, &format!("best validation in epoch {}", best.epoch)),
+            colour: if runs.len() == 1 { COLOUR_OF_VALIDATION } else { r },
+            epoch: best.epoch as f64,
+            value: is_here.then_some(best.score),
+        });
+    }
 }
 
 /// A chart with a curve per run and field. One run has a colour per field, several have one each.
@@ -98,7 +139,7 @@ fn of_fields(
     runs: &[RunData],
     title: &str,
     unit: Unit,
-    from_zero: bool,
+    scale: Scale,
     fields: &[(&str, &str)],
 ) -> Chart {
     let mut curves = Vec::new();
@@ -109,21 +150,20 @@ fn of_fields(
             curves.push(Curve { name, colour, dash, points: run.values(field) });
         }
     }
-    Chart { title: title.to_owned(), unit, from_zero, curves, remark: String::new() }
+    Chart { title: title.to_owned(), unit, scale, curves, marks: Vec::new(), remark: String::new() }
 }
 
 fn curve_name(runs: &[RunData], run: &RunData, what: &str) -> String {
     match (runs.len(), what) {
-        (1, "") => run.name.clone(),
         (1, what) => what.to_owned(),
         (_, "") => run.name.clone(),
         (_, what) => format!("{}: {what}", run.name),
     }
 }
 
-/// The learning rate, if it changes or differs.
-fn learning_rate(runs: &[RunData]) -> Chart {
-    let mut chart = of_fields(runs, "Learning rate", Unit::Number, true, &[("lr", "")]);
+/// The chart of the learning rate, if it changes or differs.
+pub(super) fn learning_rate(runs: &[RunData]) -> Chart {
+    let mut chart = of_fields(runs, "Learning rate", Unit::Number, Scale::FromZero, &[("lr", "")]);
     let mut rates = chart.curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.1));
     let first = rates.next();
     if rates.all(|rate| Some(rate) == first) {
@@ -147,11 +187,11 @@ fn memory(runs: &[RunData]) -> Chart {
         let name = curve_name(runs, run, "peak so far");
         curves.push(Curve { name, colour: colours[0], dash: 0, points: peak });
         let name = curve_name(runs, run, "budget");
-        curves.push(Curve { name, colour: colours[1], dash: 1, points: level(run, run.budget) });
+        curves.push(Curve { name, colour: colours[1], dash: 1, points: level(run, run.budget()) });
     }
     let remark = "All processes of a run together, with the page cache of its files.".to_owned();
     let title = "Memory against budget".to_owned();
-    Chart { title, unit: Unit::Bytes, from_zero: true, curves, remark }
+    Chart { title, unit: Unit::Bytes, scale: Scale::FromZero, curves, marks: Vec::new(), remark }
 }
 
 fn bytes(runs: &[RunData]) -> Chart {
@@ -176,7 +216,14 @@ fn bytes(runs: &[RunData]) -> Chart {
         "Plan and bound are for written and read bytes together, and the bound counts zeros, too."
     };
     let title = "Bytes per epoch against plan and bound".to_owned();
-    Chart { title, unit: Unit::Bytes, from_zero: true, curves, remark: remark.to_owned() }
+    Chart {
+        title,
+        unit: Unit::Bytes,
+        scale: Scale::FromZero,
+        curves,
+        marks: Vec::new(),
+        remark: remark.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -184,11 +231,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_are_recognised_whatever_stands_around_them() {
-        assert_eq!(metric_of("test_acc"), Some("acc"));
-        assert_eq!(metric_of("train_f1_micro_with_dropout"), Some("f1_micro"));
-        assert_eq!(metric_of("accuracy_of_mine"), None);
-        assert_eq!(name_of("train_acc_with_dropout", "acc"), "train with dropout");
-        assert_eq!(name_of("val_roc_auc", "roc_auc"), "val");
+    fn fields_of_metrics_are_recognised_by_their_whole_names() {
+        assert!(is_of_metric("test_acc") && is_of_metric("train_f1_micro_with_dropout"));
+        assert!(!is_of_metric("accuracy_of_mine") && !is_of_metric("my_test_acc"));
     }
 }

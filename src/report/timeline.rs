@@ -2,16 +2,13 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, Unit};
+use super::axis::{Axis, Scale, Unit};
 use super::escape::escaped;
 use super::run_data::RunData;
 use crate::event::TurnSpan;
 
-const WIDTH: f64 = 1100.0;
-const RIGHT: f64 = 26.0;
-const LEFT: f64 = 62.0;
-const ROW: f64 = 22.0;
-const FOOT: f64 = 30.0;
+/// Length of a row in the units of its drawing, which is as wide as its card.
+const LENGTH: f64 = 1000.0;
 
 /// Most rows that are drawn.
 const MOST_RANKS: usize = 64;
@@ -34,10 +31,8 @@ pub(super) fn timeline(run: &RunData) -> String {
         return String::new();
     };
     let end = all().map(|turn| turn.end_s).fold(begin, f64::max);
-    let axis = Axis::over([0.0, end - begin].into_iter(), 6, Unit::Seconds, true);
+    let axis = Axis::over([0.0, end - begin].into_iter(), 6, Unit::Seconds, Scale::FromZero);
     let rows = turns.ranks.len().min(MOST_RANKS);
-    let height = rows as f64 * ROW + FOOT;
-    let place = |seconds: f64| LEFT + axis.place(seconds - begin) * (WIDTH - LEFT - RIGHT);
     let busy: f64 = all().map(|turn| turn.end_s - turn.begin_s).sum();
     let spoken = format!(
         "{} turns of {} ranks in {}",
@@ -46,44 +41,20 @@ pub(super) fn timeline(run: &RunData) -> String {
         Unit::Seconds.show(end - begin)
     );
     let mut html = format!(
-        "<figure class=\"card wide\"><h3>Turns of epoch {} of {}</h3><div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
+        "<figure class=\"card wide\"><h3>Turns of epoch {} of {}</h3><div class=\"turns\" role=\"img\" aria-label=\"{}\">",
         turns.epoch,
         escaped(&run.name),
         escaped(&spoken)
     );
-    for tick in &axis.ticks {
-        let at = place(begin + tick);
-        let bottom = rows as f64 * ROW;
-        let _ = write!(
-            html,
-            "<path class=\"grid\" d=\"M{at:.1} 0V{bottom:.1}\"/><text class=\"x\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 16.0,
-            escaped(&Unit::Seconds.show(*tick))
-        );
-    }
     for (rank, turns) in turns.ranks.iter().take(rows).enumerate() {
-        let top = rank as f64 * ROW;
-        let _ = write!(
-            html,
-            "<text class=\"y\" x=\"{:.1}\" y=\"{:.1}\">rank {rank}</text>",
-            LEFT - 6.0,
-            top + ROW * 0.65
-        );
-        for turn in turns {
-            let (left, right) = (place(turn.begin_s), place(turn.end_s));
-            let _ = write!(
-                html,
-                "<rect class=\"turn c{}\" x=\"{left:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{:.1}\"><title>rank {rank}, {}: {}</title></rect>",
-                kind(turn).1,
-                top + 3.0,
-                (right - left).max(0.6),
-                ROW - 6.0,
-                escaped(&turn.phase),
-                escaped(&Unit::Seconds.show(turn.end_s - turn.begin_s))
-            );
-        }
+        html.push_str(&row(rank, turns, begin, &axis));
     }
-    html.push_str("</svg></div><figcaption>");
+    html.push_str("<span></span><div class=\"ticks\">");
+    for tick in &axis.ticks {
+        let (place, tick) = (100.0 * axis.place(*tick), escaped(&Unit::Seconds.show(*tick)));
+        let _ = write!(html, "<span style=\"left:{place:.2}%\">{tick}</span>");
+    }
+    html.push_str("</div></div><figcaption>");
     for (name, colour) in KINDS {
         let _ = write!(
             html,
@@ -100,4 +71,28 @@ pub(super) fn timeline(run: &RunData) -> String {
         turns.ranks.len()
     );
     html
+}
+
+/// The name of a rank, and its turns on an axis that begins at `begin`.
+fn row(rank: usize, turns: &[TurnSpan], begin: f64, axis: &Axis) -> String {
+    let mut html = format!(
+        "<span>rank {rank}</span><svg viewBox=\"0 0 {LENGTH} 16\" preserveAspectRatio=\"none\">"
+    );
+    for tick in &axis.ticks {
+        let at = axis.place(*tick) * LENGTH;
+        let _ = write!(html, "<path class=\"grid\" d=\"M{at:.1} 0V16\"/>");
+    }
+    for turn in turns {
+        let [left, right] =
+            [turn.begin_s, turn.end_s].map(|seconds| axis.place(seconds - begin) * LENGTH);
+        let _ = write!(
+            html,
+            "<rect class=\"turn c{}\" x=\"{left:.2}\" width=\"{:.2}\" height=\"16\"><title>rank {rank}, {}: {}</title></rect>",
+            kind(turn).1,
+            (right - left).max(0.6),
+            escaped(&turn.phase),
+            escaped(&Unit::Seconds.show(turn.end_s - turn.begin_s))
+        );
+    }
+    html + "</svg>"
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,7 +31,7 @@ pub enum Ending {
 }
 
 /// A run that has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedRun {
     /// How the run ended.
     pub ending: Ending,
@@ -44,15 +45,20 @@ pub struct EndedRun {
     pub error: Option<String>,
     /// The error's remedy.
     pub hint: Option<String>,
+    /// The time of the end, in seconds since 1970. Earlier versions record neither it nor the duration.
+    pub ended: Option<u64>,
+    /// The duration in seconds, with the time before the run was resumed.
+    pub seconds: Option<f64>,
 }
 
 impl EndedRun {
-    /// The record of a run of `epochs` epochs with this result.
+    /// The record of a run that ends now, with this result.
     pub(super) fn new(
         result: &Result<()>,
         config: &RunConfig,
         epoch: u32,
         saved: Option<u32>,
+        seconds: f64,
     ) -> Self {
         let error = result.as_ref().err();
         let ending = match error {
@@ -68,6 +74,8 @@ impl EndedRun {
             saved,
             error: failed.map(Error::marked),
             hint: failed.and_then(Error::marked_hint).map(str::to_owned),
+            ended: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs()),
+            seconds: Some(seconds),
         }
     }
 
@@ -100,8 +108,9 @@ impl EndedRun {
         let epoch = lines.lines().filter_map(epoch_of).max().unwrap_or(0);
         let saved = Checkpoint::open(&folder.join(CHECKPOINT)).ok();
         let saved = saved.map(|checkpoint| checkpoint.progress.epoch);
-        let (ending, error, hint) = (Ending::Killed, None, None);
-        Ok(Some(EndedRun { ending, epoch, epochs, saved, error, hint }))
+        let ending = Ending::Killed;
+        let (error, hint, ended, seconds) = (None, None, None, None);
+        Ok(Some(EndedRun { ending, epoch, epochs, saved, error, hint, ended, seconds }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::config::{check, open_graph, relations};
 use super::ended_run::{EndedRun, resume_command};
@@ -86,6 +87,7 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
 }
 
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let began = Instant::now();
     let overwrite = matches!(start, Start::New { overwrite: true });
     let resumes = matches!(start, Start::Resumed(..));
     let open = |path| if resumes { open_graph(config) } else { PartitionConfig::open(path) };
@@ -124,9 +126,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     if let Some(note) = folder.as_ref().and_then(|folder| folder.note.clone()) {
         observe(&Event::Note(note));
     }
-    if let (Some(folder), Some(_)) = (&folder, &last) {
-        folder.forget_end()?;
-    }
+    let earlier = without_end(folder.as_ref().filter(|_| last.is_some()), config)?;
     let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
     let resumed_from = last.as_ref().map(|last| last.path.as_path());
     let folder = folder.map(Arc::new);
@@ -168,7 +168,16 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Ok(())
     };
     let result = run_workers(&launch, &work, Some(Box::new(record)), &mut on_event, |_| Ok(()));
-    Done { folder, made, complete, saved }.end(result, config, observe)
+    let seconds = earlier + began.elapsed().as_secs_f64();
+    Done { folder, made, complete, saved, seconds }.end(result, config, observe)
+}
+
+/// Removes the record of the end of a run that continues. Returns the run's seconds until then.
+fn without_end(folder: Option<&ResultsFolder>, config: &RunConfig) -> Result<f64> {
+    let Some(folder) = folder else { return Ok(0.0) };
+    let ended = EndedRun::read(&config.out).ok().flatten();
+    folder.forget_end()?;
+    Ok(ended.and_then(|run| run.seconds).unwrap_or(0.0))
 }
 
 /// Creates the folders of the results, unless only a step is written, elsewhere.
@@ -186,6 +195,8 @@ struct Done {
     /// The last epochs that are complete and saved.
     complete: Option<u32>,
     saved: Option<u32>,
+    /// The duration of the run.
+    seconds: f64,
 }
 
 impl Done {
@@ -196,7 +207,7 @@ impl Done {
         config: &RunConfig,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<()> {
-        let Done { folder, made, complete, saved } = self;
+        let Done { folder, made, complete, saved, seconds } = self;
         let keep_weights = || folder.as_ref().map_or(Ok(()), |folder| folder.keep_weights());
         let result = result.and_then(|()| keep_weights());
         if let Err(error) = &result
@@ -207,7 +218,8 @@ impl Done {
         // A record that waits for a disk still shares the folder; nothing can be written or removed there.
         let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);
         if let Some(epoch) = complete.filter(|_| !is_stuck)
-            && let Err(error) = EndedRun::new(&result, config, epoch, saved).write(&config.out)
+            && let Err(error) =
+                EndedRun::new(&result, config, epoch, saved, seconds).write(&config.out)
         {
             observe(&Event::Note(error.to_string()));
         }

@@ -62,3 +62,30 @@ fn first_pages_of_help_fit_a_screen() {
         }
     }
 }
+
+#[test]
+fn manual_pages_have_the_groups_of_help_all() {
+    let folder = tempfile::tempdir().unwrap();
+    printed(&["manual", folder.path().to_str().unwrap()]);
+    let mut commands = vec![("sar-single-partition", &["partition"][..])];
+    if cfg!(feature = "torch") {
+        commands.extend([("sar-single", &[][..]), ("sar-single-plan", &["plan"])]);
+    }
+    for (name, command) in commands {
+        let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
+        let help = printed(&[command, &["--help-all"]].concat());
+        let is_heading = |line: &&str| line.ends_with(':') && !line.starts_with([' ', '-']);
+        let groups = help.lines().filter(is_heading).map(|line| line.trim_end_matches(':'));
+        let groups: Vec<&str> = groups.filter(|name| *name != "Commands").collect();
+        assert!(groups.len() > 3, "{groups:?}");
+        for group in groups {
+            let group = group.to_uppercase();
+            let headings = [format!("\n.SH {group}\n"), format!("\n.SH \"{group}\"\n")];
+            assert!(headings.iter().any(|heading| page.contains(heading)), "{name}: {group}");
+        }
+        // The usage does not list all flags.
+        let (_, synopsis) = page.split_once(".SH SYNOPSIS\n").unwrap();
+        let synopsis = synopsis.split(".SH ").next().unwrap();
+        assert!(synopsis.contains("[FLAGS]") && synopsis.len() < 300, "{synopsis}");
+    }
+}

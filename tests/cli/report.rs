@@ -57,7 +57,7 @@ fn a_page_shows_all_that_a_run_has_recorded_and_needs_nothing_else() {
         "Bytes per epoch against plan and bound",
         "Turns of epoch 12 of run",
         "nodes of run",
-        "Configuration",
+        "Settings",
     ] {
         assert!(html.contains(title), "{title} is missing");
     }
@@ -79,6 +79,107 @@ fn a_page_shows_all_that_a_run_has_recorded_and_needs_nothing_else() {
         assert!(spans.len() >= 3, "{spans:?}");
         assert!(spans.iter().all(|span| span["begin_s"].as_f64() <= span["end_s"].as_f64()));
     }
+}
+
+/// The text between two others, the first of which is there once.
+fn between<'t>(html: &'t str, begin: &str, end: &str) -> &'t str {
+    let (_, rest) = html.split_once(begin).unwrap_or_else(|| panic!("{begin} is missing"));
+    rest.split(end).next().unwrap()
+}
+
+#[test]
+fn a_page_begins_with_what_is_asked_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 6 --eval-every 2 --lr 0.05 --memory-budget 1GiB --out run");
+    let html = page(folder, "run");
+    let sections: Vec<&str> =
+        html.split("<h2>").skip(1).map(|rest| rest.split("</h2>").next().unwrap()).collect();
+    let expected =
+        ["Learning curves", "Final scores", "Time and memory", "Turns and bytes", "Settings"];
+    assert_eq!(sections, expected);
+    // Learning curves have the largest cards.
+    assert!(between(&html, "Learning curves</h2>", ">Loss<").contains("cards large"));
+    assert_eq!(
+        between(&html, "<title>", "</title>"),
+        "run · karate/karate.json · sage, 2 layers, 8 wide"
+    );
+    let facts = between(&html, "<p class=\"facts\">", "</p>");
+    assert!(facts.contains("34 nodes, ") && facts.contains(" UTC, took "), "{facts}");
+    // Curves of evaluated epochs are those without dropout, and the best one is marked.
+    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut best = (0, f64::MIN);
+    for line in lines.filter(|line: &serde_json::Value| line["event"] == "epoch") {
+        let (epoch, score) = (line["epoch"].as_u64().unwrap(), line["validation"].as_f64());
+        if let Some(score) = score.filter(|score| *score > best.1) {
+            best = (epoch, score);
+        }
+    }
+    let accuracy = between(&html, "<h3>Accuracy</h3>", "</figure>");
+    assert!(accuracy.contains(">validation<") && !accuracy.contains("with dropout"));
+    let mark = format!("best validation in epoch {}<", best.0);
+    assert!(accuracy.contains(&mark) && accuracy.contains("class=\"ring "), "{mark}");
+    assert!(between(&html, "<h3>Loss</h3>", "</figure>").contains(&mark));
+    assert!(between(&html, "Final scores</h2>", "</table>").contains("<th scope=\"row\">accuracy"));
+    // Settings that are not the defaults come first, with units.
+    let unusual = between(&html, "Not the defaults:", "</table>");
+    for (key, value) in [("optimizer.lr", "0.05"), ("memory_budget", "1.00 GiB")] {
+        assert!(unusual.contains(&format!("{key}</th><td>{value}</td>")), "{unusual}");
+    }
+    assert!(
+        !unusual.contains("seed") && between(&html, "<details>", "</details>").contains("seed")
+    );
+    // On a phone a row is a list, and turns are as wide as their card.
+    assert!(html.contains("<td data-name=\"peak memory\">"));
+    assert!(between(&html, "<div class=\"turns\"", "</figure>").contains("preserveAspectRatio"));
+    assert!(!html.contains("min-width:900px"));
+}
+
+#[test]
+fn a_loss_over_decades_has_a_logarithmic_axis_and_one_without_value_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 1 --out run");
+    let of_losses = |losses: &[Option<f64>]| {
+        let lines = losses.iter().enumerate().map(|(i, loss)| {
+            serde_json::json!({"event": "epoch", "epoch": i + 1, "loss": loss}).to_string() + "\n"
+        });
+        std::fs::write(folder.join("run/metrics.jsonl"), lines.collect::<String>()).unwrap();
+        page(folder, "run")
+    };
+    let html = of_losses(&[Some(30.0), Some(1.0), Some(0.002)]);
+    assert!(between(&html, "<h3>Loss</h3>", "</figure>").contains("Logarithmic axis."));
+    assert!(!of_losses(&[Some(3.0), Some(1.0)]).contains("Logarithmic axis."));
+    let html = of_losses(&[Some(1.0), None, None]);
+    assert!(html.contains("not finite in 2 of 3 epochs, first in epoch 2."));
+}
+
+#[test]
+fn a_page_says_how_a_run_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 2 --checkpoint-every 1 --out run");
+    assert!(!page(folder, "run").contains("class=\"note"));
+    let end = folder.join("run/end.json");
+    let text = std::fs::read_to_string(&end).unwrap();
+    let mut ended: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(ended["seconds"].as_f64() > Some(0.0), "{ended}");
+    ended["ending"] = "failed".into();
+    ended["error"] = "the loss is NaN".into();
+    ended["hint"] = "lower ‹optimizer.lr›".into();
+    ended["seconds"] = 7200.0.into();
+    std::fs::write(&end, ended.to_string()).unwrap();
+    let html = page(folder, "run");
+    let note = between(&html, "<p class=\"note bad\">", "</p>");
+    let expected = "<b>Failed</b> after 2 of 2 epochs<br>the loss is NaN<br>lower --lr";
+    assert_eq!(note, expected);
+    assert!(html.contains("UTC, took 2 h 0 min"));
+    // A resumed run has taken the time before, too.
+    sar(folder, "--resume run --epochs 3").success();
+    assert!(page(folder, "run").contains("UTC, took 2 h 0 min"));
+    std::fs::remove_file(&end).unwrap();
+    assert!(page(folder, "run").contains("<b>Killed</b> after 3 of 3 epochs"));
 }
 
 #[test]
@@ -138,8 +239,11 @@ fn every_kind_of_run_has_a_page() {
     }
     let html = page(folder, "several numbers sampled links");
     for title in ["F1 micro", "Mean squared error", "Accuracy", "Mean reciprocal rank"] {
-        assert!(html.contains(title), "{title} is missing");
+        assert!(html.contains(&format!("<h3>{title}</h3>")), "{title} is missing");
     }
+    assert!(!html.contains("Links are scored"));
+    train(folder, "--epochs 1 --out plain --task link --batch-size 8");
+    assert!(page(folder, "plain").contains("Links are scored by evaluations: with --eval-every 1"));
     sar(folder, "generate --nodes 300 --edges 900 --num-parts 1 --out g").success();
     sar(folder, "--part-json g/g.json --epochs 2 --hidden 4 --out alone").success();
     page(folder, "alone");

@@ -1,0 +1,90 @@
+//! The settings of a run, and which of them are not the defaults.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::axis::Unit;
+use crate::error::{Error, Result};
+use crate::nn::{ModelConfig, ModelKind};
+use crate::run::config::RunConfig;
+
+/// Settings by their dotted names, with their values for people.
+pub(super) type SettingValues = BTreeMap<String, String>;
+
+/// The configuration of a run.
+#[derive(Debug)]
+pub(super) struct Configuration {
+    /// All of its settings.
+    pub(super) settings: SettingValues,
+    /// The settings of the same run with defaults; empty if this version cannot read the configuration.
+    pub(super) defaults: SettingValues,
+    /// The configuration as a value; `None` if this version cannot read it.
+    pub(super) run: Option<RunConfig>,
+    /// The memory budget in bytes, if there is one.
+    pub(super) budget: Option<f64>,
+}
+
+impl Configuration {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// If it is not TOML.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
+        let table: toml::Table = toml::from_str(text)
+            .map_err(|e| Error::input(path, "", format!("is not TOML: {e}")))?;
+        let budget = table.get("memory_budget").and_then(budget_of);
+        let run = RunConfig::from_toml(path, text).ok();
+        let defaults = run.as_ref().and_then(|run| toml::Table::try_from(defaults_of(run)).ok());
+        Ok(Configuration {
+            settings: settings(&table),
+            defaults: defaults.as_ref().map_or_else(SettingValues::new, settings),
+            run,
+            budget,
+        })
+    }
+}
+
+/// The run with these files and this kind of model, and defaults for all else.
+fn defaults_of(run: &RunConfig) -> RunConfig {
+    let kind = ModelKind::named(run.model.kind.spec().name).unwrap_or(run.model.kind);
+    RunConfig {
+        model: ModelConfig { kind, ..ModelConfig::default() },
+        ..RunConfig::new(&run.part_json, &run.out)
+    }
+}
+
+fn settings(table: &toml::Table) -> SettingValues {
+    let mut settings = SettingValues::new();
+    flatten("", table, &mut settings);
+    if let Some(budget) = table.get("memory_budget").and_then(budget_of) {
+        settings.insert("memory_budget".to_owned(), Unit::Bytes.show(budget));
+    }
+    settings
+}
+
+fn flatten(prefix: &str, table: &toml::Table, settings: &mut SettingValues) {
+    for (key, value) in table {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&name, inner, settings),
+            toml::Value::String(text) => {
+                settings.insert(name, text.clone());
+            }
+            other => {
+                settings.insert(name, other.to_string());
+            }
+        }
+    }
+}
+
+/// The budget in bytes, in whatever form the configuration holds it.
+fn budget_of(value: &toml::Value) -> Option<f64> {
+    match value {
+        toml::Value::Integer(bytes) => Some(*bytes as f64),
+        toml::Value::Float(bytes) => Some(*bytes),
+        toml::Value::String(text) => crate::event::parse_size(text).ok().map(|bytes| bytes as f64),
+        toml::Value::Table(table) => table.values().find_map(budget_of),
+        _ => None,
+    }
+    .filter(|bytes| *bytes > 0.0)
+}
