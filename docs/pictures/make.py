@@ -1,4 +1,4 @@
-"""Makes the pictures of terminals and traces in the book, from real runs.
+"""Makes the pictures of terminals, traces and a page of `report` in the book, from real runs. The page needs chromium.
 
     python3 docs/pictures/make.py target/release/sar-single
 """
@@ -48,6 +48,22 @@ def cut(program, folder):
     keep("partition.svg", terminal.svg(120, prompt + lines))
 
 
+def page(program, folder):
+    """A picture of the top of a page of `report`, which shows two runs."""
+    sizes = "generate --nodes 2000 --edges 20000 --classes 4 --num-parts 4 --out small --quiet"
+    flags = "--part-json small/g.json --epochs 30 --eval-every 1 --quiet"
+    for command in (
+        sizes,
+        f"{flags} --hidden 16 --schedule cosine --out mean",
+        f"{flags} --model gat --hidden 8 --lr 0.02 --out attention",
+        "report mean attention",
+    ):
+        subprocess.run([program, *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    browser = "chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1330"
+    picture = os.path.realpath(os.path.join(PICTURES, "../report.png"))
+    subprocess.run([*browser.split(), f"--screenshot={picture}", "report.html"], cwd=folder, check=True)
+
+
 def main(program):
     program = os.path.realpath(program)
     os.makedirs(PICTURES, exist_ok=True)
@@ -74,6 +90,7 @@ def main(program):
         run.wait()
 
         cut(program, folder)
+        page(program, folder)
         for name, budget in [("min", "min"), ("budget", "3GiB")]:
             command = train(name, f"--memory-budget {budget} --trace {name}.json --quiet")
             subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
