@@ -2,15 +2,15 @@
 
 /// Types whose values users choose by name.
 pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
-    /// The values that can be chosen, in the order in which they are shown.
+    /// Values to choose from, in display order.
     const VALUES: &'static [Named<Self>];
 
-    /// The name of the value; `None` for one that cannot be chosen.
+    /// Name of the value; `None` if users cannot choose it.
     fn name(self) -> Option<&'static str> {
         Self::VALUES.iter().find(|named| named.value == self).map(|named| named.name)
     }
 
-    /// The value of this name.
+    /// The value with this name.
     fn named(name: &str) -> Option<Self> {
         Self::VALUES.iter().find(|named| named.name == name).map(|named| named.value)
     }
@@ -21,7 +21,7 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
 pub struct Named<T> {
     /// The value.
     pub value: T,
-    /// Name of the value, in files as well.
+    /// Name of the value, also in files.
     pub name: &'static str,
     /// A description for users, without a full stop.
     pub help: &'static str,

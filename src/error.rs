@@ -26,7 +26,7 @@ struct Parts {
     source: Option<io::Error>,
     /// Missing bytes of memory, if known; only in errors about memory.
     missing_memory: Option<u64>,
-    /// Whether another process shows it.
+    /// Whether another process reports it.
     reported_elsewhere: bool,
 }
 
@@ -157,24 +157,24 @@ impl Error {
         Error::new(ErrorKind::Internal, problem)
     }
 
-    /// The error of work that the user stopped.
+    /// The error for work that the user has stopped.
     pub fn interrupted() -> Self {
         Error::new(ErrorKind::Interrupted, "interrupted")
     }
 
-    /// The error of a rank that stops because another one failed.
+    /// The error for a rank that stops because another rank failed.
     pub fn aborted() -> Self {
         Error::new(ErrorKind::Aborted, "stopped because another worker failed")
     }
 
-    /// Notes how many bytes of memory are missing.
+    /// Adds the number of missing bytes of memory.
     #[must_use]
     pub(crate) fn missing_memory(mut self, bytes: u64) -> Self {
         self.0.missing_memory = Some(bytes);
         self
     }
 
-    /// Bytes of memory that are missing, if the error is about memory and they are known.
+    /// Number of missing bytes of memory, if known; only in errors about memory.
     pub(crate) fn memory_missing(&self) -> Option<u64> {
         self.0.missing_memory
     }
@@ -205,14 +205,14 @@ impl Error {
         self.0.kind
     }
 
-    /// The same error, which another process of the run shows.
+    /// The error, marked as reported by another process of the run.
     #[cfg(feature = "torch")]
     pub(crate) fn reported_elsewhere(mut self) -> Self {
         self.0.reported_elsewhere = true;
         self
     }
 
-    /// Whether another process of the run shows the error.
+    /// Whether another process of the run reports the error.
     pub(crate) fn is_reported_elsewhere(&self) -> bool {
         self.0.reported_elsewhere
     }
@@ -237,7 +237,7 @@ impl Error {
         self.0.hint.as_deref().map(fields::plain)
     }
 
-    /// The message as it was written, in which fields of configurations are marked.
+    /// The message in its original form, with fields of configurations marked.
     pub fn marked(&self) -> String {
         let Parts { kind, path, field, problem, .. } = &*self.0;
         let path = path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
@@ -250,7 +250,7 @@ impl Error {
         format!("{bug}{path}{field}{problem}")
     }
 
-    /// The remedy as it was written, in which fields of configurations are marked.
+    /// The remedy in its original form, with fields of configurations marked.
     pub fn marked_hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -296,7 +296,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// The number of the system's error. Libraries that wrap an error keep its text only.
+/// The system's error number. Libraries that wrap an error keep only the text.
 fn raw_os_error(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(|| {
         let text = error.to_string();

@@ -6,12 +6,12 @@
 const OPEN: char = '‹';
 const CLOSE: char = '›';
 
-/// A field as a message marks it.
+/// A field, marked for a message.
 pub fn mark(field: &str) -> String {
     format!("{OPEN}{field}{CLOSE}")
 }
 
-/// A message in which `show` replaces each marked field and the value after it.
+/// The message with each marked field, and the value after it, replaced by `show`.
 pub fn render(message: &str, mut show: impl FnMut(&str, Option<&str>) -> String) -> String {
     let mut text = String::new();
     let mut rest = message;

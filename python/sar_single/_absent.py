@@ -19,7 +19,7 @@ OF_GRAPHS = {
 OF_DIST = {
     **dict.fromkeys(("DistGraphServer", "KVServer", "connect_to_server", "shutdown_servers", "start_server"), "servers are files: leave the line out"),
     **dict.fromkeys(("load_partition", "load_partition_book", "load_partition_feats"), "DistGraph(name, part_config) opens the partitions, and sar_single.run one per worker"),
-    "partition_graph": "sar_single.partition writes partitions, and those of DGL's partition_graph are read as they are",
+    "partition_graph": "sar_single.partition writes partitions; partitions from DGL's partition_graph are read unchanged",
 }
 
 REASONS = {
@@ -28,7 +28,7 @@ REASONS = {
     "DistributedBlock": "rank.graph is a graph of one block",
     "PartitionDataManager": "a worker's tensors are saved while it waits; its features, labels and masks are rank.ndata[...]",
     "PointerTensor": "every tensor of a worker is saved while it waits and is restored when it continues: leave the line out",
-    "comm": "operations between ranks are rank.all_reduce, rank.all_gather and so on, or those of torch.distributed",
+    "comm": "use rank.all_reduce, rank.all_gather and so on, or torch.distributed, between ranks",
     "comm_device": "tensors of workers are on the CPU",
     "core": "its classes are here: sar_single.GraphShardManager, DistNeighborSampler, DataLoader",
     "initialize_comms": _CONNECTED,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Names of PyG's data with another meaning in a worker, and what to write instead.
 _ELSEWHERE = {
-    "num_nodes": "x.size(0) is the number of own nodes, num_total_nodes that of all ranks",
+    "num_nodes": "x.size(0) is the number of own nodes, num_total_nodes the number of nodes on all ranks",
     "num_edges": "edge_index.size(1) is the number of edges that end at own nodes",
     "edge_label_index": "pass the pairs to the worker (args=...) and to rank.pairs",
     "edge_label": "pass the labels of pairs to the worker (args=...)",

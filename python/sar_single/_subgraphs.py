@@ -47,7 +47,7 @@ class SubgraphSampler:
         else:
             fanouts = [list(num_neighbors)] * len(self._etypes)
         if not all(fanouts) or len({len(of) for of in fanouts}) > 1:
-            raise ValueError("num_neighbors has a number for each layer, as many for each edge type")
+            raise ValueError("num_neighbors needs a number for each layer, equally many for each edge type")
         return fanouts
 
     def _arrays(self, table: str, attributes: Optional[Sequence[str]]) -> List[Tuple[str, int, str]]:

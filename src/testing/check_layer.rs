@@ -1,4 +1,4 @@
-//! A check of a layer's gradients and of its independence of the partitioning.
+//! Checks a layer's gradients, and its independence of the partitioning.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -24,7 +24,7 @@ const PARTITIONINGS: [&[u32]; 4] =
 /// Relative difference that rounding in double precision explains.
 const ROUNDING: f64 = 1e-10;
 
-/// Number of parameters whose derivative is taken by finite differences.
+/// Number of parameters that are checked by finite differences.
 const SAMPLES: usize = 12;
 
 /// The result of a forward and backward pass over all ranks.

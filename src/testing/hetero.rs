@@ -1,4 +1,4 @@
-//! Small graphs of several types of nodes and edges, and the numbers that layers compute on them.
+//! Small graphs of several types of nodes and edges, and the output of layers on them.
 
 use tch::Tensor;
 

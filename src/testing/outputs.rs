@@ -1,4 +1,4 @@
-//! The numbers that a layer or a model computes on a small graph.
+//! Output of a layer or a model on a small graph.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::engine::tape::{Graph, ParameterBuilder, ParameterSet, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::{Conv, ConvInput, Model};
 
-/// The values of some parameters, by name; all other parameters are 0.
+/// Values of parameters, by name; all other parameters are 0.
 pub(super) type ParameterValues<'v> = [(&'v str, &'v [f64])];
 
 /// The rows that a layer computes for the nodes of a graph, one after the other, in double precision. `features` has a row per
@@ -92,7 +92,7 @@ fn on_each_rank<T>(
     Ok(ranks.concat())
 }
 
-/// The result of `make`, and its parameters with these values.
+/// The result of `make`, and its parameters set to these values.
 pub(super) fn filled<T>(
     context: &RankContext,
     values: &ParameterValues<'_>,

@@ -9,7 +9,7 @@ use crate::engine::turns::{Control, Stop, TurnLock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{DiskStorage, IoCounters};
 
-/// The rank, process group and data of a rank.
+/// A rank, its process group and its data.
 pub struct RankContext {
     /// Index of this rank.
     pub rank: usize,

@@ -48,7 +48,7 @@ fn folders_of_others_are_reported_and_stay() {
     assert!(text.starts_with(&format!("removed {}\n", killed.display())), "{text}");
     assert!(!killed.exists());
     let whys = [
-        "its control file is not one of sar-single",
+        "its control file is not from sar-single",
         "its control file is not a regular file",
         "it has no control file",
     ];

@@ -95,7 +95,7 @@ fn a_damaged_checkpoint_costs_an_interval_and_two_the_run() {
     let notes = stderr(&resumed);
     assert!(resumed.status.success(), "{notes}");
     assert!(notes.contains("checkpoint.safetensors: is damaged"), "{notes}");
-    assert!(notes.contains("the one before it is used"), "{notes}");
+    assert!(notes.contains("the previous checkpoint is used"), "{notes}");
     assert!(notes.contains("note: continuing after epoch 2"), "{notes}");
     assert!(weights() == expected && fs::read(&last).unwrap() == checkpoint);
     let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();

@@ -101,7 +101,7 @@ class SparseOptimizer:
             for kind, values in found["states"].items():
                 rows = expected[kind]
                 if tuple(values.shape[1:]) != rows.shape[1:] or (len(found["ids"]) and int(found["ids"].max()) >= len(rows)):
-                    raise ValueError(f"{source}: {kind} has rows of the shape {list(values.shape[1:])}, and not those of an embedding {list(rows.shape)}")
+                    raise ValueError(f"{source}: {kind} has rows of shape {list(values.shape[1:])} that do not fit an embedding of shape {list(rows.shape)}")
                 rows[found["ids"]] = values
         for name in self._settings:
             setattr(self, name, saved["params"][name])

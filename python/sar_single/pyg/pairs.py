@@ -64,7 +64,7 @@ def _found(ids: Tensor, rows: Tensor, wanted: Tensor) -> Tuple[Tensor, Tensor]:
 def pairs_of(rank: "Rank", pairs: Tensor) -> Tuple[EdgeIndex, Tensor]:
     """The stand-in for the pairs that end at own nodes, and their numbers."""
     if len(rank.node_types) > 1:
-        raise ValueError("pairs: ids of nodes are those of one type, but this graph has several")
+        raise ValueError("pairs: ids must belong to a single node type, but this graph has several")
     if pairs.dim() != 2 or len(pairs) != 2 or pairs.dtype != torch.int64:
         raise ValueError(f"pairs is int64 [2, pairs], but these are {pairs.dtype} {list(pairs.shape)}")
     topology = PairTopology(rank, pairs)

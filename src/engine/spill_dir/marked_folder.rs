@@ -104,7 +104,7 @@ impl MarkedFolder {
             )
         };
         if !Control::marks(&control)? && !husk()? {
-            return Ok(Self::Foreign("its control file is not one of sar-single"));
+            return Ok(Self::Foreign("its control file is not from sar-single"));
         }
         Ok(Self::Dead(DeadFolder { dir, _lock: Some(control) }))
     }

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(why("sar-single-fifo"), "its control file is not a regular file");
         assert_eq!(why("sar-single-link"), "its control file is a symbolic link");
         assert_eq!(why("sar-single-linked"), "it is a symbolic link");
-        assert_eq!(why("sar-single-text"), "its control file is not one of sar-single");
+        assert_eq!(why("sar-single-text"), "its control file is not from sar-single");
     }
 
     #[test]

@@ -226,6 +226,6 @@ fn last_state(out: &Path, observe: &mut dyn FnMut(&Event)) -> Result<Option<Last
     };
     let Ok(previous) = LastState::open(previous) else { return Err(error) };
     let path = previous.path.display();
-    observe(&Event::Note(format!("{error}; the one before it is used, {path}")));
+    observe(&Event::Note(format!("{error}; the previous checkpoint is used, {path}")));
     Ok(Some(previous))
 }

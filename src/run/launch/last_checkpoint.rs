@@ -34,7 +34,7 @@ impl LastCheckpoint {
         let Ok(mut previous) = Self::open(folder.join(PREVIOUS_CHECKPOINT)) else {
             return Err(error);
         };
-        let note = format!("{error}; the one before it is used, {}", previous.path.display());
+        let note = format!("{error}; the previous checkpoint is used, {}", previous.path.display());
         previous.notes.push(note);
         Ok(previous)
     }

@@ -218,9 +218,8 @@ impl RankSetup {
             if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| own != other)
             {
                 let path = self.partition.node_features().path();
-                let problem = format!(
-                    "the features have {own} columns, but those of partition {part} have {other}"
-                );
+                let problem =
+                    format!("the features have {own} columns, but {other} in partition {part}");
                 return Err(Error::input(path, "", problem)
                     .with_hint("partition the graph again: all parts must come from one run"));
             }
