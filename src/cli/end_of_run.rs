@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
 use crate::report::BestValidation;
 use crate::run::METRICS;
-use crate::run::config::{Relations, RunConfig};
+use crate::run::config::{PairScore, Relations, RunConfig};
 
 /// The last lines of a run that took `seconds` and was evaluated by `metric`.
 ///
@@ -40,8 +40,13 @@ pub(super) fn end_of_run(config: &RunConfig, seconds: f64, metric: Metric) -> Re
 
 /// Flags of a prediction for this run.
 fn prediction(config: &RunConfig) -> String {
-    if config.link.is_some() {
-        return "--top-k 10 --out partners.csv".to_owned();
+    if let Some(link) = &config.link {
+        // Partners are those of one edge type.
+        let by_type = matches!(link.score, PairScore::DistMult | PairScore::Complex);
+        return match &link.target_etype {
+            None if by_type => "--split test --out ranks.csv".to_owned(),
+            _ => "--top-k 10 --out partners.csv".to_owned(),
+        };
     }
     let several = config.relations.as_ref().filter(|relations| relations.several_targets());
     let targets = several.and_then(|Relations { target, .. }| target.as_ref());

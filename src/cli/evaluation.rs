@@ -70,7 +70,7 @@ pub(super) fn prediction_table(
     after: &PredictionScores,
 ) -> String {
     let Some(first) = after.sets.first() else { return String::new() };
-    let mut headings = vec!["nodes".to_owned(), ">count".to_owned()];
+    let mut headings = vec![counted(first).to_owned(), ">count".to_owned()];
     for (metric, _) in &first.scores {
         headings.push(format!(">{}", metric.name()));
         headings.extend(before.map(|_| ">before".to_owned()));
@@ -95,9 +95,16 @@ pub(super) fn prediction_event(scores: &PredictionScores) -> Value {
     let sets = scores.sets.iter().map(|set| {
         let values =
             set.scores.iter().map(|(metric, value)| (metric.key().to_owned(), json!(value)));
-        json!({ "name": set.name, "nodes": set.nodes, "scores": values.collect::<Map<_, _>>() })
+        let scores = values.collect::<Map<_, _>>();
+        json!({ "name": set.name, counted(set): set.nodes, "scores": scores })
     });
     json!({ "event": "predicted", "corrected": scores.corrected, "sets": sets.collect::<Vec<_>>() })
+}
+
+/// The members of a set.
+fn counted(set: &SetScores) -> &'static str {
+    let of_edges = |(metric, _): &(Metric, f64)| *metric == Metric::FilteredReciprocalRank;
+    if set.scores.iter().any(of_edges) { "edges" } else { "nodes" }
 }
 
 fn score_of(scores: &PredictionScores, set: &SetScores, metric: Metric) -> Option<f64> {

@@ -52,7 +52,7 @@ pub(super) struct PredictArgs {
     /// Predict only the nodes in this file, an id or a name on each line; rows are in the order of the file
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     nodes: Option<PathBuf>,
-    /// Predict only the nodes of this mask
+    /// Predict only the nodes of this mask; after --task link: rank its edges among all pairs with one of their ends
     #[arg(long, value_parser = choice::<SplitName>())]
     split: Option<SplitName>,
     /// Score the pairs of nodes in this file, two ids or names on each line (after --task link)
@@ -123,6 +123,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
         Some(_) => Prediction::Logits,
         None => Prediction::usual(run.task),
     };
+    let (split, ranked) = if run.link.is_some() { (None, args.split) } else { (args.split, None) };
     let prediction = args.output.unwrap_or(usual);
     let weights = args.weights.map(absolute).transpose()?.unwrap_or_else(|| run.out.join(WEIGHTS));
     let config = PredictConfig {
@@ -131,7 +132,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
         prediction,
         target_type: args.target_type,
         layer: args.layer,
-        nodes: match (args.nodes, args.split) {
+        nodes: match (args.nodes, split) {
             (Some(path), _) => NodeSelection::Listed(path),
             (None, Some(split)) => NodeSelection::Split(split),
             (None, None) => NodeSelection::All,
@@ -139,7 +140,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
         links: match (args.pairs, args.top_k) {
             (Some(path), _) => Some(LinkQuery::Pairs(path)),
             (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
-            (None, None) => None,
+            (None, None) => ranked.map(LinkQuery::Ranks),
         },
         order: args.order,
         orig_ids: args.orig_ids.into_iter().map(original_ids).collect(),

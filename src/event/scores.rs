@@ -17,6 +17,14 @@ pub enum Metric {
     MeanSquaredError,
     /// Mean over edges of 1 / rank of the edge's score among the scores of pairs drawn for it.
     MeanReciprocalRank,
+    /// Mean over edges of 1 / rank of the edge's score among those of all pairs with one of its ends that are not edges.
+    FilteredReciprocalRank,
+    /// Share of these ranks that are 1.
+    HitsAt1,
+    /// Share of these ranks that are 3 or less.
+    HitsAt3,
+    /// Share of these ranks that are 10 or less.
+    HitsAt10,
 }
 
 impl Metric {
@@ -39,6 +47,10 @@ impl Metric {
             Metric::RocAuc => "roc_auc",
             Metric::MeanSquaredError => "mse",
             Metric::MeanReciprocalRank => "mrr",
+            Metric::FilteredReciprocalRank => "filtered_mrr",
+            Metric::HitsAt1 => "hits@1",
+            Metric::HitsAt3 => "hits@3",
+            Metric::HitsAt10 => "hits@10",
         }
     }
 
@@ -51,6 +63,10 @@ impl Metric {
             Metric::RocAuc => "ROC AUC",
             Metric::MeanSquaredError => "mean squared error",
             Metric::MeanReciprocalRank => "mean reciprocal rank",
+            Metric::FilteredReciprocalRank => "filtered MRR",
+            Metric::HitsAt1 => "Hits@1",
+            Metric::HitsAt3 => "Hits@3",
+            Metric::HitsAt10 => "Hits@10",
         }
     }
 
@@ -101,9 +117,9 @@ pub struct PredictionScores {
 /// The scores of a set of nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetScores {
-    /// Name of the set: `train`, `val`, `test` or `all labelled`.
+    /// Name of the set: `train`, `val`, `test` or `all labelled`; of edges also `test sources` and others.
     pub name: String,
-    /// Number of its nodes.
+    /// Number of its nodes, or of its edges.
     pub nodes: u64,
     /// Values of metrics.
     pub scores: Vec<(Metric, f64)>,

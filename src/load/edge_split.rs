@@ -59,6 +59,13 @@ pub enum EdgeUse {
     Nothing,
 }
 
+impl EdgeUse {
+    /// Whether messages pass along the edge.
+    pub fn carries_messages(self) -> bool {
+        matches!(self, EdgeUse::Train | EdgeUse::Message)
+    }
+}
+
 impl EdgeSplit {
     /// Checks the fractions.
     ///

@@ -29,10 +29,11 @@ pub fn load_relations(partition: &Partition, columns: EdgeData<'_>) -> Result<Ve
     let mut builders: Vec<Vec<ShardBuilder>> =
         ends.iter().map(|_| (0..parts).map(|_| ShardBuilder::default()).collect()).collect();
     let first = book.node_range(own).start;
+    let first_edge = book.edge_range(own).start;
     let mut edges = partition.edges(BLOCK)?;
     let mut block = EdgeBlock::default();
     while edges.next_block(&mut block)? {
-        for i in 0..block.len() {
+        for i in (0..block.len()).filter(|i| columns.has(block.id[*i] - first_edge)) {
             let (src, dst, etype) = (block.src[i], first + block.dst[i], block.etype[i] as usize);
             let (src_type, dst_type) = ends[etype];
             let owner = book.part_of_node(src);

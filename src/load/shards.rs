@@ -29,6 +29,15 @@ pub struct EdgeData<'k> {
     /// Whether ids of edges are loaded, with which [`EdgeFeatures`](super::EdgeFeatures) are read: global ids or, in
     /// the graph of one relation, ids within the edge type.
     pub ids: bool,
+    /// Whether each edge of the partition, in the order of ids, is part of the graph; `None` means that all are.
+    pub within: Option<&'k [bool]>,
+}
+
+impl EdgeData<'_> {
+    /// Whether an edge, by its place among those of the partition, is part of the graph.
+    pub(super) fn has(&self, place: u64) -> bool {
+        self.within.is_none_or(|within| within[place as usize])
+    }
 }
 
 impl Shards {
@@ -51,10 +60,11 @@ impl Shards {
                 Error::config("partition", problem).with_hint("cut the graph into more partitions")
             })
         };
+        let first_edge = book.edge_range(partition.part()).start;
         let mut edges = partition.edges(BLOCK)?;
         let mut block = EdgeBlock::default();
         while edges.next_block(&mut block)? {
-            for i in 0..block.len() {
+            for i in (0..block.len()).filter(|i| columns.has(block.id[*i] - first_edge)) {
                 let src = block.src[i];
                 let owner = book.part_of_node(src);
                 let owner = owner.ok_or_else(|| {

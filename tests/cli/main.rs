@@ -17,6 +17,8 @@ mod covered_sums;
 #[cfg(feature = "torch")]
 mod defaults;
 #[cfg(feature = "torch")]
+mod edge_ranks;
+#[cfg(feature = "torch")]
 mod evaluation;
 #[cfg(feature = "torch")]
 mod feature_types;

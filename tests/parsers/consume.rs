@@ -59,7 +59,7 @@ pub(crate) fn partition(config: &PartitionConfig, part: usize) -> sar::Result<()
         partition.orig_node_ids(ty)?;
         partition.orig_edge_ids(ty)?;
     }
-    let columns = EdgeData { weight: None, types: true, ids: true };
+    let columns = EdgeData { weight: None, types: true, ids: true, within: None };
     Shards::load(&partition, columns)?;
     may_fail(label_columns(&partition, None))?;
     may_fail(load_labels(&partition, None))?;

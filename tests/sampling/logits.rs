@@ -82,7 +82,7 @@ fn difference(
 ) -> Result<f64> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let columns = EdgeData { weight: Some(weight), types: true, ids: true };
+    let columns = EdgeData { weight: Some(weight), types: true, ids: true, within: None };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     let own = graph.book().node_range(context.rank);

@@ -46,7 +46,7 @@ pub(crate) struct LocalGraph {
 impl LocalGraph {
     /// Reads the edges of a partition, and tells every rank which of its rows they begin at; one collective.
     pub(crate) fn load(partition: &Partition, world: &World) -> Result<Self> {
-        let columns = EdgeData { weight: None, types: true, ids: true };
+        let columns = EdgeData { weight: None, types: true, ids: true, within: None };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
         let num_nodes = partition.num_inner_nodes() as usize;
         Self::new(partition, num_nodes, shards, sources, world)

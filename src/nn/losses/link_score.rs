@@ -105,6 +105,32 @@ impl LinkScore {
             }
         }
     }
+
+    /// Rows whose inner products with rows of sources are the scores of these `destinations`, as [`queries`](Self::queries).
+    ///
+    /// # Errors
+    /// As for [`queries`](Self::queries).
+    pub fn queries_of_destinations(
+        &self,
+        parameters: &ParameterSet,
+        destinations: &Tensor,
+        etypes: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        match self {
+            LinkScore::Dot | LinkScore::DistMult(_) => {
+                self.queries(parameters, destinations, etypes)
+            }
+            LinkScore::Bilinear(weight) => {
+                Ok(destinations.f_matmul(&parameters.value(*weight)?.f_tr()?)?)
+            }
+            LinkScore::ComplEx(vectors) => {
+                let vectors = of_pairs(&parameters.value(vectors.parameter)?, etypes)?;
+                let [real, imaginary] = halves(&vectors)?;
+                let conjugates = Tensor::f_cat(&[real, imaginary.f_neg()?], 1)?;
+                complex_product(destinations, &conjugates)
+            }
+        }
+    }
 }
 
 impl EtypeVectors {
@@ -137,9 +163,15 @@ fn of_pairs(vectors: &Tensor, etypes: Option<&Tensor>) -> Result<Tensor> {
     })
 }
 
+/// The real and the imaginary parts of rows.
+fn halves(rows: &Tensor) -> Result<[Tensor; 2]> {
+    let half = rows.size()[1] / 2;
+    Ok([rows.f_narrow(1, 0, half)?, rows.f_narrow(1, half, half)?])
+}
+
 /// Products of complex numbers.
 fn complex_product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let [a, b] = [a.f_chunk(2, 1)?, b.f_chunk(2, 1)?];
+    let [a, b] = [halves(a)?, halves(b)?];
     let real = a[0].f_mul(&b[0])?.f_sub(&a[1].f_mul(&b[1])?)?;
     let imaginary = a[0].f_mul(&b[1])?.f_add(&a[1].f_mul(&b[0])?)?;
     Ok(Tensor::f_cat(&[real, imaginary], 1)?)

@@ -115,7 +115,7 @@ impl<'a> Rank<'a> {
         weight: Option<&str>,
         key: &str,
     ) -> Result<HeteroGraphShardManager> {
-        let mut graph = self.relations(EdgeData { weight, types: false, ids: true })?;
+        let mut graph = self.relations(EdgeData { weight, ids: true, ..EdgeData::default() })?;
         set_edge_sources(&self.setup, &mut graph, key)?;
         Ok(graph)
     }

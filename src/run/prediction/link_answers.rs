@@ -14,7 +14,7 @@ use crate::platform::signals;
 use crate::run::rank::{PARTNER_BYTES, Partner, PredictionFormat};
 
 /// Number of rows between two looks at signals.
-const ROWS: u64 = 1 << 14;
+pub(super) const ROWS: u64 = 1 << 14;
 
 /// A table of pairs, as the user has named them, and their scores.
 pub(super) struct PairTable<'a> {
@@ -30,23 +30,23 @@ pub(super) struct PairTable<'a> {
 impl PairTable<'_> {
     /// Writes the table in a format.
     pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
-        let mut scores = Scores::open(self.rows)?;
+        let mut scores = StoredValues::open(self.rows)?;
         let [node, other] = self.headings;
-        let headings = LinkHeadings { node, rank: None, other };
+        let headings = LinkHeadings { node, rank: None, other, etype: None, numbers: &["score"] };
         let mut table = table(place, format, headings, self.named)?;
         for (row, [source, destination]) in (0_u64..).zip(&self.pairs.words) {
             if row % ROWS == 0 {
                 signals::check()?;
             }
-            let score = f32::from_le_bytes(scores.next()?);
+            let numbers = vec![f32::from_le_bytes(scores.next()?)];
             let (node, other) = (source.clone(), destination.clone());
-            table.row(LinkRow { node, rank: None, other, score })?;
+            table.row(LinkRow { node, rank: None, other, etype: None, numbers })?;
         }
         table.finish()
     }
 }
 
-fn table(
+pub(super) fn table(
     place: &Destination,
     format: PredictionFormat,
     headings: LinkHeadings,
@@ -87,14 +87,16 @@ impl PartnerTable<'_> {
 
     fn write_table(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let [node, other] = self.headings;
-        let headings = LinkHeadings { node, rank: Some("rank"), other };
+        let headings =
+            LinkHeadings { node, rank: Some("rank"), other, etype: None, numbers: &["score"] };
         let mut table = table(place, format, headings, self.names.each_ref().map(Option::is_some))?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
             }
             let (node, other) = (self.label(0, place)?, self.label(1, partner.place)?);
-            table.row(LinkRow { node, rank: Some(rank), other, score: partner.score })
+            let numbers = vec![partner.score];
+            table.row(LinkRow { node, rank: Some(rank), other, etype: None, numbers })
         })?;
         table.finish()
     }
@@ -127,7 +129,7 @@ impl PartnerTable<'_> {
 
     /// Calls `each` with the place of every node, and each of its partners and its rank, from 1.
     fn visit(&self, mut each: impl FnMut(u64, usize, Partner) -> Result<()>) -> Result<()> {
-        let mut partners = Scores::open(self.rows)?;
+        let mut partners = StoredValues::open(self.rows)?;
         for row in 0..self.num_rows {
             if row % ROWS == 0 {
                 signals::check()?;
@@ -151,18 +153,18 @@ impl PartnerTable<'_> {
 }
 
 /// Values that ranks have written, one after the other.
-struct Scores<'p> {
+pub(super) struct StoredValues<'p> {
     path: &'p Path,
     file: BufReader<File>,
 }
 
-impl<'p> Scores<'p> {
-    fn open(path: &'p Path) -> Result<Self> {
+impl<'p> StoredValues<'p> {
+    pub(super) fn open(path: &'p Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-        Ok(Scores { path, file: BufReader::with_capacity(1 << 20, file) })
+        Ok(StoredValues { path, file: BufReader::with_capacity(1 << 20, file) })
     }
 
-    fn next<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn next<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut value = [0; N];
         self.file.read_exact(&mut value).map_err(|e| Error::io("read", self.path, e))?;
         Ok(value)

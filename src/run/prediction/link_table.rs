@@ -23,7 +23,9 @@ pub(super) struct LinkRow {
     pub(super) rank: Option<usize>,
     /// Name or id of the other node.
     pub(super) other: Vec<u8>,
-    pub(super) score: f32,
+    /// The edge type, in tables of several.
+    pub(super) etype: Option<String>,
+    pub(super) numbers: Vec<f32>,
 }
 
 /// Names of the columns of a table.
@@ -32,6 +34,8 @@ pub(super) struct LinkHeadings {
     pub(super) node: &'static str,
     pub(super) rank: Option<&'static str>,
     pub(super) other: &'static str,
+    pub(super) etype: Option<&'static str>,
+    pub(super) numbers: &'static [&'static str],
 }
 
 /// A file that takes rows.
@@ -45,9 +49,11 @@ pub(super) struct LinkCsv(ResultFile);
 
 impl LinkCsv {
     pub(super) fn new(mut file: ResultFile, headings: LinkHeadings) -> Result<Self> {
-        let LinkHeadings { node, rank, other } = headings;
-        let rank = rank.map_or_else(String::new, |rank| format!("{rank},"));
-        writeln!(file, "{node},{rank}{other},score").map_err(|e| file.failed(e))?;
+        let LinkHeadings { node, rank, other, etype, numbers } = headings;
+        let columns = [Some(node), rank, Some(other), etype];
+        let columns = columns.into_iter().flatten().chain(numbers.iter().copied());
+        let line = columns.collect::<Vec<_>>().join(",");
+        writeln!(file, "{line}").map_err(|e| file.failed(e))?;
         Ok(LinkCsv(file))
     }
 }
@@ -61,7 +67,12 @@ impl LinkTable for LinkCsv {
             line.extend(format!("{rank},").into_bytes());
         }
         field(&mut line, &row.other);
-        line.extend(format!(",{}\n", row.score).into_bytes());
+        if let Some(etype) = &row.etype {
+            line.push(b',');
+            field(&mut line, etype.as_bytes());
+        }
+        line.extend(row.numbers.iter().flat_map(|number| format!(",{number}").into_bytes()));
+        line.push(b'\n');
         self.0.write_all(&line).map_err(|e| self.0.failed(e))
     }
 
@@ -84,7 +95,9 @@ impl LinkParquet {
             |name, named| if named { text_column(name) } else { number_column(name, Dtype::I64) };
         let mut fields = vec![nodes(headings.node, named[0])];
         fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
-        fields.extend([nodes(headings.other, named[1]), number_column("score", Dtype::F32)]);
+        fields.push(nodes(headings.other, named[1]));
+        fields.extend(headings.etype.map(text_column));
+        fields.extend(headings.numbers.iter().map(|name| number_column(name, Dtype::F32)));
         let groups = Groups::new(file, "links", fields)?;
         Ok(LinkParquet { groups, named, rows: Vec::new() })
     }
@@ -101,10 +114,18 @@ impl LinkParquet {
                 column.close()?;
             }
             write_nodes(next(group)?, rows.iter().map(|row| &row.other[..]), named[1])?;
-            let scores: Vec<f32> = rows.iter().map(|row| row.score).collect();
-            let mut column = next(group)?;
-            column.typed::<FloatType>().write_batch(&scores, None, None)?;
-            column.close()
+            let etypes = rows.iter().filter_map(|row| row.etype.as_ref());
+            let etypes: Vec<&[u8]> = etypes.map(String::as_bytes).collect();
+            if !etypes.is_empty() {
+                write_nodes(next(group)?, etypes.into_iter(), true)?;
+            }
+            for number in 0..rows.first().map_or(0, |row| row.numbers.len()) {
+                let numbers: Vec<f32> = rows.iter().map(|row| row.numbers[number]).collect();
+                let mut column = next(group)?;
+                column.typed::<FloatType>().write_batch(&numbers, None, None)?;
+                column.close()?;
+            }
+            Ok(())
         })
     }
 }

@@ -12,6 +12,7 @@ mod numbering;
 mod parquet;
 mod predicted_graph;
 mod question;
+mod ranked_table;
 mod run;
 mod table;
 

@@ -6,13 +6,14 @@ use super::array::write_array;
 use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
+use super::ranked_table::RankedTable;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::io::{Destination, RowFile};
-use crate::load::TargetEdges;
+use crate::load::{EdgeUse, TargetEdges};
 use crate::run::rank::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeSelection, PredictConfig, Prediction,
-    PredictionFormat, pair_form,
+    PredictionFormat, SplitName, pair_form,
 };
 
 /// A question, with the means to write its answer.
@@ -29,6 +30,8 @@ enum Asked {
     Pairs(NodePairs),
     /// A number of partners of nodes at these places among those at the first end; `None` means all.
     Partners { count: usize, places: Option<Vec<u64>> },
+    /// Ranks of the edges of a split.
+    Ranks(SplitName),
 }
 
 impl<'a> Question<'a> {
@@ -38,6 +41,10 @@ impl<'a> Question<'a> {
     /// If the run cannot answer it, or a file does not list nodes of the graph.
     pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'a>) -> Result<Option<Self>> {
         let Some(query) = &config.links else { return Ok(None) };
+        if let LinkQuery::Ranks(split) = query {
+            let (asked, ends) = (Asked::Ranks(*split), [space.clone(), space.clone()]);
+            return Ok(Some(Question { needed: None, asked, ends }));
+        }
         let ntypes = end_types(config, query, space)?;
         let ends = match ntypes {
             Some(ntypes) => ntypes.map(|ntype| space.of_type(ntype)),
@@ -59,6 +66,7 @@ impl<'a> Question<'a> {
                 let places = places.map(|list| list.places);
                 (None, Asked::Partners { count: *count, places })
             }
+            LinkQuery::Ranks(split) => (None, Asked::Ranks(*split)),
         };
         Ok(Some(Question { needed, asked, ends }))
     }
@@ -67,7 +75,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// If the run does not predict edges, or another option contradicts the question.
-    pub(super) fn check(config: &PredictConfig) -> Result<()> {
+    pub(super) fn check(config: &PredictConfig, format: PredictionFormat) -> Result<()> {
         let Some(query) = &config.links else { return Ok(()) };
         let field = field(query);
         if config.run.link.is_none() {
@@ -82,6 +90,10 @@ impl<'a> Question<'a> {
             LinkQuery::Partners { count: 0, .. } => Err(Error::config(field, "must be 1 or more")),
             LinkQuery::Partners { count, .. } if *count > MOST_PARTNERS => {
                 Err(Error::config(field, format!("must be {MOST_PARTNERS} or less, not {count}")))
+            }
+            LinkQuery::Ranks(_) if !format.is_table() => {
+                Err(Error::config("output", "ranks of edges are written as a table")
+                    .with_hint("name a .csv or a .parquet file"))
             }
             _ => Ok(()),
         }
@@ -100,6 +112,15 @@ impl<'a> Question<'a> {
                 count: *count,
                 nodes: places.as_deref().map(ChosenNodes::new),
             },
+            (Asked::Ranks(SplitName::Train), _) => {
+                LinkQuestion::Ranks { wanted: EdgeUse::Train, name: "train" }
+            }
+            (Asked::Ranks(SplitName::Val), _) => {
+                LinkQuestion::Ranks { wanted: EdgeUse::Val, name: "val" }
+            }
+            (Asked::Ranks(SplitName::Test), _) => {
+                LinkQuestion::Ranks { wanted: EdgeUse::Test, name: "test" }
+            }
         }
     }
 
@@ -147,6 +168,13 @@ impl<'a> Question<'a> {
                     headings(["node", "partner"], ["partition_node", "partition_partner"]);
                 PartnerTable { rows, num_rows, count, places, names, headings }.write(place, format)
             }
+            Asked::Ranks(_) => {
+                let headings = headings(
+                    ["source", "destination"],
+                    ["partition_source", "partition_destination"],
+                );
+                RankedTable { rows, space: &self.ends[0], headings, folder }.write(place, format)
+            }
         }
     }
 }
@@ -156,6 +184,7 @@ fn field(query: &LinkQuery) -> &'static str {
     match query {
         LinkQuery::Pairs(_) => "pairs",
         LinkQuery::Partners { .. } => "top_k",
+        LinkQuery::Ranks(_) => "split",
     }
 }
 

@@ -32,7 +32,7 @@ use crate::run::rank::{
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let format = format(config)?;
     check(config)?;
-    Question::check(config)?;
+    Question::check(config, format)?;
     check_weights(config, observe)?;
     // The first machine writes the output.
     let place = reports().then(|| Destination::find(&config.output, "out", config.overwrite));
@@ -154,6 +154,7 @@ fn undertaking(config: &PredictConfig, order: NodeOrder, ntypes: &[usize]) -> Re
             let of = of.as_ref().map(crc).transpose()?;
             format!("{count} {of:?}")
         }
+        Some(LinkQuery::Ranks(split)) => format!("{split:?}"),
         None => String::new(),
     };
     let ids = config.orig_ids.iter().map(|file| crc_of(&file.path)).collect::<Result<Vec<_>>>()?;

@@ -39,9 +39,14 @@ pub(super) struct RankHeteroGraph {
 }
 
 impl RankHeteroGraph {
-    /// Reads the partition and builds the graph. One collective per edge type, and one more; with edge features, two
-    /// more.
-    pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
+    /// Reads the partition and builds the graph, of all edges or of those [within](EdgeData::within) it. One collective per edge
+    /// type, and one more; with edge features, two more.
+    pub(super) fn new(
+        setup: &RankSetup,
+        run: &RunConfig,
+        relations: &Relations,
+        within: Option<&[bool]>,
+    ) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
@@ -57,6 +62,7 @@ impl RankHeteroGraph {
             weight: run.keys.edge_weight.as_deref(),
             types: false,
             ids: edge_features.is_some(),
+            within,
         };
         let shards = load_relations(partition, columns)?;
         let shards =

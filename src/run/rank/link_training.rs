@@ -87,8 +87,8 @@ impl LinkTraining<'_> {
         let partition = &setup.partition;
         let target = link.target(partition.book())?;
         let uses = link.split.uses(partition, target, config.seed)?;
-        let carries = |edge: &EdgeUse| matches!(edge, EdgeUse::Train | EdgeUse::Message);
-        let drawn: Vec<f32> = uses.iter().map(|edge| f32::from(u8::from(carries(edge)))).collect();
+        let drawn = uses.iter().map(|edge| f32::from(u8::from(edge.carries_messages())));
+        let drawn: Vec<f32> = drawn.collect();
         let weight = config.keys.edge_weight.clone();
         let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
         let graph = open(&keys, &drawn)?;

@@ -29,7 +29,7 @@ pub(super) fn train(
 fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
-    let hetero = RankHeteroGraph::new(setup, config, relations)?;
+    let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
     let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = hetero.model(&mut builder, &vec![width; hetero.targets.len()])?;

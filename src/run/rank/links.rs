@@ -29,7 +29,7 @@ pub(super) fn train(
 fn train_on(training: LinkTraining<'_>) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
-    let whole = WholeGraph::new(setup, config)?;
+    let whole = WholeGraph::new(setup, config, None)?;
     let mut builder = config.parameters();
     let width = config.model.hidden;
     let model = config.model.build(&mut builder, whole.sizes(width))?;

@@ -36,6 +36,8 @@ pub use predict::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeOrder, NodeSelection, PredictConfig, Prediction,
     PredictionFormat, PredictionWork, SplitName, predict,
 };
-pub(in crate::run) use predict::{PARTNER_BYTES, Partner, StoredForm, pair_form, table_rows};
+pub(in crate::run) use predict::{
+    PARTNER_BYTES, Partner, RANKED_EDGE_BYTES, RankedEdge, StoredForm, pair_form, table_rows,
+};
 pub use setup::{Passes, RankSetup, Surroundings};
 pub use usage::measured;

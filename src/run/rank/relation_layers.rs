@@ -35,7 +35,7 @@ impl<'s> RelationLayers<'s> {
         relations: &Relations,
     ) -> Result<Self> {
         let config = assignment.config;
-        let hetero = RankHeteroGraph::new(setup, config, relations)?;
+        let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
         let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
         let labelled = hetero.labelled(setup)?;
         let facts = take_up_labels(

@@ -42,7 +42,7 @@ impl<'s> SharedLayers<'s> {
     /// Reads graph and labels, and creates the model with its initial values.
     pub(super) fn new(setup: &'s RankSetup, assignment: Assignment<'_>) -> Result<Self> {
         let Assignment { here, config, .. } = assignment;
-        let whole = WholeGraph::new(setup, config)?;
+        let whole = WholeGraph::new(setup, config, None)?;
         let stored = config.init_params.as_ref();
         let stored = stored.map(|path| stored_out_feats(path, &config.model).map(|one| [one]));
         let labelled = Labelled::all(setup, &whole.graph)?;

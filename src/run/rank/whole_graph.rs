@@ -23,8 +23,8 @@ pub(super) struct WholeGraph {
 }
 
 impl WholeGraph {
-    /// Reads the partition and builds the graph. Two collectives.
-    pub(super) fn new(setup: &RankSetup, run: &RunConfig) -> Result<Self> {
+    /// Reads the partition and builds the graph, of all edges or of those [within](EdgeData::within) it. Two collectives.
+    pub(super) fn new(setup: &RankSetup, run: &RunConfig, within: Option<&[bool]>) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::find(partition, key, run.normalize_features)?
@@ -34,6 +34,7 @@ impl WholeGraph {
             weight: run.keys.edge_weight.as_deref(),
             types: run.model.kind.uses_edge_types(),
             ids: run.keys.edge_features.is_some(),
+            within,
         };
         let mut graph = construct_full_graph(manager, group, partition, columns)?;
         if run.model.kind.normalises_edge_weights() {

@@ -59,6 +59,8 @@ pub enum LinkQuery {
         /// The file that lists the nodes, or the id or name of one; `None` means all nodes.
         of: Option<PathBuf>,
     },
+    /// The filtered ranks of edges that were trained on, or kept back.
+    Ranks(SplitName),
 }
 
 /// A prediction for nodes of a partitioned graph.

@@ -1,6 +1,7 @@
 //! Questions about pairs of nodes.
 
 use super::own_nodes::ChosenNodes;
+use crate::load::EdgeUse;
 
 /// A question about pairs of nodes.
 pub enum LinkQuestion {
@@ -12,5 +13,12 @@ pub enum LinkQuestion {
         count: usize,
         /// The nodes; `None` means all.
         nodes: Option<ChosenNodes>,
+    },
+    /// The filtered ranks of edges.
+    Ranks {
+        /// The use of the edges in training.
+        wanted: EdgeUse,
+        /// The name of their set.
+        name: &'static str,
     },
 }

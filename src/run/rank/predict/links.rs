@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::edge_ranks::EdgeRanks;
 use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
@@ -11,7 +12,7 @@ use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation};
 use crate::error::{Error, Result};
-use crate::load::{EdgeData, Shards, TargetEdges, load_relations};
+use crate::load::{EdgeData, EdgeUse, Shards, TargetEdges, load_relations};
 use crate::nn::LinkScore;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::RankSetup;
@@ -35,6 +36,7 @@ impl Linked<'_> {
         let OwnPrediction { setup, .. } = *self.own;
         let (count, nodes) = match question {
             LinkQuestion::Pairs(pairs) => return self.score(pairs),
+            LinkQuestion::Ranks { wanted, name } => return self.rank(*wanted, name),
             LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
         };
         let Some(TargetEdges { etype, .. }) = self.target()? else {
@@ -68,6 +70,7 @@ impl Linked<'_> {
         let OwnPrediction { setup, work, .. } = *self.own;
         let (count, nodes) = match question {
             LinkQuestion::Pairs(pairs) => return self.score(pairs),
+            LinkQuestion::Ranks { wanted, name } => return self.rank(*wanted, name),
             LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
         };
         let link = self.own.work.config.run.link.as_ref();
@@ -96,6 +99,14 @@ impl Linked<'_> {
 
     fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
         score_pairs(self.own, pairs, self.scored_by()?, self.outputs)
+    }
+
+    fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
+        let Linked { own, outputs, .. } = *self;
+        let link = own.work.config.run.link.as_ref();
+        let link =
+            link.ok_or_else(|| Error::internal("a run that predicts no edges".to_owned()))?;
+        EdgeRanks { own, link, scored_by: self.scored_by()?, outputs }.run(wanted, name)
     }
 
     fn search(

@@ -2,11 +2,14 @@
 
 mod config;
 mod correction;
+mod edge_ranks;
 mod form;
+mod held_edges;
 mod linked;
 mod linked_rows;
 mod links;
 mod needed;
+mod node_rows;
 mod own_nodes;
 mod own_prediction;
 mod pairs;
@@ -20,6 +23,7 @@ mod whole;
 mod work;
 
 pub use config::{LinkQuery, NodeSelection, PredictConfig, SplitName};
+pub(in crate::run) use edge_ranks::{RANKED_EDGE_BYTES, RankedEdge};
 pub(in crate::run) use form::StoredForm;
 pub use form::{NodeOrder, Prediction, PredictionFormat};
 pub use linked::LinkQuestion;

@@ -99,19 +99,28 @@ pub(super) struct PairEnd<'a> {
 impl PairEnd<'_> {
     /// The place of each of these nodes of a rank.
     fn places(&self, own: &OwnPrediction<'_>, rank: usize) -> Result<Vec<u64>> {
-        let partitions = own.here.partitions;
-        let book = partitions.book();
-        let Some(ntype) = self.ntype else {
-            return match own.work.order {
-                NodeOrder::Partition => Ok(book.node_range(rank).collect()),
-                NodeOrder::Original => original_places(&Partition::open(partitions, rank)?),
-            };
-        };
-        let TypeNodes { first, own: count, .. } = book.type_nodes(rank, ntype);
-        match own.work.order {
-            NodeOrder::Partition => Ok((first..).take(count).collect()),
-            NodeOrder::Original => original_ids(&Partition::open(partitions, rank)?, ntype),
+        if let Some(ntype) = self.ntype {
+            return places_in_type(own, ntype, rank);
         }
+        let partitions = own.here.partitions;
+        match own.work.order {
+            NodeOrder::Partition => Ok(partitions.book().node_range(rank).collect()),
+            NodeOrder::Original => original_places(&Partition::open(partitions, rank)?),
+        }
+    }
+}
+
+/// The place of each node of a type and a rank among the nodes of the type.
+pub(super) fn places_in_type(
+    own: &OwnPrediction<'_>,
+    ntype: usize,
+    rank: usize,
+) -> Result<Vec<u64>> {
+    let partitions = own.here.partitions;
+    let TypeNodes { first, own: count, .. } = partitions.book().type_nodes(rank, ntype);
+    match own.work.order {
+        NodeOrder::Partition => Ok((first..).take(count).collect()),
+        NodeOrder::Original => original_ids(&Partition::open(partitions, rank)?, ntype),
     }
 }
 
@@ -259,13 +268,13 @@ fn path_of(own: &OwnPrediction<'_>, rank: usize) -> PathBuf {
     own.here.folder.join(format!("partners-{rank}"))
 }
 
-fn create(path: &std::path::Path) -> Result<File> {
+pub(super) fn create(path: &std::path::Path) -> Result<File> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
     file.map_err(|e| Error::io("create", path, e))
 }
 
-fn write(file: &File, path: &std::path::Path, at: u64, bytes: &[u8]) -> Result<()> {
+pub(super) fn write(file: &File, path: &std::path::Path, at: u64, bytes: &[u8]) -> Result<()> {
     file.write_all_at(bytes, at).map_err(|e| Error::io("write", path, e))
 }
 

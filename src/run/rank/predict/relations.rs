@@ -23,7 +23,9 @@ pub(super) fn predict_relations(
     relations: &Relations,
 ) -> Result<()> {
     let run = &work.config.run;
-    let hetero = RankHeteroGraph::new(setup, run, relations)?;
+    let within = work.edges_within(setup)?;
+    let hetero = RankHeteroGraph::new(setup, run, relations, within.as_deref())?;
+    drop(within);
     let predicted = &work.ntypes;
     let widths = match run.link {
         Some(_) => vec![run.model.hidden; hetero.targets.len()],

@@ -22,7 +22,9 @@ pub(super) fn predict_whole(
 ) -> Result<()> {
     let config = work.config;
     let run = &config.run;
-    let whole = WholeGraph::new(setup, run)?;
+    let within = work.edges_within(setup)?;
+    let whole = WholeGraph::new(setup, run, within.as_deref())?;
+    drop(within);
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = run.parameters();
     let model = run.model.build(&mut builder, whole.sizes(outputs))?;

@@ -7,6 +7,8 @@ use super::form::{NodeOrder, Prediction, PredictionFormat};
 use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use crate::error::{Error, Result};
+use crate::load::EdgeUse;
+use crate::run::rank::setup::RankSetup;
 
 /// A prediction request, resolved against the graph's files.
 pub struct PredictionWork<'a> {
@@ -27,6 +29,18 @@ pub struct PredictionWork<'a> {
 }
 
 impl PredictionWork<'_> {
+    /// Whether messages pass along each edge of the partition; `None` means along all. Edges that are ranked were kept back from
+    /// messages in training.
+    pub(super) fn edges_within(&self, setup: &RankSetup) -> Result<Option<Vec<bool>>> {
+        let (Some(LinkQuestion::Ranks { .. }), Some(link)) = (&self.links, &self.config.run.link)
+        else {
+            return Ok(None);
+        };
+        let target = link.target(setup.partition.book())?;
+        let uses = link.split.uses(&setup.partition, target, self.config.run.seed)?;
+        Ok(Some(uses.into_iter().map(EdgeUse::carries_messages).collect()))
+    }
+
     /// The hidden layer whose output is written, and the number of layers; `None` for the model's output.
     pub(super) fn hidden_layer(&self, layers: usize) -> Result<Option<usize>> {
         // Pairs of nodes are scored by the model's output.

@@ -1,0 +1,117 @@
+//! The edges that a run has kept back, of all ranks, and the known edges at their ends.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::ops::Range;
+
+use super::own_prediction::OwnPrediction;
+use super::partners::create;
+use crate::engine::comm::share_files;
+use crate::error::{Error, Result};
+use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::load::EdgeUse;
+
+/// Number of edges read at a time.
+const BLOCK: usize = 1 << 16;
+/// Size of a stored edge in bytes.
+const EDGE_BYTES: usize = 3 * size_of::<u64>();
+
+/// An edge, by the global ids of its source and its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeldEdge {
+    pub(super) etype: usize,
+    pub(super) ends: [u64; 2],
+}
+
+/// The edges of one use, of all ranks, one rank after the other.
+pub(super) struct HeldEdges {
+    pub(super) edges: Vec<HeldEdge>,
+    /// Range of the edges that end at this rank's nodes.
+    pub(super) own: Range<usize>,
+}
+
+impl HeldEdges {
+    /// Reads this rank's edges whose entry in `uses` is `wanted`, and those of the other ranks; one collective. Takes 24 bytes per edge.
+    pub(super) fn share(
+        own: &OwnPrediction<'_>,
+        uses: &[EdgeUse],
+        wanted: EdgeUse,
+    ) -> Result<Self> {
+        let path_of = |rank: usize| own.here.folder.join(format!("held-edges-{rank}"));
+        let path = path_of(own.here.rank);
+        let first = own.setup.partition.book().edge_range(own.here.rank).start;
+        let mut file = std::io::BufWriter::new(create(&path)?);
+        visit(&own.setup.partition, |id, HeldEdge { etype, ends: [source, destination] }| {
+            if uses[(id - first) as usize] != wanted {
+                return Ok(());
+            }
+            let words = [etype as u64, source, destination].map(u64::to_le_bytes);
+            file.write_all(words.as_flattened()).map_err(|e| Error::io("write", &path, e))
+        })?;
+        file.flush().map_err(|e| Error::io("write", &path, e))?;
+        drop(file);
+        share_files(&path_of, own.setup.ranks())?;
+        let (mut edges, mut range) = (Vec::new(), 0..0);
+        for rank in 0..own.setup.group.world_size() {
+            let path = path_of(rank);
+            let bytes = fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+            let begin = edges.len();
+            edges.extend(bytes.as_chunks::<EDGE_BYTES>().0.iter().map(|edge| {
+                let word = |i: usize| {
+                    let mut word = [0; 8];
+                    word.copy_from_slice(&edge[8 * i..8 * i + 8]);
+                    u64::from_le_bytes(word)
+                };
+                HeldEdge { etype: word(0) as usize, ends: [word(1), word(2)] }
+            }));
+            if rank == own.here.rank {
+                range = begin..edges.len();
+            }
+        }
+        Ok(HeldEdges { edges, own: range })
+    }
+
+    /// The edges of `partition`, of any use, that join a node to another end of a held edge's `fixed` end.
+    pub(super) fn known(&self, partition: &Partition, fixed: usize) -> Result<KnownEnds> {
+        let asked: HashSet<(usize, u64)> =
+            self.edges.iter().map(|edge| (edge.etype, edge.ends[fixed])).collect();
+        let mut known = Vec::new();
+        visit(partition, |_, HeldEdge { etype, ends }| {
+            if asked.contains(&(etype, ends[fixed])) {
+                known.push((etype, ends[fixed], ends[1 - fixed]));
+            }
+            Ok(())
+        })?;
+        known.sort_unstable();
+        // Of parallel edges, one counts.
+        known.dedup();
+        Ok(KnownEnds(known))
+    }
+}
+
+/// Edge type, a node, and the node at the other end, ascending.
+pub(super) struct KnownEnds(Vec<(usize, u64, u64)>);
+
+impl KnownEnds {
+    /// The nodes to which this node has an edge of the type.
+    pub(super) fn of(&self, etype: usize, node: u64) -> &[(usize, u64, u64)] {
+        let begin = self.0.partition_point(|edge| (edge.0, edge.1) < (etype, node));
+        let end = self.0.partition_point(|edge| (edge.0, edge.1) <= (etype, node));
+        &self.0[begin..end]
+    }
+}
+
+/// Calls `each` with the id of each edge into a partition, and the edge.
+fn visit(partition: &Partition, mut each: impl FnMut(u64, HeldEdge) -> Result<()>) -> Result<()> {
+    let first_node = partition.book().node_range(partition.part()).start;
+    let mut edges = partition.edges(BLOCK)?;
+    let mut block = EdgeBlock::default();
+    while edges.next_block(&mut block)? {
+        for i in 0..block.len() {
+            let ends = [block.src[i], first_node + block.dst[i]];
+            each(block.id[i], HeldEdge { etype: block.etype[i] as usize, ends })?;
+        }
+    }
+    Ok(())
+}
