@@ -1,8 +1,11 @@
 //! libtorch's autograd inside a segment.
 
+use std::collections::HashSet;
+
 use tch::Tensor;
 
 use super::segment::Code;
+use crate::engine::tensor;
 use crate::error::Result;
 
 /// One run of a segment's code with gradients on: libtorch's local graph.
@@ -33,7 +36,7 @@ impl SegmentGrad {
         Ok(SegmentGrad { inputs, parameters, output })
     }
 
-    /// Gradients of inputs and parameters, given the gradient `gy` of the output.
+    /// Gradients of inputs and parameters, each in its own memory, given the gradient `gy` of the output.
     pub(in crate::engine::tape) fn vjp(&self, gy: &Tensor) -> Result<(Grads, Grads)> {
         // tch's backward takes no output gradient; the inner product with gy has the same gradient. A constant output
         // has none.
@@ -44,7 +47,21 @@ impl SegmentGrad {
             let grad = leaf.requires_grad().then(|| leaf.f_grad()).transpose()?;
             Ok(grad.filter(Tensor::defined))
         };
-        let inputs = self.inputs.iter().map(grad).collect::<Result<_>>()?;
-        Ok((inputs, self.parameters.iter().map(grad).collect::<Result<_>>()?))
+        let mut inputs: Grads = self.inputs.iter().map(grad).collect::<Result<_>>()?;
+        let mut parameters: Grads = self.parameters.iter().map(grad).collect::<Result<_>>()?;
+        set_apart(inputs.iter_mut().chain(&mut parameters).flatten())?;
+        Ok((inputs, parameters))
     }
+}
+
+/// Copies gradients that share memory with another one: libtorch gives all terms of a sum the same tensor, and later
+/// operations write to a gradient in place.
+fn set_apart<'t>(gradients: impl Iterator<Item = &'t mut Tensor>) -> Result<()> {
+    let mut places = HashSet::new();
+    for gradient in gradients.filter(|gradient| gradient.numel() > 0) {
+        if !places.insert(gradient.data_ptr()) {
+            *gradient = tensor::copy(gradient)?;
+        }
+    }
+    Ok(())
 }
