@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
+use crate::formats::dgl::config::PartitionConfig;
 use crate::report::BestValidation;
 use crate::run::METRICS;
 use crate::run::config::{PairScore, Relations, RunConfig};
@@ -42,9 +43,12 @@ pub(super) fn end_of_run(config: &RunConfig, seconds: f64, metric: Metric) -> Re
 fn prediction(config: &RunConfig) -> String {
     if let Some(link) = &config.link {
         // Partners are those of one edge type.
-        let by_type = matches!(link.score, PairScore::DistMult | PairScore::Complex);
+        let by_type = config.relations.is_some()
+            || matches!(link.score, PairScore::DistMult | PairScore::Complex);
         return match &link.target_etype {
-            None if by_type => "--split test --out ranks.csv".to_owned(),
+            None if by_type && has_several_etypes(config) => {
+                "--split test --out ranks.csv".to_owned()
+            }
             _ => "--top-k 10 --out partners.csv".to_owned(),
         };
     }
@@ -55,6 +59,11 @@ fn prediction(config: &RunConfig) -> String {
         Some(name) => format!("--target-type {name} --out predictions.csv"),
         None => "--out predictions.csv".to_owned(),
     }
+}
+
+fn has_several_etypes(config: &RunConfig) -> bool {
+    let partitions = PartitionConfig::open(&config.part_json);
+    partitions.is_ok_and(|partitions| partitions.book().etypes().len() > 1)
 }
 
 /// The path relative to the current folder, if it lies below.

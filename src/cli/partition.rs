@@ -19,6 +19,7 @@ use super::text_rules::TextArgs;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, printable, show_status, size};
+use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::CanonicalEtype;
 use crate::platform::signals;
 use crate::prepare::import::{
@@ -187,6 +188,12 @@ pub(super) struct PartitionArgs {
 pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
     let num_parts = args.num_parts;
     let is_auto = num_parts == NumParts::Auto;
+    if let Some(json) = args.files.iter().map(Path::new).find(|file| is_partitioned(file)) {
+        return Err(Error::input(json, "", "describes partitions").with_hint(format!(
+            "cut them again with --part-json {}",
+            printable(&json.to_string_lossy())
+        )));
+    }
     if is_auto && args.method == Method::File {
         return Err(Error::config(
             "--num-parts",
@@ -255,6 +262,12 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
     print_path(&done.json)
+}
+
+/// Whether a file of the user's describes partitions.
+pub(super) fn is_partitioned(file: &Path) -> bool {
+    let is_json = file.extension().is_some_and(|extension| extension == "json");
+    is_json && PartitionConfig::open(file).is_ok()
 }
 
 /// The name of the first file or folder of the input.

@@ -11,12 +11,11 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use super::effect::is_given;
 use super::end_of_run::shell_word;
 use super::free_folder::{free_folder, name_of};
-use super::partition::PartitionArgs;
+use super::partition::{PartitionArgs, is_partitioned};
 use super::resume::RunArgs;
 use super::train::TrainArgs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{flush, show_status};
-use crate::formats::dgl::config::PartitionConfig;
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
 use crate::run::is_one_of_several;
 
@@ -66,8 +65,7 @@ impl TrainFilesArgs {
                 .with_hint("cut it with `sar-single partition`, then train with --part-json"));
         }
         for file in self.edges.iter().map(Path::new) {
-            let is_json = file.extension().is_some_and(|extension| extension == "json");
-            if is_json && PartitionConfig::open(file).is_ok() {
+            if is_partitioned(file) {
                 let problem = "describes partitions, and train takes files of edges";
                 let hint =
                     format!("leave out `train`: sar-single --part-json {}", shell_word(file));

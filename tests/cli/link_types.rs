@@ -219,7 +219,9 @@ fn what_makes_no_sense_names_its_flag_and_the_remedy() {
     );
     let all = "--task link --mode sample --epochs 1 --layers 1 --fanouts 3 --hetero sum --out all";
     graph(folder.path(), true);
-    sar(folder.path(), &format!("--part-json graph/g.json {all}")).success();
+    sar(folder.path(), &format!("--part-json graph/g.json {all}"))
+        .success()
+        .stderr(contains("next: sar-single predict --run all --split test --out ranks.csv"));
     sar(folder.path(), "predict --run all --top-k 2 --out top.csv")
         .code(1)
         .stderr(contains("the run predicts all edge types"))

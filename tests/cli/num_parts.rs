@@ -130,6 +130,8 @@ fn a_file_alone_is_cut_into_a_folder_that_the_program_names() {
     let inspect = |json: &str| sar(here, &format!("inspect {json}")).assert().success();
     inspect("graphs/edges-1/edges.json").stdout(contains("edges       180"));
     inspect("graphs/edges-3/edges.json").stdout(contains("partitions  3"));
+    let again = sar(here, "partition parts/g.json --num-parts 2").assert().code(1);
+    again.stderr(contains("cut them again with --part-json parts/g.json"));
     let both = sar(here, "partition edges.csv --edges edges.csv").assert().code(2);
     both.stderr(contains("cannot be used with '--edges"));
 }
