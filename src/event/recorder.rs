@@ -24,7 +24,7 @@ pub(super) fn recorder() -> Option<&'static Recorder> {
     RECORDER.get()
 }
 
-/// One process's part of a trace. Its lines are collected and appended together, so ranks share no lock.
+/// One process's part of a trace. It appends lines in batches, so ranks need no common lock.
 pub(super) struct Recorder {
     rank: usize,
     /// Begin of the trace, by the machine's clock.

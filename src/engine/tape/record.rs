@@ -104,7 +104,7 @@ impl<'a> Tape<'a> {
         Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
     }
 
-    /// A tape for a forward pass only: nothing is recorded, and there is no dropout.
+    /// A tape for a forward pass only: it records nothing and applies no dropout.
     pub fn evaluation(
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,

@@ -147,7 +147,7 @@ impl HeteroStack {
     /// without features (`None`) get learned rows of [`HeteroConfig::width`].
     ///
     /// # Errors
-    /// If there are no layers, the width is 0, a relation cannot have this kind of layer, or no relation leads into the
+    /// If the number of layers or the width is 0, a relation cannot have this kind of layer, or no relation leads into the
     /// target.
     pub fn new(
         parameters: &mut ParameterBuilder,

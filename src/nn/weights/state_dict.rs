@@ -86,8 +86,8 @@ pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
     Ok(open(path)?.text(key).to_owned())
 }
 
-/// Compares a weights file with its checksum. Returns `false` if there is no checksum, because an earlier version or
-/// another program wrote the file.
+/// Compares a weights file with its checksum. Returns `false` for a file without one, from an earlier version or
+/// another program.
 ///
 /// # Errors
 /// If the file is damaged, cannot be read or is not a safetensors file.

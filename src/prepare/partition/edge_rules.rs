@@ -44,7 +44,7 @@ impl<'a> RuledEdges<'a> {
         self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
     }
 
-    /// Largest possible number of edges of a type, reached if there are no duplicates.
+    /// Upper bound on the number of edges of a type; graphs without duplicates reach it.
     pub(super) fn most(&self, etype: usize) -> u64 {
         let [src, dst] = self.graph.etypes[etype].ends;
         let added = self.rules.self_loops == SelfLoops::Add && src == dst;

@@ -81,7 +81,7 @@ impl RecordThread {
         Ok(RecordThread { thread, events, waiting: 0, closed: now, progress: now })
     }
 
-    /// Passes an event to the thread; returns it if there is no record.
+    /// Passes an event to the thread, or returns it if the run keeps no record.
     pub(super) fn take(&mut self, event: Box<Event>, peak: u64) -> Option<Box<Event>> {
         let Some(events) = &self.events else { return Some(event) };
         self.waiting += 1;

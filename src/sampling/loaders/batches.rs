@@ -14,7 +14,7 @@ const AHEAD: usize = 1;
 pub struct Batches<T> {
     next: usize,
     steps: usize,
-    /// Samples on the caller's thread, if there are no sampler threads.
+    /// Function that samples on the caller's thread, without sampler threads.
     inline: Option<Box<dyn Fn(usize) -> Result<T>>>,
     /// Sampler threads. Thread t samples the batches t, t + T, ..., so their order is known without sorting.
     threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,

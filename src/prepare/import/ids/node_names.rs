@@ -81,7 +81,7 @@ impl NodeNames {
         Ok((names, note))
     }
 
-    /// Ends the list: unknown names are no longer added.
+    /// Ends the list; later lookups add no names.
     pub(crate) fn close(&mut self) {
         self.open = false;
     }

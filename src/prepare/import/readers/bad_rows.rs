@@ -59,7 +59,7 @@ impl BadRowList {
         Ok(())
     }
 
-    /// Writes the list for the user; `None` if there are no bad rows.
+    /// Writes the list for the user, unless all rows were good.
     pub(crate) fn finish(&self) -> Result<Option<BadRowSummary>> {
         let FoundRows { lines, count, first } = self.found.take();
         let Some((lines, first)) = lines.zip(first) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Sparse matrices: as edges, from a value's row to its column; or as a table, with 0 where there is no value.
+//! Sparse matrices, read as edges from each value's row to its column, or as tables with 0 for absent values.
 
 use super::block::{CellBlock, Cells};
 use super::input::Input;

@@ -53,15 +53,12 @@ impl RankedEdge {
 
     /// The edge that was stored.
     pub(in crate::run) fn from_bytes(bytes: &[u8; RANKED_EDGE_BYTES]) -> Self {
-        let word = |at: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(word)
-        };
-        let rank = |at: usize| f32::from_bits((word(24) >> (32 * at)) as u32);
+        let words = bytes.as_chunks::<8>().0;
+        let word = |i: usize| u64::from_le_bytes(words[i]);
+        let rank = |at: usize| f32::from_bits((word(3) >> (32 * at)) as u32);
         RankedEdge {
             etype: word(0) as usize,
-            places: [word(8), word(16)],
+            places: [word(1), word(2)],
             ranks: [rank(0), rank(1)],
         }
     }

@@ -58,11 +58,8 @@ impl HeldEdges {
             let bytes = fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
             let begin = edges.len();
             edges.extend(bytes.as_chunks::<EDGE_BYTES>().0.iter().map(|edge| {
-                let word = |i: usize| {
-                    let mut word = [0; 8];
-                    word.copy_from_slice(&edge[8 * i..8 * i + 8]);
-                    u64::from_le_bytes(word)
-                };
+                let words = edge.as_chunks::<8>().0;
+                let word = |i: usize| u64::from_le_bytes(words[i]);
                 HeldEdge { etype: word(0) as usize, ends: [word(1), word(2)] }
             }));
             if rank == own.here.rank {
