@@ -69,7 +69,7 @@ fn create_dataloader(
     // return dgl.dataloading.NodeDataLoader(graph, nids, sampler, batch_size=1024, shuffle=True, drop_last=False, num_workers=0)
     let sampler_threads = 0;
     let config =
-        DataLoaderConfig { batch_size, shuffle, drop_last: false, sampler_threads, seed: 0 };
+        DataLoaderConfig { batch_size, shuffle, sampler_threads, ..DataLoaderConfig::default() };
     DataLoader::new(graph.clone(), nids, sampler, config, rank.ranks())
 }
 

@@ -214,7 +214,7 @@ fn step(
     let mut mfgs;
     let mut tape = Tape::training(manager, &parameters, policy, 3, 1);
     let x = tape.input(&x);
-    let mut x = built.precompute(&mut tape, graph, x)?;
+    let mut x = built.precompute(&mut tape, graph, x, None)?;
     let mut graphs = vec![graph; model.num_graphs()];
     let (mut labels, mut mask) = (labels, mask);
     if matches!(on, On::Mfgs | On::CoveredMfgs) {

@@ -216,7 +216,9 @@ fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
     let SamplingConfig { fanouts, replace, edge_probability, batch_size, .. } = sampling;
     let SamplingConfig { sampler_threads, reduce, optimized_batches, log_every, .. } = sampling;
     flags.set("mode", "sample");
-    flags.set("fanouts", of_fanouts(fanouts));
+    if *fanouts != Fanouts::Same(Vec::new()) {
+        flags.set("fanouts", of_fanouts(fanouts));
+    }
     flags.switch("replace", *replace);
     flags.some("edge-prob", edge_probability.as_ref());
     flags.set("batch-size", batch_size);

@@ -30,9 +30,13 @@ enum On {
 const STACKS: &[&str] = &["appnp", "sgc", "sign"];
 
 /// Rules of a training run and its plan, except for options of a kind of model, which the model declares itself.
-const OF_TRAINING: [Rule; 4] = [
+const OF_TRAINING: [Rule; 5] = [
     Rule { flags: &["layers", "hidden", "dropout"], on: On::OtherValues("model", &["sgc"]) },
     Rule { flags: &["norm", "jk", "residual"], on: On::OtherValues("model", STACKS) },
+    Rule {
+        flags: &["fanouts", "replace", "edge_prob", "optimized_batches", "eval_fanouts"],
+        on: On::OtherValues("model", &["sgc", "sign"]),
+    },
     Rule {
         flags: &["score", "negatives", "target_etype", "reverse_etype", "split"],
         on: On::Values("task", &["link"]),

@@ -1,8 +1,10 @@
 //! Flags of training on sampled neighbourhoods.
 
+use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum};
 
 use super::choice::choice;
+use crate::nn::ModelConfig;
 use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 
@@ -11,15 +13,25 @@ use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 enum Mode {
     /// The whole graph
     Full,
-    /// Sampled neighbourhoods of some training nodes; the evaluation at the end uses the full graph
+    /// Sampled neighbourhoods of some training nodes (with --model sgc or sign, these nodes alone); the evaluation at the end uses
+    /// the full graph
     Sample,
 }
 
 /// Flags of training on sampled neighbourhoods.
 #[derive(Debug, Args)]
 pub(super) struct SamplingArgs {
-    /// Part of the graph that a training step uses; --task link implies sample
-    #[arg(long, value_enum, default_value_t = Mode::Full, default_value_if("task", "link", "sample"), help_heading = "Training")]
+    /// Part of the graph that a training step uses; --task link and --batch-size imply sample
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Mode::Full,
+        default_value_ifs([
+            ("task", ArgPredicate::Equals("link".into()), "sample"),
+            ("batch_size", ArgPredicate::IsPresent, "sample"),
+        ]),
+        help_heading = "Training"
+    )]
     mode: Mode,
     /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
     /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]
@@ -31,14 +43,14 @@ pub(super) struct SamplingArgs {
     /// Draw edges in proportion to this edge feature in --mode sample [default: uniformly]
     #[arg(long, value_name = "KEY", help_heading = "Training")]
     edge_prob: Option<String>,
-    /// Training nodes of each worker per step in --mode sample [default: 1024]
+    /// Training nodes of each worker per step; implies --mode sample [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Training")]
     batch_size: Option<usize>,
     /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; 0 makes workers take
     /// turns [default: 0]
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
-    /// How the workers' gradients are combined in --mode sample [default: mean]
+    /// How the workers' gradients are combined in --mode sample [default: mean; with --model sgc and sign weighted]
     #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
     reduce: Option<GradientReduce>,
     /// Put training nodes with many common neighbours into one batch, in --mode sample: METIS makes the batches before the first
@@ -51,21 +63,26 @@ pub(super) struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// The configuration for a model of `layers` layers; `None` for full-batch training.
-    pub(super) fn config(self, layers: usize) -> Option<SamplingConfig> {
+    /// The configuration for a model; `None` for full-batch training.
+    pub(super) fn config(self, model: &ModelConfig) -> Option<SamplingConfig> {
         let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, .. } = self;
         let SamplingArgs { sampler_threads, reduce, optimized_batches, log_every, .. } = self;
         if mode == Mode::Full {
             return None;
         }
         let defaults = DataLoaderConfig::default();
+        let usual = if model.kind.propagates_once() {
+            GradientReduce::Weighted
+        } else {
+            GradientReduce::default()
+        };
         Some(SamplingConfig {
-            fanouts: fanouts.unwrap_or_else(|| Fanouts::Same(vec![10; layers])),
+            fanouts: fanouts.unwrap_or_else(|| Fanouts::Same(vec![10; model.sampled_layers()])),
             replace,
             edge_probability: edge_prob,
             batch_size: batch_size.unwrap_or(defaults.batch_size),
             sampler_threads: sampler_threads.unwrap_or_default(),
-            reduce: reduce.unwrap_or_default(),
+            reduce: reduce.unwrap_or(usual),
             optimized_batches,
             log_every,
         })

@@ -292,7 +292,7 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         on_nan: args.on_nan,
         checkpoint_every: args.checkpoint_every,
         epochs,
-        sampling: args.sampling.config(model.num_graphs()),
+        sampling: args.sampling.config(&model),
         link,
         model,
         seed: args.seed,

@@ -302,8 +302,8 @@ fn remove_unfinished(config: &RunConfig, has_folder: bool) -> Result<()> {
 
 /// Checks that the numbers of edges to draw suit the layers and edge types.
 fn check_fanouts(config: &RunConfig, partitions: &PartitionConfig) -> Result<()> {
-    let Some(sampling) = &config.sampling else { return Ok(()) };
-    let layers = config.model.num_graphs();
+    let layers = config.model.sampled_layers();
+    let Some(sampling) = config.sampling.as_ref().filter(|_| layers > 0) else { return Ok(()) };
     let by_etype = config.relations.is_some();
     sampling.sampler(layers, partitions.book(), by_etype)?;
     if let Some(fanouts) = &config.evaluation.fanouts {

@@ -42,7 +42,7 @@ pub fn model_output<M: Model>(
     make: impl Fn(&mut ParameterBuilder) -> Result<M> + Sync,
 ) -> Result<Vec<f64>> {
     on_each_rank(graph, features, values, make, |model, tape, full, x| {
-        let x = model.precompute(tape, full, x)?;
+        let x = model.precompute(tape, full, x, None)?;
         model.forward(tape, &vec![full; num_graphs], x)
     })
 }

@@ -8,6 +8,7 @@ use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
 use crate::error::Result;
+use crate::load::RowBytes;
 use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
@@ -33,6 +34,12 @@ pub trait BatchModel {
     /// If rows cannot be read or written, or the collective fails.
     fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
         Ok(())
+    }
+
+    /// Bytes of rows that the model's batches have used so far, beyond those of a sampler, and bytes that were read for
+    /// them.
+    fn row_bytes(&self) -> RowBytes {
+        RowBytes::default()
     }
 
     /// Learned rows on disk, which [`update_rows`](BatchModel::update_rows) updates.
@@ -66,10 +73,11 @@ pub struct GraphBatches<'a> {
     pub edge_types: bool,
 }
 
-struct GraphBatch<'a> {
-    model: &'a dyn Model,
-    graphs: Vec<BlockGraph>,
-    features: PointerTensor,
+/// A batch of [`GraphBatches`].
+pub(super) struct GraphBatch<'a> {
+    pub(super) model: &'a dyn Model,
+    pub(super) graphs: Vec<BlockGraph>,
+    pub(super) features: PointerTensor,
 }
 
 impl BatchModel for GraphBatches<'_> {

@@ -71,6 +71,8 @@ pub struct LinkEvaluation {
 struct RankStep {
     /// Gradient of the mean loss over the batch's pairs.
     gradient: Tensor,
+    /// Weight of the gradient.
+    weight: f64,
     /// The value of the loss.
     loss: f64,
     /// 1 if the batch has edges, otherwise 0.
@@ -96,7 +98,7 @@ impl LinkTrainer<'_> {
         if manager.begin_work(Work::Training)? {
             barrier(*group, &NoHooks)?;
         }
-        let mut totals = [0.0; 6 + IoTotals::COUNTS];
+        let mut totals = [0.0; 7 + IoTotals::COUNTS];
         let mut processor = ProcessorSeconds::of_this_process();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
@@ -106,7 +108,7 @@ impl LinkTrainer<'_> {
         for number in 0.. {
             let work = |batch: &EdgeMiniBatch| self.step(loader, batch, epoch, number);
             let step = with_next_batch(manager, &mut all, work)?;
-            let Some(RankStep { gradient, loss, batches }) = step else { break };
+            let Some(RankStep { gradient, weight, loss, batches }) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), *group)?;
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
@@ -116,16 +118,16 @@ impl LinkTrainer<'_> {
             before = now;
             let earlier = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
             let ProcessorSeconds { user, system } = processor - earlier;
-            let counts = [loss, batches, needed, rows_read, user, system];
+            let counts = [weight, weight * loss, batches, needed, rows_read, user, system];
             let counts = [&counts[..], &io].concat();
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
-            logged.step(number, sums[0] / sums[1].max(1.0), scores)?;
+            logged.step(number, sums[1] / sums[0].max(f64::MIN_POSITIVE), scores)?;
         }
-        let [loss, batches, needed, rows_read, user, system, io @ ..] = totals;
+        let [weight, loss, batches, needed, rows_read, user, system, io @ ..] = totals;
         Ok(LinkPass {
-            loss: loss / batches.max(1.0),
+            loss: loss / weight.max(f64::MIN_POSITIVE),
             io: IoTotals::from_f64(io),
             processor: ProcessorSeconds { user, system },
             samples: SampleReport {
@@ -148,7 +150,7 @@ impl LinkTrainer<'_> {
         if batch.edges.is_empty() {
             let flat = parameters.flat();
             let gradient = tensor::zeros(flat.size(), flat.kind())?;
-            return Ok(RankStep { gradient, loss: 0.0, batches: 0.0 });
+            return Ok(RankStep { gradient, weight: 0.0, loss: 0.0, batches: 0.0 });
         }
         let neighbourhood = &batch.neighbourhood;
         let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
@@ -159,7 +161,9 @@ impl LinkTrainer<'_> {
         let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
         let gradients = tape.backward(scores, gradient)?;
         forward.keep_gradients(&learned, &gradients)?;
-        Ok(RankStep { gradient: parameters.flat_gradients(&gradients)?, loss, batches: 1.0 })
+        let gradient = parameters.flat_gradients(&gradients)?;
+        let weight = self.reduce.weight(batch.edges.len() as f64);
+        Ok(RankStep { gradient, weight, loss, batches: 1.0 })
     }
 
     /// Scores of a batch's pairs, `[pairs, 1]`, edges first, and the learned rows that were used.

@@ -1,7 +1,7 @@
 //! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
 //!
 //! A step on samples trains a `BatchModel`: `GraphBatches` with one layer for all edges, or `HeteroBatches` with a
-//! layer per relation. A block has several times as many sources as destinations, so layers aggregate before they
+//! layer per relation; `RowBatches` is for models that need no neighbours while they train. A block has several times as many sources as destinations, so layers aggregate before they
 //! multiply if that is less work. An edge type without edges in a block still contributes its bias, as on the full
 //! graph (DGL leaves it out). Ranks take a turn per batch; with sampler threads they work in parallel, and take turns
 //! only in evaluations. Training for link prediction (`LinkTrainer`) works with any `BatchModel`; in the index for its
@@ -20,6 +20,7 @@ mod evaluation_loaders;
 mod fanouts;
 mod forward;
 mod hetero_batches;
+mod input_rows;
 mod kept_state;
 mod learner;
 mod link_epoch;
@@ -50,6 +51,7 @@ pub use evaluation_loaders::EvaluationLoaders;
 pub use fanouts::Fanouts;
 pub use forward::{Forward, GraphModel, HeteroModel, NodeInput, SourceNodes};
 pub use hetero_batches::{HeteroBatches, edge_features_of, features_of};
+pub use input_rows::{InputRows, RowBatches};
 pub use kept_state::KeptState;
 pub use link_loaders::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::event::{SampleReport, Scores};
 use crate::graph::Block;
 use crate::io::IoTotals;
+use crate::load::RowBytes;
 use crate::nn::{Optimizer, ScoreSums};
 use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
@@ -63,9 +64,9 @@ pub struct SampledPass {
     pub samples: SampleReport,
 }
 
-/// Numbers that ranks sum in each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes
-/// written and read, bytes of rows requested and read, seconds in user and kernel mode.
-type Counts = [f64; 10 + IoTotals::COUNTS];
+/// Numbers that ranks sum in each step, along with the gradient: its weight, weighted loss, batches, the sums of the score,
+/// seeds, bytes of rows requested and read, seconds in user and kernel mode, bytes written and read.
+type Counts = [f64; 11 + IoTotals::COUNTS];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1). Each batch has a forward and a backward pass, one collective, and the
@@ -87,39 +88,38 @@ impl SampledTrainer<'_> {
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 10 + IoTotals::COUNTS];
+        let mut totals: Counts = [0.0; 11 + IoTotals::COUNTS];
         let mut io = manager.store().counters().totals();
         let mut processor = ProcessorSeconds::of_this_process();
-        let mut rows = self.loader.sampler().row_bytes();
+        let mut rows = self.row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
         let (metric, task) = (self.full.loss.task().metric(), self.full.loss.task());
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
         for number in 0.. {
             let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, number))?;
-            let Some((gradient, [loss, batches, a, b, c, seeds])) = step else { break };
+            let Some((gradient, of_batch)) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
             let moved = (io - before).to_f64();
-            let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
+            let before = std::mem::replace(&mut rows, self.row_bytes());
             let of_rows = rows - before;
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
             let before = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
             let ProcessorSeconds { user, system } = processor - before;
             let [needed, rows_read] = of_rows;
-            let counts = [loss, batches, a, b, c, seeds, needed, rows_read, user, system];
-            let counts = [&counts[..], &moved].concat();
+            let counts = [&of_batch[..], &[needed, rows_read, user, system], &moved].concat();
             let counts =
                 update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             let counts: Counts = std::array::from_fn(|i| counts[i]);
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
-            let [loss, batches, a, b, c, seeds, ..] = counts;
+            let [weight, loss, _, a, b, c, seeds, ..] = counts;
             let train = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
             let scores = Scores { metric, train, val: None, test: None };
-            logged.step(number, loss / batches.max(1.0), scores)?;
+            logged.step(number, loss / weight.max(f64::MIN_POSITIVE), scores)?;
         }
-        let [loss, batches, a, b, c, seeds, of_ranks @ ..] = totals;
+        let [weight, loss, batches, a, b, c, seeds, of_ranks @ ..] = totals;
         let [needed, rows_read, user, system, io @ ..] = of_ranks;
         let processor = ProcessorSeconds { user, system };
         let io = IoTotals::from_f64(io);
@@ -129,17 +129,22 @@ impl SampledTrainer<'_> {
             row_bytes_needed: needed as u64,
             row_bytes_read: rows_read as u64,
         };
-        let loss = (batches > 0.0).then(|| loss / batches);
+        let loss = (weight > 0.0).then(|| loss / weight);
         Ok(SampledPass { loss, score, io, processor, samples })
     }
 
-    /// This rank's gradient of the mean loss over the batch, and its counts.
-    fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 6])> {
+    /// Bytes of input rows that this rank's batches have used so far, and bytes that were read for them.
+    pub(super) fn row_bytes(&self) -> RowBytes {
+        self.loader.sampler().row_bytes() + self.model.row_bytes()
+    }
+
+    /// This rank's gradient of the mean loss over the batch, and its first counts.
+    fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 7])> {
         let Trainer { manager, parameters, loss, seed, policy, .. } = self.full;
         let seeds = batch.seeds().len();
         if seeds == 0 {
             let flat = parameters.flat();
-            return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
+            return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 7]));
         }
         let forward = self.model.take_up(manager, parameters, self.loader.graph(), batch)?;
         // Dropout must differ between the steps of an epoch.
@@ -154,7 +159,8 @@ impl SampledTrainer<'_> {
             let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
             let (mean, gradient) = loss.forward(&values, labels, &all, divisor)?;
             let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), &values, labels, &all)?;
-            ([mean, 1.0, a, b, c, seeds as f64], gradient)
+            let weight = self.reduce.weight(divisor);
+            ([weight, mean * weight, 1.0, a, b, c, seeds as f64], gradient)
         };
         let gradients = tape.backward(logits, gradient)?;
         forward.keep_gradients(&learned, &gradients)?;

@@ -29,12 +29,12 @@ impl Training<'_> {
         }
         let begin = Instant::now();
         let sampler = samples.loader.sampler();
-        let before = sampler.row_bytes();
+        let before = samples.row_bytes();
         // Rows that are used only a few times are not worth keeping.
         let room = trainer.manager.spare_share().min(self.row_bytes_needed / 4);
         let clip_norm = self.regime.clip_norm;
         let pass = samples.pass(self.epoch, &mut self.optimizers[0], clip_norm, room)?;
-        self.row_bytes_needed = (sampler.row_bytes() - before).needed;
+        self.row_bytes_needed = (samples.row_bytes() - before).needed;
         sampler.forget_rows();
         let epoch_s = begin.elapsed().as_secs_f64();
         let lock_turns = trainer.manager.lock().turns() - turns;

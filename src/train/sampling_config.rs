@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
 use super::update::GradientReduce;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::PartitionBook;
 use crate::sampling::loaders::{DataLoaderConfig, DistNeighborSampler};
 
 /// Configuration of training on sampled neighbourhoods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamplingConfig {
-    /// Number of in-edges drawn per node.
+    /// Number of in-edges drawn per node; empty for models that need no neighbours while they train.
     pub fanouts: Fanouts,
     /// Whether an edge may be drawn several times.
     pub replace: bool,
@@ -32,16 +32,12 @@ pub struct SamplingConfig {
 }
 
 impl SamplingConfig {
-    /// Checks that the configuration fits a model of `layers` layers.
+    /// Checks that the configuration fits a model that draws the neighbourhoods of `layers` layers.
     ///
     /// # Errors
     /// If the number of fan-outs differs from the number of layers, or the batch size is 0.
     pub fn check(&self, layers: usize) -> Result<()> {
         self.loader(0).check()?;
-        if layers == 0 {
-            let problem = "the model does not use neighbours while it trains";
-            return Err(Error::config("sampling", problem).with_hint("leave it out"));
-        }
         self.fanouts.check(layers, "sampling.fanouts")
     }
 
@@ -62,6 +58,7 @@ impl SamplingConfig {
     /// Configuration of the loader of shuffled batches.
     pub fn loader(&self, seed: u64) -> DataLoaderConfig {
         let SamplingConfig { batch_size, sampler_threads, .. } = *self;
-        DataLoaderConfig { batch_size, sampler_threads, seed, ..DataLoaderConfig::default() }
+        let even = self.reduce == GradientReduce::Weighted;
+        DataLoaderConfig { batch_size, even, sampler_threads, seed, ..DataLoaderConfig::default() }
     }
 }

@@ -27,6 +27,8 @@ mod first_pages;
 mod first_run;
 mod guesses;
 #[cfg(feature = "torch")]
+mod labelled_rows;
+#[cfg(feature = "torch")]
 mod link;
 #[cfg(feature = "torch")]
 mod link_types;

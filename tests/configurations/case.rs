@@ -185,7 +185,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     let link = matches!(mode, Mode::Link | Mode::LinkRelations);
     if link || matches!(mode, Mode::Sampled | Mode::SampledRelations | Mode::SampledTwoTargets) {
         config.sampling = Some(SamplingConfig {
-            fanouts: fanouts(2, &[]).remove(0),
+            fanouts: fanouts(if kind.propagates_once() { 0 } else { 2 }, &[]).remove(0),
             replace: false,
             edge_probability: None,
             batch_size: 4,
@@ -266,7 +266,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             sampling: match &config.sampling {
                 None => vec![None],
                 Some(sampling) => {
-                    let layers = config.model.num_graphs();
+                    let layers = config.model.sampled_layers();
                     samplings(sampling, layers, hetero).into_iter().map(Some).collect()
                 }
             },
@@ -355,7 +355,7 @@ fn evaluations(config: &RunConfig, hetero: bool) -> Vec<EvaluationConfig> {
     let base = EvaluationConfig { every: Some(1), ..config.evaluation.clone() };
     let samples = config.sampling.is_some() && config.link.is_none();
     let with_classes = config.link.is_none() && config.task.has_classes();
-    let layers = config.model.num_graphs();
+    let layers = config.model.sampled_layers();
     // Models of two layers have all values.
     let most = if layers == 2 { usize::MAX } else { 1 };
     let fanouts = etype_fanouts(layers, hetero).into_iter().take(if samples { most } else { 0 });
@@ -408,8 +408,11 @@ fn runs(config: &RunConfig) -> bool {
         None => true,
         Some(sampling) => {
             norm != NormKind::Batch
-                && !kind.propagates_once()
-                && !kind.normalises_edge_weights()
+                && if kind.propagates_once() {
+                    config.link.is_none() && config.evaluation.fanouts.is_none() && !config.mfg
+                } else {
+                    !kind.normalises_edge_weights()
+                }
                 && (config.link.is_none()
                     || (sampling.edge_probability.is_none() && !sampling.optimized_batches))
         }

@@ -96,6 +96,22 @@ fn ranks_with_fewer_seeds_repeat_theirs() {
 }
 
 #[test]
+fn even_batches_visit_every_seed_once_in_as_many_steps() {
+    let seeds = vec![(0..20).collect::<Vec<u64>>(), vec![20, 21, 22, 23, 24, 25], vec![]];
+    let all = batches(&seeds, DataLoaderConfig { even: true, ..config(4) });
+    let steps: Vec<usize> = all.iter().map(Vec::len).collect();
+    assert_eq!(steps, [10; 3], "five steps in each of two epochs");
+    for (seeds, batches) in seeds.iter().zip(&all) {
+        let sizes = batches.iter().map(|batch| batch.seeds().len());
+        assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1);
+        let mut seen: Vec<u64> =
+            batches[..5].iter().flat_map(|batch| batch.seeds().to_vec()).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, *seeds);
+    }
+}
+
+#[test]
 fn rows_belong_to_their_nodes() {
     let opened = karate();
     let all: Vec<u64> = (0..34).collect();

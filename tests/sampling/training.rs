@@ -109,11 +109,13 @@ fn seeds(graph: &Arc<DistGraph>, rank: usize) -> Result<Vec<u64>> {
     Ok((first..).zip(mask).filter(|(_, train)| *train).map(|(node, _)| node).collect())
 }
 
-/// The parameters after one step on the full graph, whose loss is the sum of the ranks' means.
+/// The parameters after one step on the full graph, whose loss is the sum of the ranks' means, or the sum over all training
+/// nodes divided by `divisor`.
 fn full_step(
     context: &RankContext,
     graph: &Arc<DistGraph>,
     config: &ModelConfig,
+    divisor: Option<f64>,
 ) -> Result<Vec<f64>> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
@@ -139,7 +141,7 @@ fn full_step(
             let mask = load_mask(&partition, None, "train_mask")?.unwrap();
             let labels = load_labels(&partition, None)?;
             let loss = Loss::new(Task::Classification);
-            let seeds = loss.divisor(&labels, &mask)?;
+            let seeds = divisor.map_or_else(|| loss.divisor(&labels, &mask), Ok)?;
             loss.forward(&*logits.pin()?, &labels, &mask, seeds)?.1
         };
         let gradients = tape.backward(logits, gradient)?;
@@ -164,14 +166,19 @@ fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
     };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
-    let how = How { fanout: -1, batch_size: 100, reduce: GradientReduce::Sum, epochs: 1 };
-    for kind in kinds() {
+    let all: usize = (0..2).map(|rank| seeds(graph, rank).unwrap().len()).sum();
+    let ways = [(GradientReduce::Sum, None), (GradientReduce::Weighted, Some(all as f64))];
+    for (kind, (reduce, divisor)) in
+        kinds().into_iter().flat_map(|kind| ways.map(|way| (kind, way)))
+    {
+        let how = How { fanout: -1, batch_size: 100, reduce, epochs: 1 };
         let model = model(kind);
         let ours = on_ranks(2, 2, |context| train(&context, graph, &model, how)).unwrap();
-        let expected = on_ranks(2, 1, |context| full_step(&context, graph, &model)).unwrap();
+        let expected =
+            on_ranks(2, 1, |context| full_step(&context, graph, &model, divisor)).unwrap();
         let scale = expected[0].iter().fold(1.0, |m: f64, v| m.max(v.abs()));
         for (a, b) in ours[0].iter().zip(&expected[0]) {
-            assert!((a - b).abs() < 1e-9 * scale, "{kind:?}: {a} instead of {b}");
+            assert!((a - b).abs() < 1e-9 * scale, "{kind:?} {reduce:?}: {a} instead of {b}");
         }
     }
 }
@@ -179,8 +186,8 @@ fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
 #[test]
 fn parameters_stay_the_same_on_all_ranks() {
     let opened = open(&common::repository("data/karate/karate.json"), &IndexConfig::default());
-    for reduce in [GradientReduce::Mean, GradientReduce::Sum] {
-        // The ranks have different numbers of training nodes, so one of them repeats batches.
+    for reduce in [GradientReduce::Mean, GradientReduce::Sum, GradientReduce::Weighted] {
+        // The ranks have different numbers of training nodes, so one of them repeats batches, or has smaller ones.
         let how = How { fanout: 2, batch_size: 2, reduce, epochs: 3 };
         let model = ModelConfig { dropout: 0.3, ..model(kinds()[1]) };
         let work = |context| train(&context, &opened.graph, &model, how);

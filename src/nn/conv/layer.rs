@@ -2,6 +2,7 @@
 
 use tch::Kind;
 
+use crate::engine::spill::Pointer;
 use crate::engine::tape::{Computation, Graph, Tape, Var};
 use crate::error::{Error, Result};
 
@@ -65,12 +66,19 @@ impl<'a> ConvInput<'a> {
 /// A model: its forward pass over a tape.
 pub trait Model {
     /// Computes the constant part of the forward pass, once, before all steps: maps input features to the input of
-    /// [`forward`](Model::forward), one row per node. The default returns `x`.
+    /// [`forward`](Model::forward), one row per node, or per node among `rows` (own rows, ascending). The default returns the
+    /// rows of `x`.
     ///
     /// # Errors
     /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
-    fn precompute<'a>(&self, _: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
-        Ok(x)
+    fn precompute<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        _: &'a dyn Graph,
+        x: Var,
+        rows: Option<&Pointer<Vec<u32>>>,
+    ) -> Result<Var> {
+        kept_rows(tape, &x, rows)
     }
 
     /// Maps input features to the last layer's output. `graphs` holds one graph per layer
@@ -97,6 +105,17 @@ pub(in crate::nn) fn last_destinations(
         x = tape.destinations(*graph, &x)?;
     }
     Ok(x)
+}
+
+/// `x` itself, or copies of these rows of it.
+pub(in crate::nn) fn kept_rows(
+    tape: &mut Tape<'_>,
+    x: &Var,
+    rows: Option<&Pointer<Vec<u32>>>,
+) -> Result<Var> {
+    let Some(rows) = rows else { return Ok(x.clone()) };
+    let kept = tape.rows(x, rows)?;
+    tape.store(&kept)
 }
 
 /// Returns an error if a node has no in-edges, as DGL does.

@@ -50,6 +50,11 @@ impl ModelConfig {
         self.kind.num_graphs(self.layers)
     }
 
+    /// Number of layers whose neighbourhoods a batch draws.
+    pub fn sampled_layers(&self) -> usize {
+        if self.kind.propagates_once() { 0 } else { self.num_graphs() }
+    }
+
     /// Whether each epoch sums rows of neighbours. (A single layer does so once, because features do not change.)
     pub fn repeats_sums(&self) -> bool {
         self.kind.sums_neighbours() && self.num_graphs() > 1

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::in_degree_norm::InDegreeNorm;
-use crate::nn::conv::layer::Model;
+use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
@@ -106,13 +107,19 @@ impl Sgc {
 }
 
 impl Model for Sgc {
-    fn precompute<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    fn precompute<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        rows: Option<&Pointer<Vec<u32>>>,
+    ) -> Result<Var> {
         let mut last = x.clone();
         self.propagation.run(tape, graph, x, |_, x| {
             last = x.clone();
             Ok(())
         })?;
-        Ok(last)
+        kept_rows(tape, &last, rows)
     }
 
     /// Uses no graph, because `x` is the result of [`precompute`](Model::precompute).

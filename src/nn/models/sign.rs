@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::sgc::Hops;
+use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
-use crate::nn::conv::layer::Model;
+use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
@@ -163,10 +164,16 @@ impl Sign {
 
 impl Model for Sign {
     /// X, ÂX, ..., Â^K X side by side.
-    fn precompute<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        let mut all = vec![x.clone()];
-        self.propagation.run(tape, graph, x, |_, x| {
-            all.push(x.clone());
+    fn precompute<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        rows: Option<&Pointer<Vec<u32>>>,
+    ) -> Result<Var> {
+        let mut all = vec![kept_rows(tape, &x, rows)?];
+        self.propagation.run(tape, graph, x, |tape, x| {
+            all.push(kept_rows(tape, x, rows)?);
             Ok(())
         })?;
         let all: Vec<_> = all.iter().collect();

@@ -13,12 +13,12 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     match Mode::of(config)? {
         Mode::FullGraph(_) => {}
         Mode::Sampled(sampling, _) => {
-            sampling.check(config.model.num_graphs())?;
-            config.evaluation.check(config.model.num_graphs())?;
+            sampling.check(config.model.sampled_layers())?;
+            config.evaluation.check(config.model.sampled_layers())?;
         }
         Mode::Links(link, sampling, _) => {
             link.split.check()?;
-            sampling.check(config.model.num_graphs())?;
+            sampling.check(config.model.sampled_layers())?;
         }
     }
     if let Some(path) = &config.init_params {

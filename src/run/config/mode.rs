@@ -5,14 +5,15 @@ use super::run_config::{Relations, RunConfig};
 use crate::engine::tape::InitStyle;
 use crate::error::{Error, Result};
 use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, Task};
-use crate::train::{EvaluationConfig, ExtraMetric, SamplingConfig};
+use crate::train::{EvaluationConfig, ExtraMetric, Fanouts, SamplingConfig};
 
 /// How a run trains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mode<'c> {
     /// Steps on the full graph, for node-level tasks.
     FullGraph(Layers<'c>),
-    /// Steps on sampled neighbourhoods, for node-level tasks. Evaluations are on the full graph.
+    /// Steps on sampled neighbourhoods, for node-level tasks. Evaluations are on the full graph. Models that propagate
+    /// features once draw batches of nodes without neighbourhoods.
     Sampled(&'c SamplingConfig, Layers<'c>),
     /// Steps on sampled neighbourhoods of pairs of nodes, for link prediction.
     Links(&'c LinkConfig, &'c SamplingConfig, Layers<'c>),
@@ -58,6 +59,7 @@ impl<'c> Mode<'c> {
                 Ok(Mode::Links(link, sampling, layers))
             }
             (None, Some(sampling)) => {
+                check_rows(config, sampling)?;
                 check_samples(config)?;
                 Ok(Mode::Sampled(sampling, layers))
             }
@@ -234,6 +236,26 @@ fn check_links(config: &RunConfig, link: &LinkConfig, sampling: &SamplingConfig)
     }
 }
 
+/// Refuses settings for neighbourhoods in a run on batches of nodes without neighbours.
+fn check_rows(config: &RunConfig, sampling: &SamplingConfig) -> Result<()> {
+    if !config.model.kind.propagates_once() {
+        return Ok(());
+    }
+    let draws = "this model's batches are nodes without neighbours";
+    let given = [
+        ("sampling.fanouts", sampling.fanouts != Fanouts::Same(Vec::new()), draws),
+        ("sampling.replace", sampling.replace, draws),
+        ("sampling.edge_probability", sampling.edge_probability.is_some(), draws),
+        ("sampling.optimized_batches", sampling.optimized_batches, draws),
+        ("evaluation.fanouts", config.evaluation.fanouts.is_some(), draws),
+        ("mfg", config.mfg, "only labelled nodes are kept in any case"),
+    ];
+    match given.iter().find(|(_, given, _)| *given) {
+        Some((field, _, problem)) => refused(field, problem, "leave it out"),
+        None => Ok(()),
+    }
+}
+
 fn check_samples(config: &RunConfig) -> Result<()> {
     let name = config.model.kind.spec().name;
     let (field, problem, remedy) = match (config.model.norm, config.model.kind) {
@@ -242,12 +264,14 @@ fn check_samples(config: &RunConfig) -> Result<()> {
             "batch statistics need all nodes of the graph".to_owned(),
             "use ‹model.norm=layer›",
         ),
-        (_, kind) if kind.propagates_once() => (
+        (_, kind) if kind.propagates_once() && config.link.is_some() => (
             "model.kind",
-            format!("{name} reads the neighbourhoods only once"),
+            format!(
+                "{name} reads the neighbourhoods only once, but the edges of each batch are hidden from it"
+            ),
             "choose another model",
         ),
-        (_, kind) if kind.normalises_edge_weights() => (
+        (_, kind) if kind.normalises_edge_weights() && !kind.propagates_once() => (
             "keys.edge_weight",
             format!("‹model.kind={name}› divides edge weights by sums over the full graph"),
             "choose another model",

@@ -19,7 +19,9 @@ use crate::load::{EdgeFeatures, NodeColumn};
 use crate::nn::Task;
 use crate::run::config::run_config::RunConfig;
 use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, SampledGraph};
-use crate::sampling::stores::{CollectiveGraph, DistGraph, IndexConfig, write_index};
+use crate::sampling::stores::{
+    CollectiveGraph, DistGraph, EdgelessGraph, Fanout, IndexConfig, write_index,
+};
 use crate::train::{
     EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, edge_features_of,
     features_of,
@@ -57,6 +59,21 @@ pub(super) fn of_shared_layers(
         Ok(with_edge_features(sampler, edge_features.as_ref()))
     };
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
+}
+
+/// Like [`of_shared_layers`], for a model that needs no neighbours while it trains, nor features of the partition.
+pub(super) fn of_rows(
+    setup: &RankSetup,
+    assignment: Assignment<'_>,
+    sampling: &SamplingConfig,
+    facts: &LabelFacts,
+) -> Result<DataLoader> {
+    let graph = Arc::new(EdgelessGraph::new(setup.partition.book().clone()));
+    // A block holds the ids of the seeds.
+    let sampler = |_: &SamplingConfig| {
+        Ok(DistNeighborSampler::new(vec![Fanout::Total(0)])?.out_degrees(false))
+    };
+    Ok(finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)?.train)
 }
 
 /// Like [`of_shared_layers`], for a model with a layer per edge type: seeds belong to the predicted node types, and

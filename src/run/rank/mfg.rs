@@ -24,12 +24,15 @@ pub(super) struct LabelledNodes {
     /// Masks of the nodes.
     pub(super) masks: Masks,
     /// Indices of these nodes among the rank's own nodes, `int64`.
-    rows: PointerTensor,
+    pub(super) rows: PointerTensor,
     num_nodes: i64,
 }
 
 impl LabelledNodes {
-    fn new(setup: &RankSetup, LabelFacts { labels, masks, .. }: &LabelFacts) -> Result<Self> {
+    pub(super) fn new(
+        setup: &RankSetup,
+        LabelFacts { labels, masks, .. }: &LabelFacts,
+    ) -> Result<Self> {
         let manager = &setup.manager;
         let seeds = {
             let [train, val, test] = [masks.train.pin()?, masks.val.pin()?, masks.test.pin()?];

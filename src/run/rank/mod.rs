@@ -10,6 +10,7 @@ mod files;
 mod full_graph;
 mod hetero_graph;
 mod labelled;
+mod labelled_rows;
 mod labels;
 mod link_training;
 mod linked_relations;

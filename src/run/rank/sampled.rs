@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::run::config::Pass;
 use crate::train::SamplingConfig;
 
-/// Trains on batches of nodes, and evaluates on the full graph.
+/// Trains on batches of nodes, and evaluates on the full graph; a model that propagates features once, on labelled nodes.
 pub(super) fn train(
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
@@ -16,12 +16,16 @@ pub(super) fn train(
 ) -> Result<()> {
     let setup = RankSetup::new(assignment.here, Passes::Batches)?;
     let training = SharedLayers::new(&setup, assignment)?;
+    if assignment.config.model.kind.propagates_once() {
+        training.run_on_rows(assignment, pass, sampling)?;
+        return setup.end();
+    }
     let loaders = batches::of_shared_layers(
         &setup,
-        training.graph(),
+        &training.whole.graph,
         assignment,
         sampling,
-        training.facts(),
+        &training.facts,
     )?;
     training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))?;
     setup.end()

@@ -30,12 +30,13 @@ pub(super) struct SampledBatches {
 
 /// The model with its graph and labels.
 pub(super) struct SharedLayers<'s> {
-    setup: &'s RankSetup,
-    whole: WholeGraph,
-    facts: LabelFacts,
-    goal: Goal,
-    model: Box<dyn Model>,
-    parameters: Rc<ParameterSet>,
+    pub(super) setup: &'s RankSetup,
+    pub(super) whole: WholeGraph,
+    /// The nodes with labels.
+    pub(super) facts: LabelFacts,
+    pub(super) goal: Goal,
+    pub(super) model: Box<dyn Model>,
+    pub(super) parameters: Rc<ParameterSet>,
 }
 
 impl<'s> SharedLayers<'s> {
@@ -63,16 +64,6 @@ impl<'s> SharedLayers<'s> {
         Ok(SharedLayers { setup, whole, facts, goal, model, parameters })
     }
 
-    /// The graph.
-    pub(super) fn graph(&self) -> &dyn Graph {
-        &self.whole.graph
-    }
-
-    /// The nodes with labels.
-    pub(super) fn facts(&self) -> &LabelFacts {
-        &self.facts
-    }
-
     /// Trains on batches if the run is sampled, otherwise on all nodes. `pass` applies to steps and evaluations on the
     /// full graph.
     pub(super) fn run(
@@ -95,7 +86,7 @@ impl<'s> SharedLayers<'s> {
             Some(graph) => graph,
             None => &whole.graph,
         };
-        let input = whole.model_input(setup, &*model, &parameters, graph)?;
+        let input = whole.model_input(setup, &*model, &parameters, graph, None)?;
         let mfgs = (pass == Pass::MessageFlow)
             .then(|| LabelledMfgs::new(setup, &whole.graph, &input, &facts, num_graphs));
         let mut mfgs = mfgs.transpose()?;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
-use crate::engine::spill::PointerTensor;
+use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterSet, Tape};
 use crate::error::Result;
 use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
@@ -29,7 +29,7 @@ impl WholeGraph {
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::find(partition, key, run.normalize_features)?
             // Samplers read single rows between passes over all of them.
-            .leaving_cache(run.sampling.is_none());
+            .leaving_cache(run.sampling.is_none() || run.model.kind.propagates_once());
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
             types: run.model.kind.uses_edge_types(),
@@ -80,16 +80,17 @@ impl WholeGraph {
         setup.track_rows(self.stored.clone(), rows)
     }
 
-    /// Input of a model: the features, or the result of the model's precomputation.
+    /// Input of a model: the features, or the result of the model's precomputation; for all own nodes, or for these rows.
     pub(super) fn model_input(
         &self,
         setup: &RankSetup,
         model: &dyn Model,
         parameters: &Rc<ParameterSet>,
         graph: &dyn Graph,
+        rows: Option<&Pointer<Vec<u32>>>,
     ) -> Result<PointerTensor> {
         let mut tape = Tape::evaluation(&setup.manager, parameters);
         let features = tape.input(&self.features);
-        Ok(model.precompute(&mut tape, graph, features)?.value())
+        Ok(model.precompute(&mut tape, graph, features, rows)?.value())
     }
 }

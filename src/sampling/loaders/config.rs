@@ -11,6 +11,9 @@ pub struct DataLoaderConfig {
     pub shuffle: bool,
     /// Whether a last, smaller batch is left out.
     pub drop_last: bool,
+    /// Whether a rank with fewer seeds than others has smaller batches, so that each epoch visits each seed once.
+    /// Otherwise it repeats batches.
+    pub even: bool,
     /// Number of threads that sample ahead; 0 samples batches on request. The number does not change the batches.
     pub sampler_threads: usize,
     /// Seed of orders and samples.
@@ -20,8 +23,14 @@ pub struct DataLoaderConfig {
 /// The default: shuffled batches of 1024 seeds, the last one kept, sampled by one thread.
 impl Default for DataLoaderConfig {
     fn default() -> Self {
-        let (batch_size, sampler_threads) = (1024, 1);
-        DataLoaderConfig { batch_size, shuffle: true, drop_last: false, sampler_threads, seed: 0 }
+        DataLoaderConfig {
+            batch_size: 1024,
+            shuffle: true,
+            drop_last: false,
+            even: false,
+            sampler_threads: 1,
+            seed: 0,
+        }
     }
 }
 
@@ -29,10 +38,13 @@ impl DataLoaderConfig {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// If the batch size is 0.
+    /// If the batch size is 0, or even batches leave seeds out.
     pub fn check(&self) -> Result<()> {
         match self.batch_size {
             0 => Err(Error::config("batch_size", "a batch must have at least one seed")),
+            _ if self.even && self.drop_last => {
+                Err(Error::config("drop_last", "even batches leave no seed out"))
+            }
             _ => Ok(()),
         }
     }

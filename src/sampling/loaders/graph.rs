@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::sampling::stores::{CollectiveGraph, DistGraph, GraphSource};
+use crate::sampling::stores::{CollectiveGraph, DistGraph, EdgelessGraph, GraphSource};
 
 /// The source of a loader's samples.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub enum SampledGraph {
     /// The ranks that own the partitions. Only the thread that requests batches runs collectives, so nothing is sampled
     /// ahead.
     Ranks(Rc<CollectiveGraph>),
+    /// The nodes alone, for models that need no neighbours while they train.
+    Edgeless(Arc<EdgelessGraph>),
 }
 
 impl SampledGraph {
@@ -21,6 +23,7 @@ impl SampledGraph {
         match self {
             SampledGraph::Files(graph) => &**graph,
             SampledGraph::Ranks(graph) => &**graph,
+            SampledGraph::Edgeless(graph) => &**graph,
         }
     }
 }
@@ -34,5 +37,11 @@ impl From<Arc<DistGraph>> for SampledGraph {
 impl From<Rc<CollectiveGraph>> for SampledGraph {
     fn from(graph: Rc<CollectiveGraph>) -> Self {
         SampledGraph::Ranks(graph)
+    }
+}
+
+impl From<Arc<EdgelessGraph>> for SampledGraph {
+    fn from(graph: Arc<EdgelessGraph>) -> Self {
+        SampledGraph::Edgeless(graph)
     }
 }

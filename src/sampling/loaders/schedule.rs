@@ -17,6 +17,8 @@ pub(super) struct BatchSchedule {
     pub(super) rank: usize,
     world_size: usize,
     steps: usize,
+    /// Number of batches of the rank's own seeds, unless they were grouped beforehand.
+    own: usize,
 }
 
 impl BatchSchedule {
@@ -29,11 +31,13 @@ impl BatchSchedule {
         config.check()?;
         let (rank, world_size) = (group.rank(), group.world_size());
         let optimized = None;
-        let mut schedule = BatchSchedule { seeds, optimized, config, rank, world_size, steps: 0 };
-        let own = Tensor::f_from_slice(&[schedule.num_batches() as i64])?;
-        let most = all_reduce(group, vec![own], ReduceOp::Max, hooks)?;
-        schedule.steps = most[0].f_int64_value(&[0])? as usize;
-        Ok(schedule)
+        let DataLoaderConfig { batch_size: size, drop_last, .. } = config;
+        let own = if drop_last { seeds.len() / size } else { seeds.len().div_ceil(size) };
+        let most =
+            all_reduce(group, vec![Tensor::f_from_slice(&[own as i64])?], ReduceOp::Max, hooks)?;
+        let steps = most[0].f_int64_value(&[0])? as usize;
+        let own = if config.even && own > 0 { steps } else { own };
+        Ok(BatchSchedule { seeds, optimized, config, rank, world_size, steps, own })
     }
 
     /// The same schedule with batches that were grouped beforehand.
@@ -48,11 +52,7 @@ impl BatchSchedule {
 
     /// Number of batches with the rank's own seeds.
     pub(super) fn num_batches(&self) -> usize {
-        let (seeds, size) = (self.seeds.len(), self.config.batch_size);
-        if let Some(batches) = &self.optimized {
-            return batches.len();
-        }
-        if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
+        self.optimized.as_ref().map_or(self.own, Vec::len)
     }
 
     /// Order of the seeds in an epoch, or of the batches that were grouped beforehand.
@@ -69,7 +69,7 @@ impl BatchSchedule {
     }
 
     /// Seeds of a step, and the key of its samples, given the epoch's order. A rank with fewer batches than steps
-    /// repeats them; a rank without seeds has empty ones.
+    /// repeats them, unless batches are even; a rank without seeds has empty ones.
     pub(super) fn batch<'o>(
         &'o self,
         epoch: u32,
@@ -80,6 +80,11 @@ impl BatchSchedule {
         let seeds = match (self.num_batches(), &self.optimized) {
             (0, _) => &[][..],
             (_, Some(batches)) => &batches[order[step] as usize],
+            (_, None) if self.config.even => {
+                let place =
+                    |step: usize| (order.len() as u64 * step as u64 / self.steps as u64) as usize;
+                &order[place(step)..place(step + 1)]
+            }
             (own, None) => {
                 let begin = step % own * size;
                 &order[begin..order.len().min(begin + size)]

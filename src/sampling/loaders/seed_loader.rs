@@ -81,7 +81,7 @@ impl<T: LoaderTask> Loader<T> {
     pub fn each_seed_once(&self) -> impl Iterator<Item = Option<Result<T::Item>>> + use<T> {
         let own = self.own_len();
         let count = match self.graph {
-            SampledGraph::Files(_) => own,
+            SampledGraph::Files(_) | SampledGraph::Edgeless(_) => own,
             SampledGraph::Ranks(_) => self.len(),
         };
         let batches = self.epoch(0).take(count).enumerate();
@@ -107,6 +107,9 @@ impl<T: LoaderTask> Loader<T> {
             SampledGraph::Files(graph) if threads > 0 => {
                 Batches::ahead(steps, threads, move |step| sample(&*graph, step))
             }
+            SampledGraph::Edgeless(graph) if threads > 0 => {
+                Batches::ahead(steps, threads, move |step| sample(&*graph, step))
+            }
             graph => Batches::on_demand(steps, move |step| sample(graph.source(), step)),
         }
     }
@@ -127,7 +130,7 @@ impl<T: NeighborTask> Loader<T> {
     pub fn keep_rows(&self, bytes: u64) -> Result<()> {
         match &self.graph {
             SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),
-            SampledGraph::Ranks(_) => Ok(()),
+            SampledGraph::Ranks(_) | SampledGraph::Edgeless(_) => Ok(()),
         }
     }
 }

@@ -90,6 +90,7 @@ impl Configuration {
         training(&mut flags, &mut random, mode);
         evaluations(&mut flags, &mut Random::new(seed, "evaluations"), mode, layers);
         steps(&mut flags, &mut later, mode);
+        rows(&mut flags, &mut Random::new(seed, "rows"), mode);
         let machines = machines(&graph, &mut Random::new(seed, "machines"));
         let (free, on_disk) = (free(&mut random), random.chance(10));
         Configuration { graph, flags: flags.0, free, on_disk, machines }
@@ -179,6 +180,16 @@ fn steps(flags: &mut Flags, random: &mut Random, mode: Mode) {
     }
     if mode.samples() && random.chance(25) {
         flags.push(&["--log-every", random.pick(&["1", "2"])]);
+    }
+}
+
+/// Batches of labelled nodes, for models that propagate features once.
+fn rows(flags: &mut Flags, random: &mut Random, mode: Mode) {
+    let once =
+        flags.0.windows(2).any(|pair| pair[0] == "--model" && matches!(&*pair[1], "sgc" | "sign"));
+    if once && mode != Mode::Mfg && random.chance(60) {
+        flags.push(&["--batch-size", random.pick(&["3", "8", "1000"])]);
+        flags.push(&["--sampler-threads", random.pick(&["0", "0", "1"])]);
     }
 }
 

@@ -34,7 +34,7 @@ impl Needed {
         model: &dyn Model,
         parameters: &Rc<ParameterSet>,
     ) -> Result<Self> {
-        let features = whole.model_input(setup, model, parameters, &whole.graph)?;
+        let features = whole.model_input(setup, model, parameters, &whole.graph, None)?;
         Ok(Needed { graphs: Vec::new(), features, edges: EdgeCounts::default() })
     }
 
@@ -71,11 +71,9 @@ impl Needed {
             edges.worked_on.push(graph.num_edges()?);
             let mut tape = Tape::evaluation(manager, parameters);
             let input = tape.input(&whole.rows(setup, rows.clone()));
-            let all = model.precompute(&mut tape, &graph, input)?;
-            let place = |row: &u32| rows.partition_point(|other| other < row) as i64;
-            let places: Vec<i64> = sources.iter().map(place).collect();
-            let picked = all.pin()?.f_index_select(0, &Tensor::f_from_slice(&places)?)?;
-            manager.track("features", picked)
+            let place = |row: &u32| rows.partition_point(|other| other < row) as u32;
+            let places = manager.track("source-rows", sources.iter().map(place).collect());
+            model.precompute(&mut tape, &graph, input, Some(&places))?.value()
         } else {
             whole.rows(setup, sources.clone())
         };

@@ -1,0 +1,87 @@
+//! Training on batches of labelled nodes, for models that propagate features once.
+
+use std::collections::BTreeMap;
+
+use tch::Tensor;
+
+use super::assignment::Assignment;
+use super::batches;
+use super::mfg::LabelledNodes;
+use super::node_training::{NodeTraining, Samples};
+use super::shared_layers::SharedLayers;
+use crate::engine::comm::barrier;
+use crate::engine::tape::{Graph, Region, construct_region};
+use crate::engine::tensor;
+use crate::engine::turns::Work;
+use crate::error::Result;
+use crate::io::DiskStorage;
+use crate::run::config::Pass;
+use crate::train::{GraphModel, InputRows, RowBatches, SamplingConfig};
+
+impl SharedLayers<'_> {
+    /// Propagates features over the whole graph, keeps the rows of labelled nodes on disk, and trains on batches of them.
+    /// Evaluations are on all labelled nodes.
+    pub(super) fn run_on_rows(
+        self,
+        assignment: Assignment<'_>,
+        pass: Pass,
+        sampling: &SamplingConfig,
+    ) -> Result<()> {
+        let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
+        let config = assignment.config;
+        setup.sync(&parameters)?;
+        let manager = &setup.manager;
+        let nodes = LabelledNodes::new(setup, &facts)?;
+        let rows: Vec<u32> = {
+            let rows = nodes.rows.pin()?;
+            tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect()
+        };
+        // Like an evaluation, propagation takes the memory of passes over the whole graph.
+        if manager.begin_work(Work::Evaluation)? {
+            barrier(&*setup.group, &**manager)?;
+        }
+        let inputs = {
+            let one_shot = (pass == Pass::OneShot).then(|| whole.graph.get_full_partition_graph());
+            let one_shot = one_shot.transpose()?;
+            let graph: &dyn Graph = match &one_shot {
+                Some(graph) => graph,
+                None => &whole.graph,
+            };
+            let kept = manager.track("labelled-rows", rows.clone());
+            let inputs = whole.model_input(setup, &*model, &parameters, graph, Some(&kept))?;
+            let first = setup.partition.book().node_range(assignment.here.rank).start;
+            let nodes = rows.iter().map(|row| first + u64::from(*row)).collect();
+            let path = assignment.here.folder.join(format!("inputs-{}", assignment.here.rank));
+            let counters = manager.store().counters();
+            InputRows::create(&path, &DiskStorage::default(), counters, nodes, &*inputs.pin()?)?
+        };
+        // Evaluations look at the ids of the nodes.
+        let Region { graph, .. } = construct_region(&whole.graph, &rows, 0)?;
+        drop((whole, rows));
+        let loader = batches::of_rows(setup, assignment, sampling, &facts)?;
+        let forward = GraphModel {
+            model: &*model,
+            graphs: vec![&graph; config.model.num_graphs()],
+            features: inputs.all(manager),
+        };
+        let of_batches = RowBatches { model: &*model, inputs: &inputs };
+        let samples = Samples {
+            model: &of_batches,
+            loader: &loader,
+            reduce: sampling.reduce,
+            evaluation: None,
+        };
+        let training = NodeTraining {
+            setup,
+            facts: &facts,
+            goal: &goal,
+            parameters: &parameters,
+            forward: &forward,
+            labels: nodes.labels.clone(),
+            masks: nodes.masks.clone(),
+            all_rows: &|logits: &Tensor| nodes.spread(logits),
+            texts: BTreeMap::new(),
+        };
+        training.run(assignment, Some(samples))
+    }
+}
