@@ -95,7 +95,7 @@ fn run(world: u32, slots: u32, then: Option<u32>, phases: u32) {
             thread::spawn(move || {
                 for phase in 0..phases {
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    shared.acquire(phase * world + position).unwrap();
+                    shared.acquire(phase * world + position, |_| true).unwrap();
                     assert!(resident.fetch_add(1, Ordering::SeqCst) < most);
                     arrived.fetch_add(1, Ordering::SeqCst);
                     let generation = shared.arrive(world);
@@ -132,7 +132,7 @@ fn run_with_stop(world: u32, slots: u32) {
                         return;
                     }
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    if let Err(stop) = shared.acquire(phase * world + position) {
+                    if let Err(stop) = shared.acquire(phase * world + position, |_| true) {
                         assert_eq!(stop, Stop::Aborted);
                         return;
                     }
@@ -201,10 +201,10 @@ fn every_schedule_of_two_ranks_at_the_lock() {
             let shared = protocol(1);
             let other = shared.clone();
             let second = thread::spawn(move || {
-                other.acquire(1).unwrap();
+                other.acquire(1, |_| true).unwrap();
                 other.release();
             });
-            shared.acquire(0).unwrap();
+            shared.acquire(0, |_| true).unwrap();
             shared.release();
             second.join().unwrap();
         },

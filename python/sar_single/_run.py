@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from . import _answers, _engine, _pickled, _program
 from ._errors import WorkerError
+from ._imports import shared_by
 from ._results import Results
 from ._screen import Screen
 
@@ -55,8 +56,10 @@ def run(
     if _program.torch_folder() is None:
         raise ModuleNotFoundError("sar_single.run needs PyTorch 2.0 or newer: pip install torch", name="torch")
     budget = _budget(memory_budget)
+    payload = _pickled.dumps((worker, tuple(args)))
     request = {
-        "payload": _pickled.dumps((worker, tuple(args))),
+        "payload": payload,
+        "imports": shared_by(payload),
         "part_json": os.path.abspath(os.fspath(part_json)),
         "spill_dir": os.path.abspath(os.fspath(spill_dir)) if spill_dir else _engine.default_spill_dir(),
         "budget": budget,

@@ -50,6 +50,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
 
     from ._dgl import patch_dgl
     from ._dropout import patch_dropout
+    from ._imports import import_shared
     from ._process_group import patch_distributed
     from ._rank import Rank
     from .pyg.norms import patch_torch
@@ -65,6 +66,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     patch_torch()
     patch_dropout()
     patch_distributed()
+    import_shared(request["imports"])
     worker, args = pickle.loads(request.pop("payload"))
     folder: Optional[Path] = None
 

@@ -117,3 +117,19 @@ def test_functions_of_modules_that_only_this_process_has_are_taken_along(karate,
     finally:
         for function in functions:
             del sys.modules[function.__module__]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch_geometric") is None, reason="needs PyTorch Geometric")
+def test_workers_share_the_package_of_models_that_they_import(karate, spill):
+    def worker(rank):
+        shared = "torch_geometric" in sys.modules
+        from torch_geometric.nn import SAGEConv
+
+        return shared, SAGEConv.__name__
+
+    def other(rank):
+        return "torch_geometric" in sys.modules, "a/torch_geometric/b"
+
+    assert set(run(worker, karate, spill)) == {(True, "SAGEConv")}
+    if "torch_geometric" not in sys.modules:
+        assert set(run(other, karate, spill)) == {(False, "a/torch_geometric/b")}

@@ -224,6 +224,11 @@ impl Control {
         self.growth(work).note(turn, bytes);
     }
 
+    /// Maximum growth that has been recorded during this work since it was last taken, in bytes.
+    pub fn noted_growth(&self, work: Work) -> u64 {
+        self.growth(work).noted()
+    }
+
     /// Growth that was recorded during this work since the last call; `None` without any.
     pub fn take_growth(&self, work: Work) -> Option<Growth> {
         self.growth(work).take()
@@ -268,12 +273,26 @@ impl Control {
         &self.header().pool
     }
 
-    /// Waits for turn number `ticket`.
+    /// Waits for turn number `ticket`, which begins beside others only if `beside` admits it beside this number of them.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`).
-    pub fn acquire(&self, ticket: u32) -> Result<()> {
-        self.header().protocol.acquire(ticket).map_err(Error::from)
+    pub fn acquire(&self, ticket: u32, beside: impl Fn(u32) -> bool) -> Result<()> {
+        self.header().protocol.acquire(ticket, beside).map_err(Error::from)
+    }
+
+    /// Whether the memory of this turn of an epoch (from 0) is claimed for one more rank beside `others`: a turn is
+    /// measured when the first rank ends it. Without a limit for the ranks' memory, every turn is admitted.
+    pub fn admits(&self, turn: usize, others: u32) -> bool {
+        let work = self.work();
+        let room = self.grant(work).room();
+        if room == 0 {
+            return true;
+        }
+        let taken: u64 =
+            (0..self.num_ranks()).map(|r| self.rank(r).cached() + self.rank(r).kept()).sum();
+        let growth = self.growth(work).of(turn);
+        growth.is_some_and(|growth| taken + (u64::from(others) + 1) * growth <= room)
     }
 
     /// Ends a turn.
@@ -413,7 +432,7 @@ mod tests {
         ours.stop(Stop::Interrupted);
         assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
-        assert_eq!(theirs.acquire(0).unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(theirs.acquire(0, |_| true).unwrap_err().kind(), ErrorKind::Interrupted);
     }
 
     #[test]
@@ -454,6 +473,22 @@ mod tests {
         control.begin(Work::Evaluation);
         control.set_parked_share(4 << 20);
         assert_eq!(control.pool_after(0), 0);
+    }
+
+    #[test]
+    fn a_turn_begins_beside_others_once_its_memory_is_known_to_fit() {
+        let control = Control::in_memory(4, 2).unwrap();
+        assert!(control.admits(1, 1), "without a limit");
+        control.set_room_of(Work::Training, 10 << 20);
+        assert!(!control.admits(1, 1), "no rank has ended this turn");
+        control.note_growth(Work::Training, 1, 4 << 20);
+        assert!(control.admits(1, 1));
+        assert!(!control.admits(1, 2) && !control.admits(2, 1));
+        control.rank(3).set_kept_kib(1 << 10);
+        assert!(!control.admits(1, 1), "a quarter more than was recorded");
+        control.take_growth(Work::Training);
+        assert!(control.admits(1, 1) && control.admits(2, 1));
+        assert!(!control.admits(1, 2));
     }
 
     #[test]

@@ -38,17 +38,32 @@ impl GrowthTable {
     /// Expected maximum growth of a rank in this turn and the next one, in bytes; 0 if nothing is known. Turns without
     /// a record count with the largest growth.
     pub(super) fn around(&self, turn: usize) -> u64 {
-        let most = self.most.load(Ordering::SeqCst);
-        if most == 0 {
+        if self.most.load(Ordering::SeqCst) == 0 {
             return 0;
         }
-        let of = |turn: usize| {
-            let turn = turn.min(TURNS - 1);
-            let known = self.known[turn].load(Ordering::SeqCst);
-            let known = known.max(self.noted[turn].load(Ordering::SeqCst));
-            if known == 0 { most } else { known }
+        self.of(turn).max(self.of(turn + 1)).unwrap_or(0)
+    }
+
+    /// Growth of a rank in this turn, in bytes; the largest of all turns if this one has no record. In the first period,
+    /// it is a quarter more than recorded, because ranks differ, and `None` if no rank has ended the turn.
+    pub(super) fn of(&self, turn: usize) -> Option<u64> {
+        let turn = turn.min(TURNS - 1);
+        let noted = self.noted[turn].load(Ordering::SeqCst);
+        let most = self.most.load(Ordering::SeqCst);
+        let known = self.known[turn].load(Ordering::SeqCst).max(noted);
+        let kib = match (most, known) {
+            (0, 0) => return None,
+            (0, noted) => noted + noted / 4,
+            (most, 0) => most,
+            (_, known) => known,
         };
-        u64::from(of(turn).max(of(turn + 1))) << 10
+        Some(u64::from(kib) << 10)
+    }
+
+    /// Maximum of all growth recorded since the last call of [`take`](Self::take), in bytes.
+    pub(super) fn noted(&self) -> u64 {
+        let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst));
+        u64::from(noted.max().unwrap_or(0)) << 10
     }
 
     /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
@@ -91,7 +106,8 @@ mod tests {
         assert_eq!((table.take(), table.around(0)), (None, 0));
         note(&table, &[1, 4, 2, 3, 3, 7]);
         note(&table, &[2, 1, 2]);
-        assert_eq!(table.around(0), 0, "not known yet");
+        assert_eq!((table.around(0), table.noted()), (0, 7 << 10), "not known yet");
+        assert_eq!((table.of(1), table.of(6)), (Some(5 << 10), None));
         assert_eq!(table.take(), Some(Growth { most: 7 << 10, least: 3 << 10 }));
         let around: Vec<_> = (0..8).map(|turn| table.around(turn) >> 10).collect();
         assert_eq!(around, [4, 4, 3, 3, 7, 7, 7, 7]);

@@ -54,28 +54,30 @@ impl<W: Word> Protocol<W> {
         self.released.wake(EVERYBODY);
     }
 
-    /// Waits until turn number `ticket` may begin: all except `slots - 1` of the turns before it have ended.
+    /// Waits until turn number `ticket` may begin: all turns before it have ended, or all except `slots - 1` of them and
+    /// `beside` admits it beside this number of others. `beside` is asked again after each turn that ends.
     ///
     /// The caller assigns each ticket number once, so the order of turns is the same in every run.
     ///
     /// # Errors
     /// The reason why the run is being stopped.
-    pub fn acquire(&self, ticket: u32) -> Result<(), Stop> {
+    pub fn acquire(&self, ticket: u32, beside: impl Fn(u32) -> bool) -> Result<(), Stop> {
         loop {
             let word = self.released.load();
             self.check(word)?;
-            if turns_ahead(ticket, word) < slots(word) as i32 {
+            let ahead = turns_ahead(ticket, word);
+            if ahead <= 0 || ahead < slots(word) as i32 && beside(ahead.unsigned_abs()) {
                 return Ok(());
             }
             self.released.wait(word, 1 << (ticket % 32));
         }
     }
 
-    /// Ends a turn and wakes the rank whose turn can begin.
+    /// Ends a turn and wakes the ranks whose turns can begin.
     pub fn release(&self) {
         let (_, word) = self.released.update(|word| word & !TURNS | word.wrapping_add(1) & TURNS);
-        let admitted = word.wrapping_add(slots(word) - 1);
-        self.released.wake(1 << (admitted % 32));
+        let admitted = (0..slots(word)).map(|slot| 1 << (word.wrapping_add(slot) % 32));
+        self.released.wake(admitted.fold(0, |all, one| all | one));
     }
 
     /// Counts one of `parties` as arrived at the current collective, without waiting; pass the result to

@@ -80,12 +80,15 @@ impl TurnLock {
         let position = if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot };
         let begin = nanoseconds();
         let waits = span(SpanKind::Wait, "wait for a turn");
-        self.control.acquire((turn * ranks + position) as u32)?;
+        // In its first epoch, the first rank of each turn is alone: nothing is known of the turn's memory.
+        let number = self.number.get() + 1;
+        let beside = |others| !self.is_process || self.control.admits(number, others);
+        self.control.acquire((turn * ranks + position) as u32, beside)?;
         drop(waits);
         let now = nanoseconds();
         debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
         self.turns.set(turn + 1);
-        self.number.set(self.number.get() + 1);
+        self.number.set(number);
         self.record.borrow_mut().begin = Some(now);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);

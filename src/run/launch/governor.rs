@@ -145,6 +145,10 @@ impl Governor {
             let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
             let slots = governor.control.slots_of(work);
             let least = LeastMemory { all: doubted(all), another: doubted(another) };
+            if all > 0 {
+                // Until the memory at rest is known, no second worker begins.
+                governor.control.set_room_of(work, 1 << 10);
+            }
             let (resident, share) = limits.room(governor.control.num_ranks(), slots, least);
             governor.grant(resident, share);
         }
@@ -217,6 +221,22 @@ impl Governor {
         self.grant(residents, free(residents) / workers as u64);
     }
 
+    /// Limits what a first epoch takes by what its turns have taken so far, where that is more than was planned.
+    fn correct_plan(&self, idle: u64) {
+        let Limits { budget, planned, .. } = self.limits;
+        let is_certain = planned == Some(LeastMemory::default());
+        if is_certain {
+            return;
+        }
+        self.control.set_room_of(self.work, budget.saturating_sub(idle).max(1 << 10));
+        let noted = self.control.noted_growth(self.work);
+        if noted > 0 {
+            let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, noted);
+            let now = self.control.parked_share_of(self.work);
+            self.grant(resident.min(self.control.slots_of(self.work)), share.min(now));
+        }
+    }
+
     /// Checks the current memory of all processes, and lowers shares if it exceeds the budget.
     ///
     /// # Errors
@@ -230,6 +250,9 @@ impl Governor {
         known.worker = known.worker.max(usage.peak);
         let Knowledge { measured, worker, exceeded } = *known;
         let is_unknown = !measured && !exceeded && budget > 0;
+        if is_unknown {
+            self.correct_plan(usage.idle);
+        }
         if is_unknown && self.limits.lends && self.work == Work::Training {
             self.lend(usage.idle, worker);
         } else if is_unknown && let Some(bound) = self.limits.bounds.during(self.work) {
