@@ -12,8 +12,8 @@ use memmap2::{MmapMut, MmapRaw};
 use tracing::debug;
 
 use super::futex::FutexWord;
-use super::grant::{Grant, given_out};
-use super::growth::{Growth, GrowthTable};
+use super::grant::Grant;
+use super::growth::GrowthTable;
 use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
 use super::run_status::{Request, RunStatus};
@@ -190,68 +190,18 @@ impl Control {
         }
     }
 
-    /// Maximum number of bytes that each rank may keep in memory while it waits; initially 0.
-    pub fn parked_share(&self) -> u64 {
-        self.parked_share_of(self.work())
-    }
-
-    /// Maximum number of bytes that each rank may keep in memory while it waits, during this kind of work; initially 0.
-    pub fn parked_share_of(&self, work: Work) -> u64 {
-        self.grant(work).parked()
-    }
-
-    /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. Ranks
-    /// apply it at their next pause.
-    pub fn set_parked_share(&self, bytes: u64) {
-        self.set_parked_share_of(self.work(), bytes);
-    }
-
-    /// [`set_parked_share`](Self::set_parked_share) for a kind of work.
-    pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
-        debug!(bytes, ?work, "waiting ranks may keep");
-        self.grant(work).set_parked(bytes);
-    }
-
-    /// Sets the bytes that all ranks together may take during a kind of work in addition to their memory at rest,
-    /// rounded to KiB: kept values and residents' growth.
-    pub fn set_room_of(&self, work: Work, bytes: u64) {
-        debug!(bytes, ?work, "kept values and growth may take");
-        self.grant(work).set_room(bytes);
-    }
-
-    /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0).
-    pub fn note_growth(&self, work: Work, turn: usize, bytes: u64) {
-        self.growth(work).note(turn, bytes);
-    }
-
-    /// Maximum growth that has been recorded during this work since it was last taken, in bytes.
-    pub fn noted_growth(&self, work: Work) -> u64 {
-        self.growth(work).noted()
-    }
-
-    /// Growth that was recorded during this work since the last call; `None` without any.
-    pub fn take_growth(&self, work: Work) -> Option<Growth> {
-        self.growth(work).take()
-    }
-
-    /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one.
-    pub fn pool_after(&self, turn: usize) -> u64 {
-        let work = self.work();
-        let shares = self.parked_share_of(work) * self.num_ranks() as u64;
-        match self.growth(work).around(turn) {
-            0 => shares,
-            growth => {
-                let rest = self.grant(work).room().saturating_sub(self.slots() as u64 * growth);
-                shares.min(given_out(rest))
-            }
-        }
-    }
-
-    fn growth(&self, work: Work) -> &GrowthTable {
+    /// Growth in the turns of a kind of work.
+    pub(super) fn growth(&self, work: Work) -> &GrowthTable {
         &self.header().growth[work as usize]
     }
 
-    fn grant(&self, work: Work) -> &Grant {
+    /// The memory that ranks may keep while they wait, with their claims.
+    pub(super) fn pool(&self) -> &Pool<FutexWord> {
+        &self.header().pool
+    }
+
+    /// Limits during a kind of work.
+    pub(super) fn grant(&self, work: Work) -> &Grant {
         &self.header().grants[work as usize]
     }
 
@@ -268,31 +218,12 @@ impl Control {
         self.admit();
     }
 
-    /// The memory that ranks may keep while they wait, with their claims.
-    pub(super) fn pool(&self) -> &Pool<FutexWord> {
-        &self.header().pool
-    }
-
     /// Waits for turn number `ticket`, which begins beside others only if `beside` admits it beside this number of them.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn acquire(&self, ticket: u32, beside: impl Fn(u32) -> bool) -> Result<()> {
         self.header().protocol.acquire(ticket, beside).map_err(Error::from)
-    }
-
-    /// Whether the memory of this turn of an epoch (from 0) is claimed for one more rank beside `others`: a turn is
-    /// measured when the first rank ends it. Without a limit for the ranks' memory, every turn is admitted.
-    pub fn admits(&self, turn: usize, others: u32) -> bool {
-        let work = self.work();
-        let room = self.grant(work).room();
-        if room == 0 {
-            return true;
-        }
-        let taken: u64 =
-            (0..self.num_ranks()).map(|r| self.rank(r).cached() + self.rank(r).kept()).sum();
-        let growth = self.growth(work).of(turn);
-        growth.is_some_and(|growth| taken + (u64::from(others) + 1) * growth <= room)
     }
 
     /// Ends a turn.
@@ -451,44 +382,6 @@ mod tests {
         control.begin(Work::Training);
         assert_eq!((control.slots(), control.parked_share()), (4, 5 << 20));
         assert!(Work::ALL.into_iter().all(|work| Work::of(work as u32) == work));
-    }
-
-    #[test]
-    fn what_may_be_kept_depends_on_the_growth_of_the_next_turns() {
-        let control = Control::in_memory(4, 2).unwrap();
-        control.set_parked_share(4 << 20);
-        control.set_room_of(Work::Training, 24 << 20);
-        assert_eq!(control.pool_after(0), 16 << 20, "nothing is known");
-        for (turn, mib) in [(0, 1), (1, 2), (2, 5)] {
-            control.note_growth(Work::Training, turn, mib << 20);
-            control.note_growth(Work::Evaluation, turn, 20 << 20);
-        }
-        let growth = control.take_growth(Work::Training);
-        assert_eq!(growth, Some(Growth { most: 5 << 20, least: 2 << 20 }));
-        assert_eq!(
-            [0, 1, 2].map(|turn| control.pool_after(turn)),
-            [16 << 20, given_out(14 << 20), given_out(14 << 20)]
-        );
-        control.take_growth(Work::Evaluation);
-        control.begin(Work::Evaluation);
-        control.set_parked_share(4 << 20);
-        assert_eq!(control.pool_after(0), 0);
-    }
-
-    #[test]
-    fn a_turn_begins_beside_others_once_its_memory_is_known_to_fit() {
-        let control = Control::in_memory(4, 2).unwrap();
-        assert!(control.admits(1, 1), "without a limit");
-        control.set_room_of(Work::Training, 10 << 20);
-        assert!(!control.admits(1, 1), "no rank has ended this turn");
-        control.note_growth(Work::Training, 1, 4 << 20);
-        assert!(control.admits(1, 1));
-        assert!(!control.admits(1, 2) && !control.admits(2, 1));
-        control.rank(3).set_kept_kib(1 << 10);
-        assert!(!control.admits(1, 1), "a quarter more than was recorded");
-        control.take_growth(Work::Training);
-        assert!(control.admits(1, 1) && control.admits(2, 1));
-        assert!(!control.admits(1, 2));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod control;
 mod futex;
 mod grant;
 mod growth;
+mod ledger;
 mod pool;
 mod protocol;
 mod run_status;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::governor::LeastMemory;
+use super::limits::LeastMemory;
 use super::outputs::num_outputs;
 use super::worker_bounds::WorkerBounds;
 use crate::engine::spill_dir::RunFolder;

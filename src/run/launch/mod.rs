@@ -6,9 +6,10 @@ pub(super) mod bounds;
 mod carriage;
 #[cfg(feature = "torch")]
 pub(super) mod connection;
-pub(super) mod governor;
+mod governor;
 #[cfg(feature = "torch")]
 pub(super) mod last_checkpoint;
+pub(super) mod limits;
 mod listeners;
 mod memory;
 mod out_of_memory;
@@ -33,7 +34,7 @@ mod worker_bounds;
 #[cfg(feature = "torch")]
 pub(super) mod workers;
 
-pub use governor::{LeastMemory, Limits};
+pub use limits::{LeastMemory, Limits};
 pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};
 pub use worker_bounds::WorkerBounds;

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGCHLD;
 
-use super::governor::{Governor, Limits};
+use super::governor::Governor;
+use super::limits::Limits;
 use super::listeners::{Listeners, LoopInput};
 use super::memory::MemorySampler;
 use super::out_of_memory::OutOfMemory;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::carriage::{Carriage, CarriageSite};
-use super::governor::{LeastMemory, Limits};
+use super::limits::{LeastMemory, Limits};
 use super::record::EventRecord;
 use super::reservation::reserve;
 use super::run_link::RunLink;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::platform::free_space;
 use crate::run::launch::WorkerBounds;
 use crate::run::launch::bounds::{fits, rate};
-use crate::run::launch::governor::Limits;
+use crate::run::launch::limits::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, open_graph, relations};
 
