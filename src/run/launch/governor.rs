@@ -368,6 +368,27 @@ mod tests {
     }
 
     #[test]
+    fn a_first_epoch_that_takes_more_than_planned_keeps_less() {
+        let planned = Some(LeastMemory { all: 2 * GIB, another: GIB / 2 });
+        let control = Arc::new(Control::in_memory(4, 1).unwrap());
+        let mut governor =
+            Governor::new(control.clone(), Limits { planned, ..limits(8 * GIB, None) });
+        assert!(!control.admits(1, 1), "memory at rest is not known");
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (2, share(8 * GIB - 15 * GIB / 4)));
+        control.note_growth(Work::Training, 1, GIB);
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (2, share(8 * GIB - 15 * GIB / 4)), "as planned");
+        control.note_growth(Work::Training, 2, 5 * GIB / 2);
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (2, share(2 * GIB)));
+        control.note_growth(Work::Training, 3, 4 * GIB);
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (1, share(2 * GIB)));
+        assert!(control.admits(1, 1) && !control.admits(3, 1) && !control.admits(4, 1));
+    }
+
+    #[test]
     fn an_evaluation_begins_with_what_is_known_of_evaluations() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
         epoch(&mut governor, GIB);
