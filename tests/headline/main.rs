@@ -8,6 +8,7 @@
 
 mod case;
 mod evaluation;
+mod first_epoch;
 mod group;
 mod plan;
 
