@@ -36,7 +36,7 @@ use super::signals::interruptible;
 use super::status::{StatusArgs, status};
 use super::tips;
 #[cfg(feature = "torch")]
-use super::train::{TrainArgs, train};
+use super::train::{TrainArgs, declared, train};
 #[cfg(feature = "torch")]
 use super::train_files::TrainFilesArgs;
 use super::voice::{self, VoiceArgs};
@@ -133,7 +133,10 @@ fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     raise_open_files();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut definition = definition();
-    note_flags(&definition);
+    #[cfg(feature = "torch")]
+    note_flags(&definition, declared().map(|setting| (setting.field, setting.id)));
+    #[cfg(not(feature = "torch"))]
+    note_flags(&definition, std::iter::empty());
     if arguments.iter().any(|word| word == "-h" || word == "--help") {
         definition = first_page::of(definition);
     }
@@ -178,9 +181,9 @@ pub fn configuration(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Result<RunConfig>, clap::Error> {
     match parse(definition, arguments) {
-        Ok(Arguments { command: None, train, run, .. }) => Ok(of_flags(train, run)),
+        Ok(Arguments { command: None, train, run, .. }) => Ok(of_flags(train, &run)),
         Ok(Arguments { command: Some(Command::Plan(plan)), .. }) => {
-            Ok(of_flags(plan.train, plan.run))
+            Ok(of_flags(plan.train, &plan.run))
         }
         Ok(_) => {
             let message = "this is not the command line of a training run";

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use clap::{ArgAction, ArgMatches, Command, value_parser};
 
-use super::configuration_flags::{Flag, flags};
-use super::effect::is_given;
+use super::configuration_flags::flags;
+use super::given::is_given;
+use super::setting::Flag;
 use crate::error::{Error, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
@@ -56,7 +57,7 @@ pub(super) fn with_defaults(
     let mut words = words.to_vec();
     let mut defaults = Vec::new();
     for flag in flags(&config)? {
-        match flag.name {
+        match flag.name.as_str() {
             name if OF_ONE_RUN.contains(&name) => {}
             // A default does not satisfy the parser where a flag is required.
             "part-json" if !is_given(given, PART_JSON) => words.push(flag.word().into()),
@@ -91,7 +92,7 @@ fn value(given: &ArgMatches, id: &str) -> Option<OsString> {
 
 fn set_defaults(command: Command, defaults: Vec<Flag>) -> Command {
     defaults.into_iter().fold(command, |command, flag| {
-        let named = command.get_arguments().find(|arg| arg.get_long() == Some(flag.name));
+        let named = command.get_arguments().find(|arg| arg.get_long() == Some(&*flag.name));
         let Some(id) = named.map(|arg| arg.get_id().clone()) else { return command };
         let value = flag.value.unwrap_or_else(|| "true".to_owned());
         command.mut_arg(id, |arg| arg.default_value(value))

@@ -1,14 +1,20 @@
 //! Flags without an effect in a run, which are refused.
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
+use super::given::is_given;
+#[cfg(feature = "torch")]
+use super::setting::Of;
+#[cfg(feature = "torch")]
+use super::train::declared;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "torch")]
+use crate::nn::ModelKind;
 
 /// A condition under which some flags have an effect.
 struct Rule {
     /// The flags, by their ids.
-    flags: &'static [&'static str],
+    flags: Vec<&'static str>,
     /// The condition for their effect.
     on: On,
 }
@@ -16,9 +22,9 @@ struct Rule {
 /// A condition on another flag, by its id.
 enum On {
     /// The flag has one of these values.
-    Values(&'static str, &'static [&'static str]),
+    Values(&'static str, Vec<&'static str>),
     /// The flag has any value but these.
-    OtherValues(&'static str, &'static [&'static str]),
+    OtherValues(&'static str, Vec<&'static str>),
     /// The flag is given.
     Given(&'static str),
     /// One of the flags is given, or has a value without being given.
@@ -27,86 +33,63 @@ enum On {
     NotGiven(&'static str),
 }
 
-const STACKS: &[&str] = &["appnp", "sgc", "sign"];
+/// Rules about parts that only some runs have, except for options of a kind of model, which the model declares itself.
+#[cfg(feature = "torch")]
+fn of_training() -> Vec<Rule> {
+    let kinds = |without: fn(ModelKind) -> bool| {
+        let kinds = ModelKind::all().into_iter().filter(|kind| without(*kind));
+        On::OtherValues("model", kinds.map(|kind| kind.spec().name).collect())
+    };
+    let rule = |of, on| Rule { flags: ids(of).collect(), on };
+    vec![
+        rule(Of::HiddenLayers, kinds(|kind| !kind.spec().hidden_layers)),
+        rule(Of::Stacks, kinds(|kind| !kind.is_stack())),
+        rule(Of::Neighbours, kinds(ModelKind::propagates_once)),
+        rule(Of::Links, On::Values("task", vec!["link"])),
+        rule(Of::Samples, On::Values("mode", vec!["sample"])),
+        rule(Of::Updates, On::NotGiven("dump_step")),
+    ]
+}
 
-/// Rules of a training run and its plan, except for options of a kind of model, which the model declares itself.
-const OF_TRAINING: [Rule; 5] = [
-    Rule { flags: &["layers", "hidden", "dropout"], on: On::OtherValues("model", &["sgc"]) },
-    Rule { flags: &["norm", "jk", "residual"], on: On::OtherValues("model", STACKS) },
-    Rule {
-        flags: &["fanouts", "replace", "edge_prob", "optimized_batches", "eval_fanouts"],
-        on: On::OtherValues("model", &["sgc", "sign"]),
-    },
-    Rule {
-        flags: &["score", "negatives", "target_etype", "reverse_etype", "split"],
-        on: On::Values("task", &["link"]),
-    },
-    Rule {
-        flags: &[
-            "fanouts",
-            "replace",
-            "edge_prob",
-            "batch_size",
-            "sampler_threads",
-            "reduce",
-            "optimized_batches",
-            "log_every",
-            "eval_fanouts",
-        ],
-        on: On::Values("mode", &["sample"]),
-    },
-];
+#[cfg(not(feature = "torch"))]
+fn of_training() -> Vec<Rule> {
+    Vec::new()
+}
 
-/// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 14] = [
-    "optimizer",
-    "lr",
-    "weight_decay",
-    "schedule",
-    "clip_norm",
-    "patience",
-    "eval_every",
-    "eval_fanouts",
-    "log_every",
-    "keep",
-    "metrics",
-    "on_nan",
-    "checkpoint_every",
-    "tensorboard",
-];
+/// Ids of the settings of a part of a run.
+#[cfg(feature = "torch")]
+fn ids(of: Of) -> impl Iterator<Item = &'static str> {
+    declared().filter(move |setting| setting.of.contains(&of)).map(|setting| setting.id)
+}
 
-/// Further rules of a training run, and rules of other commands.
-const MORE: [Rule; 13] = [
-    Rule { flags: &["reverse_etype"], on: On::Given("target_etype") },
-    Rule { flags: &["split"], on: On::NotGiven("train_mask_key") },
-    Rule { flags: &["optimized_batches"], on: On::OtherValues("task", &["link"]) },
-    Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
-    Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
-    Rule { flags: &["overwrite"], on: On::OneGiven(&["out", "dump_step", "trace"]) },
-    Rule { flags: &["of"], on: On::Given("top_k") },
-    Rule { flags: &["layer"], on: On::Given("output") },
-    Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
-    Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
-    Rule { flags: &["source_column", "target_column"], on: On::Given("edges") },
-    Rule {
-        flags: &["id", "label", "drop", "embed", "fill_missing", "scale"],
-        on: On::Given("node_table"),
-    },
-    Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
-];
-
-/// Flags about other machines, and about a run's results, which a plan does not have.
-pub(super) const RESULTS: [&str; 7] =
-    ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace", "partitions"];
+/// Rules about two flags.
+fn of_flags() -> Vec<Rule> {
+    let rule = |flags: &[&'static str], on| Rule { flags: flags.to_vec(), on };
+    vec![
+        rule(&["reverse_etype"], On::Given("target_etype")),
+        rule(&["split"], On::NotGiven("train_mask_key")),
+        rule(&["optimized_batches"], On::OtherValues("task", vec!["link"])),
+        rule(&["spill_dtype"], On::Values("compute_dtype", vec!["f32"])),
+        rule(&["overwrite"], On::OneGiven(&["out", "dump_step", "trace"])),
+        rule(&["of"], On::Given("top_k")),
+        rule(&["layer"], On::Given("output")),
+        rule(&["layer"], On::Values("output", vec!["embeddings"])),
+        rule(&["assignment"], On::Values("method", vec!["file"])),
+        rule(&["source_column", "target_column"], On::Given("edges")),
+        rule(&["id", "label", "drop", "embed", "fill_missing", "scale"], On::Given("node_table")),
+        rule(&["seed"], On::Values("method", vec!["stream", "metis", "random"])),
+    ]
+}
 
 /// Refuses given flags that have no effect.
 ///
 /// # Errors
 /// The name of the first of them, and the condition for its effect.
 pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
-    let stands = |id: &&&str| is_given(given, id);
+    let stands = |id: &&'static str| is_given(given, id);
+    #[cfg(feature = "torch")]
     if command.get_name() == "plan"
-        && let Some(id) = RESULTS.iter().find(stands)
+        && let Some(id) = ids(Of::Results).find(stands)
     {
         let problem = format!("{} has no effect with plan", flag(command, id));
         return Err(refused(
@@ -114,9 +97,9 @@ pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
             "leave it out: a plan has no results, and one machine".to_owned(),
         ));
     }
-    for Rule { flags: ids, on } in OF_TRAINING.iter().chain(&MORE) {
-        if let Some(id) = ids.iter().find(stands)
-            && let Some(obstacle) = obstacle(command, given, on)
+    for Rule { flags: ids, on } in of_training().into_iter().chain(of_flags()) {
+        if let Some(id) = ids.into_iter().find(stands)
+            && let Some(obstacle) = obstacle(command, given, &on)
         {
             let Obstacle { what, remedy } = obstacle;
             let problem = format!("{} has no effect {what}", flag(command, id));
@@ -134,8 +117,8 @@ struct Obstacle {
 
 fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> {
     let (id, values, wanted) = match on {
-        On::Values(id, values) => (id, *values, true),
-        On::OtherValues(id, values) => (id, *values, false),
+        On::Values(id, values) => (id, values, true),
+        On::OtherValues(id, values) => (id, values, false),
         On::Given(id) if is_given(given, id) || !has_flag(command, id) => return None,
         On::OneGiven(ids) if ids.iter().any(|id| has_value(given, id)) => return None,
         On::OneGiven(ids) => {
@@ -180,13 +163,6 @@ fn has_flag(command: &Command, id: &str) -> bool {
 
 fn refused(problem: String, hint: String) -> Error {
     Error::new(ErrorKind::Config, problem).with_hint(hint)
-}
-
-/// Whether a flag is on the command line.
-pub(super) fn is_given(given: &ArgMatches, id: &str) -> bool {
-    // Other commands have other flags.
-    given.try_contains_id(id).is_ok_and(|known| known)
-        && given.value_source(id) == Some(ValueSource::CommandLine)
 }
 
 /// Whether a flag has a value, including its default.

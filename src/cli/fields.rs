@@ -5,28 +5,16 @@ use std::sync::OnceLock;
 
 use crate::fields::render;
 
-/// Fields whose flags have different names.
-const OTHER_NAMES: [(&str, &str); 26] = [
-    ("evaluation.every", "eval-every"),
-    ("evaluation.fanouts", "eval-fanouts"),
-    ("keys.edge_features", "edge-features-key"),
-    ("keys.edge_weight", "edge-weight-key"),
-    ("keys.features", "features-key"),
-    ("keys.labels", "label-key"),
-    ("keys.test_mask", "test-mask-key"),
-    ("keys.train_mask", "train-mask-key"),
-    ("keys.val_mask", "val-mask-key"),
+/// Fields that are parts of a flag, or of which flags are parts.
+const OTHER_NAMES: [(&str, &str); 14] = [
     ("link", "task link"),
     ("link.split.val", "split val="),
-    ("model.jumping_knowledge", "jk"),
     ("model.kind", "model"),
     ("model.kind.norm", "gcn-norm"),
-    ("policy", "no-remat"),
     ("prediction", "output"),
     ("relations", "hetero"),
     ("relations.target", "target-type"),
     ("sampling", "mode sample"),
-    ("sampling.edge_probability", "edge-prob"),
     ("schedule.factor", "schedule ...,factor"),
     ("schedule.gamma", "schedule ...,gamma"),
     ("schedule.min", "schedule ...,min"),
@@ -35,15 +23,23 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("schedule.t_max", "schedule ...,t_max"),
 ];
 
-/// The flags of all commands.
-static FLAGS: OnceLock<BTreeSet<String>> = OnceLock::new();
+/// The flags of all commands, and fields with a flag of another name.
+struct Names {
+    flags: BTreeSet<String>,
+    of_fields: Vec<(&'static str, &'static str)>,
+}
 
-/// Notes the flags of a command line. Only the first call has an effect.
-pub(super) fn note_flags(definition: &clap::Command) {
-    FLAGS.get_or_init(|| {
+static NAMES: OnceLock<Names> = OnceLock::new();
+
+/// Notes the flags of a command line, and the fields that they set. Only the first call has an effect.
+pub(super) fn note_flags(
+    definition: &clap::Command,
+    of_fields: impl Iterator<Item = (&'static str, &'static str)>,
+) {
+    NAMES.get_or_init(|| {
         let commands = std::iter::once(definition).chain(definition.get_subcommands());
         let flags = commands.flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
-        flags.map(ToOwned::to_owned).collect()
+        Names { flags: flags.map(ToOwned::to_owned).collect(), of_fields: of_fields.collect() }
     });
 }
 
@@ -63,8 +59,10 @@ fn flag(field: &str) -> Option<String> {
     if let Some((_, flag)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return Some((*flag).to_owned());
     }
-    let name = field.rsplit('.').next().unwrap_or(field).replace('_', "-");
-    FLAGS.get().is_some_and(|flags| flags.contains(&name)).then_some(name)
+    let names = NAMES.get()?;
+    let setting = names.of_fields.iter().find(|(other, _)| *other == field);
+    let name = setting.map(|(_, id)| *id).or(field.rsplit('.').next())?.replace('_', "-");
+    names.flags.contains(&name).then_some(name)
 }
 
 // Most fields belong to training.
@@ -72,14 +70,17 @@ fn flag(field: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::cli::definition;
+    use crate::cli::train::declared;
 
     #[test]
     fn fields_become_flags_and_other_names_stay() {
-        note_flags(&definition());
+        note_flags(&definition(), declared().map(|setting| (setting.field, setting.id)));
         for (message, shown) in [
             ("‹model.hidden›: must be 1", "--hidden: must be 1"),
             ("use ‹model.norm=layer›", "use --norm layer"),
             ("add ‹sampling›", "add --mode sample"),
+            ("name ‹keys.edge_features=KEY›", "name --edge-features-key KEY"),
+            ("‹sampling.edge_probability›: is for", "--edge-prob: is for"),
             ("‹ids›: are too many", "ids: are too many"),
         ] {
             assert_eq!(with_flags(message), shown);

@@ -4,7 +4,9 @@ use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command};
 
 #[cfg(feature = "torch")]
-use super::effect::RESULTS;
+use super::setting::Of;
+#[cfg(feature = "torch")]
+use super::train::declared;
 
 /// Columns of the page.
 const WIDTH: usize = 80;
@@ -207,7 +209,8 @@ fn of_training(definition: Command) -> Command {
         .mut_subcommand("plan", |command| {
             let page = Page { usage: PLAN_USAGE, ..TRAINING };
             with(command, &page).mut_args(|arg| {
-                let is_of_results = RESULTS.contains(&arg.get_id().as_str());
+                let mut results = declared().filter(|setting| setting.of.contains(&Of::Results));
+                let is_of_results = results.any(|setting| arg.get_id() == setting.id);
                 if is_of_results { arg.hide(true) } else { arg }
             })
         })

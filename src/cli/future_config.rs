@@ -6,24 +6,11 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::resume::RunArgs;
-use super::train::{TrainArgs, described};
+use super::setting::{Of, Setting};
+use super::train::{TrainArgs, declared, described};
 use super::{config_file, effect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
-
-/// Flags about partitions, which do not exist yet, and about results.
-const LEFT_OUT: [&str; 10] = [
-    "part-json",
-    "world-size",
-    "out",
-    "overwrite",
-    "resume",
-    "checkpoint-every",
-    "dump-step",
-    "tensorboard",
-    "trace",
-    "partitions",
-];
 
 /// Command line of a training run.
 #[derive(Parser)]
@@ -35,10 +22,15 @@ struct FutureRun {
     run: RunArgs,
 }
 
-/// The flags of a future run.
+/// The flags of a future run, which has neither partitions nor results yet.
 pub(super) fn flags() -> Vec<Arg> {
     let command = RunArgs::augment_args(TrainArgs::augment_args(Command::new("")));
-    let is_of_future = |arg: &&Arg| arg.get_long().is_some_and(|name| !LEFT_OUT.contains(&name));
+    let is_left_out =
+        |setting: &Setting| setting.of.contains(&Of::Existing) || setting.of.contains(&Of::Results);
+    let is_of_future = |arg: &&Arg| {
+        let mut left_out = declared().filter(|setting| is_left_out(setting));
+        !left_out.any(|setting| arg.get_id() == setting.id)
+    };
     command.get_arguments().filter(is_of_future).cloned().collect()
 }
 
@@ -58,7 +50,7 @@ pub(super) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
     effect::check(&definition, &matches)?;
     let FutureRun { train, run } =
         FutureRun::from_arg_matches(&matches).map_err(|e| refused(&e))?;
-    described(train, run, none)
+    described(train, &run, none)
 }
 
 /// The parser's message without its usage line, which belongs to another command.

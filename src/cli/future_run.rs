@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use super::effect::is_given;
+use super::given::is_given;
 
 /// A flag of a training run.
 struct RunFlag {

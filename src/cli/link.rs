@@ -1,8 +1,9 @@
 //! Flags of edge prediction.
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::choice::choice;
+use super::setting::settings;
 use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
@@ -23,26 +24,27 @@ pub(super) enum TaskArg {
     Link,
 }
 
-/// Flags of training that predicts edges.
-#[derive(Debug, Args)]
-pub(super) struct LinkArgs {
-    /// How two nodes are compared, with --task link [default: dot]
-    #[arg(long, value_parser = choice::<PairScore>(), help_heading = "Training")]
-    score: Option<PairScore>,
-    /// Edge type whose edges are predicted, with --task link: a name, or SRC:NAME:DST; pairs are drawn of its node types [default:
-    /// all edge types]
-    #[arg(long, value_name = "TYPE", help_heading = "Training")]
-    target_etype: Option<String>,
-    /// Edge type with the reverses of the predicted edges, which are kept back with them [default: rev_NAME]
-    #[arg(long, value_name = "TYPE", help_heading = "Training")]
-    reverse_etype: Option<String>,
-    /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
-    #[arg(long, value_name = "K", help_heading = "Training")]
-    negatives: Option<usize>,
-    /// Shares of edges kept for validation and for the test, with --task link, such as val=5%,test=0.1 [default: the edges of
-    /// val_mask and test_mask, if the graph has a train_mask of edges; otherwise val=5%,test=10%]
-    #[arg(long, value_name = "val=SHARE,test=SHARE", value_parser = shares, help_heading = "Training")]
-    split: Option<Shares>,
+settings! {
+    /// Flags of training that predicts edges.
+    pub(super) struct LinkArgs, fields "link." of LinkConfig {
+        /// How two nodes are compared, with --task link [default: dot]
+        #[arg(long, value_parser = choice::<PairScore>(), help_heading = "Training")]
+        score: Option<PairScore> => score; Links,
+        /// Edge type whose edges are predicted, with --task link: a name, or SRC:NAME:DST; pairs are drawn of its node types [default:
+        /// all edge types]
+        #[arg(long, value_name = "TYPE", help_heading = "Training")]
+        target_etype: Option<String> => target_etype; Links,
+        /// Edge type with the reverses of the predicted edges, which are kept back with them [default: rev_NAME]
+        #[arg(long, value_name = "TYPE", help_heading = "Training")]
+        reverse_etype: Option<String> => reverse_etype; Links,
+        /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
+        #[arg(long, value_name = "K", help_heading = "Training")]
+        negatives: Option<usize> => negatives; Links,
+        /// Shares of edges kept for validation and for the test, with --task link, such as val=5%,test=0.1 [default: the edges of
+        /// val_mask and test_mask, if the graph has a train_mask of edges; otherwise val=5%,test=10%]
+        #[arg(long, value_name = "val=SHARE,test=SHARE", value_parser = shares, help_heading = "Training")]
+        split: Option<Shares>; Links,
+    }
 }
 
 /// Shares of edges.
@@ -74,7 +76,7 @@ impl LinkArgs {
     /// # Errors
     /// If masks are passed without a mask of training edges.
     pub(super) fn config(
-        self,
+        &self,
         task: TaskArg,
         masks: MaskKeys,
     ) -> Result<(nn::Task, Option<LinkConfig>)> {
@@ -84,10 +86,11 @@ impl LinkArgs {
             TaskArg::Regression => (nn::Task::Regression, None),
             TaskArg::Link => {
                 let split = self.split(masks)?;
-                let (score, negatives) = (self.score, self.negatives);
-                let (score, negatives) = (score.unwrap_or_default(), negatives.unwrap_or(5));
-                let (target_etype, reverse_etype) = (self.target_etype, self.reverse_etype);
-                let link = LinkConfig { score, negatives, target_etype, reverse_etype, split };
+                let score = PairScore::default();
+                let (target_etype, reverse_etype) = (None, None);
+                let mut link =
+                    LinkConfig { score, negatives: 5, target_etype, reverse_etype, split };
+                self.set(&mut link)?;
                 (nn::Task::default(), Some(link))
             }
         })

@@ -27,6 +27,7 @@ mod front_door;
 mod future_config;
 mod future_run;
 mod generate;
+mod given;
 mod guesses;
 mod inspect;
 #[cfg(feature = "torch")]
@@ -43,6 +44,8 @@ mod partition;
 mod partition_report;
 mod partition_tables;
 #[cfg(feature = "torch")]
+mod paths;
+#[cfg(feature = "torch")]
 mod pause;
 #[cfg(feature = "torch")]
 mod plan;
@@ -56,6 +59,8 @@ mod resume;
 mod sampling;
 #[cfg(feature = "torch")]
 mod schedule;
+#[cfg(feature = "torch")]
+mod setting;
 #[cfg(feature = "torch")]
 mod settings;
 mod signals;
@@ -77,4 +82,6 @@ mod without_torch;
 pub use arguments::configuration;
 pub use arguments::{definition, run, run_from};
 #[cfg(feature = "torch")]
-pub use configuration_flags::{Flag, flags};
+pub use configuration_flags::flags;
+#[cfg(feature = "torch")]
+pub use setting::Flag;

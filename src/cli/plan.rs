@@ -34,7 +34,7 @@ pub(super) struct PlanArgs {
 
 /// Plans the run that the flags describe.
 pub(super) fn plan(args: PlanArgs) -> Result<()> {
-    let config = of_flags(args.train, args.run)?;
+    let config = of_flags(args.train, &args.run)?;
     let mut plan = run::plan::plan(&config)?;
     for text in &mut plan.advice {
         *text = with_flags(text);
@@ -48,7 +48,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
 }
 
 /// The configuration of the run that flags describe. The parser requires the flags of a new run, or `--resume`.
-pub(super) fn of_flags(train: Option<TrainArgs>, run: RunArgs) -> Result<RunConfig> {
+pub(super) fn of_flags(train: Option<TrainArgs>, run: &RunArgs) -> Result<RunConfig> {
     match train {
         Some(train) if run.resume.is_some() => resumed(run, Some(train.part_json)),
         Some(train) => config(train, run),

@@ -9,7 +9,7 @@ use super::choice::choice;
 use super::evaluation::{prediction_event, prediction_table};
 use super::fields::with_flags;
 use super::output::{check_output, print_output};
-use super::resume::{absolute, absolute_output};
+use super::paths::{absolute, absolute_output};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;

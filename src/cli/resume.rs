@@ -6,43 +6,46 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Args, Command};
 
 use super::choice::choice;
-use super::effect::is_given;
+use super::given::is_given;
+use super::paths::{absolute, absolute_output};
+use super::setting::settings;
 use super::train::{TrainArgs, run};
-use crate::error::{Error, Result};
-use crate::io::{IoMode, is_standard_output};
+use crate::error::Result;
+use crate::io::IoMode;
 
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
-/// Flags that do not change the results of an epoch.
-#[derive(Debug, Args)]
-pub(super) struct RunArgs {
-    /// Continue a run from its last checkpoint, with its settings; --part-json names the new place of a graph that has moved
-    #[arg(long, value_name = "RUN", help_heading = "Run")]
-    pub(super) resume: Option<PathBuf>,
-    /// Number of epochs [default: 100]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    pub(super) epochs: Option<u32>,
-    /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
-    #[arg(long, value_name = "DIR", help_heading = "Run")]
-    pub(super) spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of free memory]
-    #[arg(long, value_name = "SIZE", help_heading = "Run")]
-    pub(super) memory_budget: Option<MemoryBudget>,
-    /// How to read and write spilled data: around the page cache, or through it [default: auto]
-    #[arg(long, value_parser = choice::<IoMode>(), help_heading = "Run")]
-    pub(super) io: Option<IoMode>,
-    /// Workers that may be in memory at a time [default: 2 or 3 where the memory budget allows it, else 1]
-    #[arg(long, value_name = "K", help_heading = "Run")]
-    pub(super) resident: Option<usize>,
-    /// Threads of a worker [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Run")]
-    pub(super) threads: Option<usize>,
-    /// Write a timeline of every worker to this file, for ui.perfetto.dev or chrome://tracing
-    #[arg(long, value_name = "FILE", help_heading = "Run")]
-    pub(super) trace: Option<PathBuf>,
-    /// With several machines: partitions of this one, such as 0-7 [default: those that it has; an even part, if it has all]
-    #[arg(long, value_name = "LIST", help_heading = "Run")]
-    pub(super) partitions: Option<OwnPartitions>,
+settings! {
+    /// Flags that do not change the results of an epoch.
+    pub(super) struct RunArgs, fields "" of RunConfig {
+        /// Continue a run from its last checkpoint, with its settings; --part-json names the new place of a graph that has moved
+        #[arg(long, value_name = "RUN", help_heading = "Run")]
+        pub(super) resume: Option<PathBuf>; Existing,
+        /// Number of epochs [default: 100]
+        #[arg(long, value_name = "N", help_heading = "Training")]
+        epochs: Option<u32> => epochs,
+        /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
+        #[arg(long, value_name = "DIR", help_heading = "Run")]
+        spill_dir: Option<PathBuf> => spill_dir,
+        /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of free memory]
+        #[arg(long, value_name = "SIZE", help_heading = "Run")]
+        memory_budget: Option<MemoryBudget> => memory_budget,
+        /// How to read and write spilled data: around the page cache, or through it [default: auto]
+        #[arg(long, value_parser = choice::<IoMode>(), help_heading = "Run")]
+        io: Option<IoMode> => io,
+        /// Workers that may be in memory at a time [default: 2 or 3 where the memory budget allows it, else 1]
+        #[arg(long, value_name = "K", help_heading = "Run")]
+        resident: Option<usize> => resident,
+        /// Threads of a worker [default: all cores]
+        #[arg(long, value_name = "N", help_heading = "Run")]
+        threads: Option<usize> => threads,
+        /// Write a timeline of every worker to this file, for ui.perfetto.dev or chrome://tracing
+        #[arg(long, value_name = "FILE", help_heading = "Run")]
+        trace: Option<PathBuf> => trace by absolute_output; Results,
+        /// With several machines: partitions of this one, such as 0-7 [default: those that it has; an even part, if it has all]
+        #[arg(long, value_name = "LIST", help_heading = "Run")]
+        partitions: Option<OwnPartitions> => partitions; Results,
+    }
 }
 
 /// Flag that names the graph.
@@ -69,42 +72,15 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 
 /// Continues the run that the flags name.
 pub(super) fn resume(args: RunArgs, part_json: Option<PathBuf>) -> Result<()> {
-    let config = resumed(args, part_json);
+    let config = resumed(&args, part_json);
     config.and_then(|config| run(&config, run::resume)).map_err(run::end_everywhere)
 }
 
 /// The configuration of the run that the flags name, with their changes. `part_json` is the new place of its graph.
-pub(super) fn resumed(args: RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
+pub(super) fn resumed(args: &RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
     let folder = absolute(args.resume.clone().unwrap_or_default())?;
     let mut config = run::resumable(&folder)?;
     config.part_json = part_json.map(absolute).transpose()?.unwrap_or(config.part_json);
-    apply(args, config)
-}
-
-/// A run's configuration with the changes of the flags.
-fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
-    config.epochs = args.epochs.unwrap_or(config.epochs);
-    config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
-    config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
-    config.io = args.io.unwrap_or(config.io);
-    config.resident = args.resident.or(config.resident);
-    config.threads = args.threads.unwrap_or(config.threads);
-    config.partitions = args.partitions;
-    config.trace = args.trace.map(absolute_output).transpose()?;
+    args.set(&mut config)?;
     Ok(config)
-}
-
-/// Makes the path of an output file absolute; `-` stays standard output.
-pub(super) fn absolute_output(path: PathBuf) -> Result<PathBuf> {
-    if is_standard_output(&path) { Ok(path) } else { absolute(path) }
-}
-
-/// Makes a path absolute: the configuration is stored with the results and may be read in another folder.
-pub(super) fn absolute(path: PathBuf) -> Result<PathBuf> {
-    let path = std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))?;
-    if path.to_str().is_some() {
-        return Ok(path);
-    }
-    Err(Error::input(&path, "", "is not UTF-8, so config.toml cannot hold the path")
-        .with_hint("rename the folder or file"))
 }

@@ -1,9 +1,11 @@
 //! Flags of training on sampled neighbourhoods.
 
+use clap::ValueEnum;
 use clap::builder::ArgPredicate;
-use clap::{Args, ValueEnum};
 
 use super::choice::choice;
+use super::setting::settings;
+use crate::error::Result;
 use crate::nn::ModelConfig;
 use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, GradientReduce, SamplingConfig};
@@ -18,73 +20,73 @@ enum Mode {
     Sample,
 }
 
-/// Flags of training on sampled neighbourhoods.
-#[derive(Debug, Args)]
-pub(super) struct SamplingArgs {
-    /// Part of the graph that a training step uses; --task link and --batch-size imply sample
-    #[arg(
-        long,
-        value_enum,
-        default_value_t = Mode::Full,
-        default_value_ifs([
-            ("task", ArgPredicate::Equals("link".into()), "sample"),
-            ("batch_size", ArgPredicate::IsPresent, "sample"),
-        ]),
-        help_heading = "Training"
-    )]
-    mode: Mode,
-    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
-    /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]
-    #[arg(long, value_name = "N,N,...", allow_hyphen_values = true, help_heading = "Training")]
-    fanouts: Option<Fanouts>,
-    /// Draw edges with replacement, in --mode sample
-    #[arg(long, help_heading = "Training")]
-    replace: bool,
-    /// Draw edges in proportion to this edge feature in --mode sample [default: uniformly]
-    #[arg(long, value_name = "KEY", help_heading = "Training")]
-    edge_prob: Option<String>,
-    /// Training nodes of each worker per step; implies --mode sample [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    batch_size: Option<usize>,
-    /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; 0 makes workers take
-    /// turns [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    sampler_threads: Option<usize>,
-    /// How the workers' gradients are combined in --mode sample [default: mean; with --model sgc and sign weighted]
-    #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
-    reduce: Option<GradientReduce>,
-    /// Put training nodes with many common neighbours into one batch, in --mode sample: METIS makes the batches before the first
-    /// epoch, and all epochs use them. Batches read fewer rows
-    #[arg(long, help_heading = "Training")]
-    optimized_batches: bool,
-    /// Print the loss of every Nth step of an epoch, in --mode sample [default: epochs only]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    log_every: Option<u32>,
+settings! {
+    /// Flags of training on sampled neighbourhoods.
+    pub(super) struct SamplingArgs, fields "sampling." of SamplingConfig {
+        /// Part of the graph that a training step uses; --task link and --batch-size imply sample
+        #[arg(
+            long,
+            value_enum,
+            default_value_t = Mode::Full,
+            default_value_ifs([
+                ("task", ArgPredicate::Equals("link".into()), "sample"),
+                ("batch_size", ArgPredicate::IsPresent, "sample"),
+            ]),
+            help_heading = "Training"
+        )]
+        mode: Mode,
+        /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
+        /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]
+        #[arg(long, value_name = "N,N,...", allow_hyphen_values = true, help_heading = "Training")]
+        fanouts: Option<Fanouts> => fanouts; Neighbours Samples,
+        /// Draw edges with replacement, in --mode sample
+        #[arg(long, help_heading = "Training")]
+        replace: bool => replace; Neighbours Samples,
+        /// Draw edges in proportion to this edge feature in --mode sample [default: uniformly]
+        #[arg(long, value_name = "KEY", help_heading = "Training")]
+        edge_prob: Option<String> => edge_probability; Neighbours Samples,
+        /// Training nodes of each worker per step; implies --mode sample [default: 1024]
+        #[arg(long, value_name = "N", help_heading = "Training")]
+        batch_size: Option<usize> => batch_size; Samples,
+        /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; 0 makes workers take
+        /// turns [default: 0]
+        #[arg(long, value_name = "N", help_heading = "Training")]
+        sampler_threads: Option<usize> => sampler_threads; Samples,
+        /// How the workers' gradients are combined in --mode sample [default: mean; with --model sgc and sign weighted]
+        #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
+        reduce: Option<GradientReduce> => reduce; Samples,
+        /// Put training nodes with many common neighbours into one batch, in --mode sample: METIS makes the batches before the first
+        /// epoch, and all epochs use them. Batches read fewer rows
+        #[arg(long, help_heading = "Training")]
+        optimized_batches: bool => optimized_batches; Neighbours Samples,
+        /// Print the loss of every Nth step of an epoch, in --mode sample [default: epochs only]
+        #[arg(long, value_name = "N", help_heading = "Training")]
+        log_every: Option<u32> => log_every; Samples Updates,
+    }
 }
 
 impl SamplingArgs {
     /// The configuration for a model; `None` for full-batch training.
-    pub(super) fn config(self, model: &ModelConfig) -> Option<SamplingConfig> {
-        let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, .. } = self;
-        let SamplingArgs { sampler_threads, reduce, optimized_batches, log_every, .. } = self;
-        if mode == Mode::Full {
-            return None;
+    pub(super) fn config(&self, model: &ModelConfig) -> Result<Option<SamplingConfig>> {
+        if self.mode == Mode::Full {
+            return Ok(None);
         }
-        let defaults = DataLoaderConfig::default();
         let usual = if model.kind.propagates_once() {
             GradientReduce::Weighted
         } else {
             GradientReduce::default()
         };
-        Some(SamplingConfig {
-            fanouts: fanouts.unwrap_or_else(|| Fanouts::Same(vec![10; model.sampled_layers()])),
-            replace,
-            edge_probability: edge_prob,
-            batch_size: batch_size.unwrap_or(defaults.batch_size),
-            sampler_threads: sampler_threads.unwrap_or_default(),
-            reduce: reduce.unwrap_or(usual),
-            optimized_batches,
-            log_every,
-        })
+        let mut sampling = SamplingConfig {
+            fanouts: Fanouts::Same(vec![10; model.sampled_layers()]),
+            replace: false,
+            edge_probability: None,
+            batch_size: DataLoaderConfig::default().batch_size,
+            sampler_threads: 0,
+            reduce: usual,
+            optimized_batches: false,
+            log_every: None,
+        };
+        self.set(&mut sampling)?;
+        Ok(Some(sampling))
     }
 }

@@ -4,7 +4,7 @@ use crate::run;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::choice::choice;
 use super::end_of_run::end_of_run;
@@ -15,18 +15,20 @@ use super::free_folder::free_folder;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
 use super::output::print_path;
-use super::resume::{RunArgs, absolute, absolute_output};
+use super::paths::{absolute, absolute_output};
+use super::resume::RunArgs;
 use super::sampling::SamplingArgs;
 use super::schedule::{ScheduleArg, ScheduleParser};
+use super::setting::{Setting, settings};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::load::{DataKeys, Normalize};
+use crate::load::Normalize;
 
 use crate::engine::spill::{ComputeDtype, SpillDtype};
-use crate::engine::tape::{InitStyle, Policy};
-use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
+use crate::engine::tape::InitStyle;
+use crate::nn::{OptimizerConfig, RelationMerge};
 use crate::prepare::import::class_names_beside;
 use crate::run::config::{OnNan, Relations, RunConfig, TargetTypes};
 
@@ -38,153 +40,155 @@ enum OptimizerName {
     AdamW,
 }
 
-/// Flags of the folder of results.
-#[derive(Debug, Args)]
-struct ResultsArgs {
-    /// Folder of results, new or empty [default: runs/GRAPH-N]
-    #[arg(long, value_name = "DIR", help_heading = "Run")]
-    out: Option<PathBuf>,
-    /// Replace the results of an earlier run in the folder of results, and files of --trace and --dump-step; other files stay
-    #[arg(long, help_heading = "Run")]
-    overwrite: bool,
+settings! {
+    /// Flags of the folder of results.
+    pub(super) struct ResultsArgs, fields "" of RunConfig {
+        /// Folder of results, new or empty [default: runs/GRAPH-N]
+        #[arg(long, value_name = "DIR", help_heading = "Run")]
+        out: Option<PathBuf> => out; Results,
+        /// Replace the results of an earlier run in the folder of results, and files of --trace and --dump-step; other files stay
+        #[arg(long, help_heading = "Run")]
+        overwrite: bool; Results,
+    }
 }
 
-/// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
-/// tell that there is a run.)
-#[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
-#[derive(Debug, Args)]
-#[group(args = ["part_json"])]
-pub(super) struct TrainArgs {
-    /// Partition directory's JSON file, from `sar-single partition` or dgl.distributed.partition_graph
-    #[arg(
-        long,
-        value_name = "FILE",
-        required = false,
-        required_unless_present = "resume",
-        help_heading = "Data"
-    )]
-    pub(super) part_json: PathBuf,
-    /// Number of worker processes, one per partition [default: the number of partitions]
-    #[arg(long, value_name = "N", help_heading = "Data")]
-    world_size: Option<usize>,
-    /// Node features; matched by the end of the key [default: feat or features]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    features_key: Option<String>,
-    /// Labels of the nodes for --task [default: label or labels]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    label_key: Option<String>,
-    /// Nodes (with --task link, edges) to train on [default: train_mask; edges: all that are not held out]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    train_mask_key: Option<String>,
-    /// Nodes of the validation metric [default: val_mask, if it exists]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    val_mask_key: Option<String>,
-    /// Nodes of the test metric [default: test_mask, if it exists]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    test_mask_key: Option<String>,
-    /// Multiply messages by these edge weights [default: none]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    edge_weight_key: Option<String>,
-    /// Edge features for the attention scores of egat and gatv2 [default: none]
-    #[arg(long, value_name = "KEY", help_heading = "Data")]
-    edge_features_key: Option<String>,
-    /// Divide each feature row by its sum
-    #[arg(long, value_parser = choice::<Normalize>(), default_value = Normalize::default().name(), help_heading = "Data")]
-    normalize_features: Normalize,
+settings! {
+    /// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
+    /// tell that there is a run.)
+    #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
+    #[group(args = ["part_json"])]
+    pub(super) struct TrainArgs, fields "" of RunConfig {
+        /// Partition directory's JSON file, from `sar-single partition` or dgl.distributed.partition_graph
+        #[arg(
+            long,
+            value_name = "FILE",
+            required = false,
+            required_unless_present = "resume",
+            help_heading = "Data"
+        )]
+        pub(super) part_json: PathBuf => part_json; Existing,
+        /// Number of worker processes, one per partition [default: the number of partitions]
+        #[arg(long, value_name = "N", help_heading = "Data")]
+        world_size: Option<usize>; Existing,
+        /// Node features; matched by the end of the key [default: feat or features]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        features_key: Option<String> => keys.features,
+        /// Labels of the nodes for --task [default: label or labels]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        label_key: Option<String> => keys.labels,
+        /// Nodes (with --task link, edges) to train on [default: train_mask; edges: all that are not held out]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        train_mask_key: Option<String> => keys.train_mask,
+        /// Nodes of the validation metric [default: val_mask, if it exists]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        val_mask_key: Option<String> => keys.val_mask,
+        /// Nodes of the test metric [default: test_mask, if it exists]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        test_mask_key: Option<String> => keys.test_mask,
+        /// Multiply messages by these edge weights [default: none]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        edge_weight_key: Option<String> => keys.edge_weight,
+        /// Edge features for the attention scores of egat and gatv2 [default: none]
+        #[arg(long, value_name = "KEY", help_heading = "Data")]
+        edge_features_key: Option<String> => keys.edge_features,
+        /// Divide each feature row by its sum
+        #[arg(long, value_parser = choice::<Normalize>(), default_value = Normalize::default().name(), help_heading = "Data")]
+        normalize_features: Normalize => normalize_features,
 
-    #[command(flatten)]
-    model: ModelArgs,
-    /// Give each edge type its own layer, and merge the results for a node type in this way (DGL's HeteroGraphConv)
-    /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
-    #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
-    hetero: Option<RelationMerge>,
-    /// Node type to predict, or several: author,paper. With a layer for each edge type; implies --hetero sum [default: the type
-    /// with labels]
-    #[arg(long, value_name = "TYPES", help_heading = "Model")]
-    target_type: Option<TargetTypes>,
-    /// Library whose distributions of initial weights are used
-    #[arg(long, value_name = "LIBRARY", value_parser = choice::<InitStyle>(), default_value = InitStyle::default().name(), help_heading = "Model")]
-    init: InitStyle,
-    /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
-    #[arg(long, value_name = "FILE", help_heading = "Model")]
-    init_params: Option<PathBuf>,
+        #[command(flatten)]
+        model: ModelArgs,
+        /// Give each edge type its own layer, and merge the results for a node type in this way (DGL's HeteroGraphConv)
+        /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
+        #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
+        hetero: Option<RelationMerge>,
+        /// Node type to predict, or several: author,paper. With a layer for each edge type; implies --hetero sum [default: the type
+        /// with labels]
+        #[arg(long, value_name = "TYPES", help_heading = "Model")]
+        target_type: Option<TargetTypes>,
+        /// Library whose distributions of initial weights are used
+        #[arg(long, value_name = "LIBRARY", value_parser = choice::<InitStyle>(), default_value = InitStyle::default().name(), help_heading = "Model")]
+        init: InitStyle => init,
+        /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
+        #[arg(long, value_name = "FILE", help_heading = "Model")]
+        init_params: Option<PathBuf> => init_params,
 
-    /// The task that the model learns
-    #[arg(long, value_enum, default_value_t = TaskArg::Classification, help_heading = "Training")]
-    task: TaskArg,
-    /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
-    #[arg(long, value_name = "W", help_heading = "Training")]
-    class_weights: Option<String>,
-    /// Update rule, as in PyTorch
-    #[arg(long, value_enum, default_value_t = OptimizerName::Adam, help_heading = "Training")]
-    optimizer: OptimizerName,
-    /// Learning rate
-    #[arg(long, value_name = "RATE", default_value_t = 0.01, help_heading = "Training")]
-    lr: f64,
-    /// Weight decay
-    #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
-    weight_decay: f64,
-    /// How the learning rate changes, as in PyTorch: a name and its settings
-    #[arg(long, value_name = "NAME[,SETTING=VALUE,...]", value_parser = ScheduleParser, default_value = "constant", help_heading = "Training")]
-    schedule: ScheduleArg,
-    /// Scale gradients down to this norm [default: never]
-    #[arg(long, value_name = "NORM", help_heading = "Training")]
-    clip_norm: Option<f64>,
-    /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    patience: Option<u32>,
-    #[command(flatten)]
-    evaluation: EvaluationArgs,
-    /// Reaction to a loss that is not finite
-    #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
-    on_nan: OnNan,
-    /// Seed of initial weights and dropout
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
-    seed: u64,
+        /// The task that the model learns
+        #[arg(long, value_enum, default_value_t = TaskArg::Classification, help_heading = "Training")]
+        task: TaskArg,
+        /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
+        #[arg(long, value_name = "W", help_heading = "Training")]
+        class_weights: Option<String> => class_weights,
+        /// Update rule, as in PyTorch
+        #[arg(long, value_enum, default_value_t = OptimizerName::Adam, help_heading = "Training")]
+        optimizer: OptimizerName; Updates,
+        /// Learning rate
+        #[arg(long, value_name = "RATE", default_value_t = 0.01, help_heading = "Training")]
+        lr: f64; Updates,
+        /// Weight decay
+        #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
+        weight_decay: f64; Updates,
+        /// How the learning rate changes, as in PyTorch: a name and its settings
+        #[arg(long, value_name = "NAME[,SETTING=VALUE,...]", value_parser = ScheduleParser, default_value = "constant", help_heading = "Training")]
+        schedule: ScheduleArg; Updates,
+        /// Scale gradients down to this norm [default: never]
+        #[arg(long, value_name = "NORM", help_heading = "Training")]
+        clip_norm: Option<f64> => clip_norm; Updates,
+        /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
+        #[arg(long, value_name = "N", help_heading = "Training")]
+        patience: Option<u32> => patience; Updates,
+        #[command(flatten)]
+        evaluation: EvaluationArgs,
+        /// Reaction to a loss that is not finite
+        #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
+        on_nan: OnNan => on_nan; Updates,
+        /// Seed of initial weights and dropout
+        #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
+        seed: u64 => seed,
 
-    #[command(flatten)]
-    sampling: SamplingArgs,
-    #[command(flatten)]
-    link: LinkArgs,
+        #[command(flatten)]
+        sampling: SamplingArgs,
+        #[command(flatten)]
+        link: LinkArgs,
 
-    /// Use the values of another run's config.toml, except its results folder, as defaults of the flags
-    #[arg(long, value_name = "FILE", help_heading = "Run")]
-    #[allow(dead_code)] // Read from the parser's matches, before anything else.
-    config: Option<PathBuf>,
-    #[command(flatten)]
-    results: ResultsArgs,
-    /// Write a checkpoint every N epochs, for --resume [default: never]
-    #[arg(long, value_name = "N", help_heading = "Run")]
-    checkpoint_every: Option<u32>,
-    /// Type of the rows that layers keep and send; they compute in single precision
-    #[arg(long, value_parser = choice::<SpillDtype>(), default_value = SpillDtype::default().name(), help_heading = "Run")]
-    spill_dtype: SpillDtype,
-    /// Type of all rows and of the factors of products; sums, parameters and the optimizer stay in single precision. bf16
-    /// implies --spill-dtype bf16
-    #[arg(long, value_parser = choice::<ComputeDtype>(), default_value = ComputeDtype::default().name(), help_heading = "Run")]
-    compute_dtype: ComputeDtype,
-    /// Keep the results of each layer instead of computing them again: more memory, less work
-    #[arg(long, help_heading = "Run")]
-    no_remat: bool,
-    /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
-    #[arg(long, help_heading = "Run")]
-    mfg: bool,
-    /// Read the rows of all other partitions before adding them, instead of one partition after the other (one-shot
-    /// aggregation): more memory, fewer steps, the same results
-    #[arg(long, help_heading = "Run")]
-    one_shot: bool,
-    /// Write the metrics of every epoch for TensorBoard, into a subfolder with the run's name
-    #[arg(long, value_name = "DIR", help_heading = "Run")]
-    tensorboard: Option<PathBuf>,
-    /// Write logits, loss and gradients of the first step to this file, and stop before the update
-    #[arg(long, value_name = "FILE", help_heading = "Run")]
-    dump_step: Option<PathBuf>,
+        /// Use the values of another run's config.toml, except its results folder, as defaults of the flags
+        #[arg(long, value_name = "FILE", help_heading = "Run")]
+        #[allow(dead_code)] // Read from the parser's matches, before anything else.
+        config: Option<PathBuf>,
+        #[command(flatten)]
+        results: ResultsArgs,
+        /// Write a checkpoint every N epochs, for --resume [default: never]
+        #[arg(long, value_name = "N", help_heading = "Run")]
+        checkpoint_every: Option<u32> => checkpoint_every; Updates Results,
+        /// Type of the rows that layers keep and send; they compute in single precision
+        #[arg(long, value_parser = choice::<SpillDtype>(), default_value = SpillDtype::default().name(), help_heading = "Run")]
+        spill_dtype: SpillDtype => spill_dtype,
+        /// Type of all rows and of the factors of products; sums, parameters and the optimizer stay in single precision. bf16
+        /// implies --spill-dtype bf16
+        #[arg(long, value_parser = choice::<ComputeDtype>(), default_value = ComputeDtype::default().name(), help_heading = "Run")]
+        compute_dtype: ComputeDtype => compute_dtype,
+        /// Keep the results of each layer instead of computing them again: more memory, less work
+        #[arg(long, help_heading = "Run")]
+        no_remat: bool => policy,
+        /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
+        #[arg(long, help_heading = "Run")]
+        mfg: bool => mfg,
+        /// Read the rows of all other partitions before adding them, instead of one partition after the other (one-shot
+        /// aggregation): more memory, fewer steps, the same results
+        #[arg(long, help_heading = "Run")]
+        one_shot: bool => one_shot,
+        /// Write the metrics of every epoch for TensorBoard, into a subfolder with the run's name
+        #[arg(long, value_name = "DIR", help_heading = "Run")]
+        tensorboard: Option<PathBuf> => tensorboard; Updates Results,
+        /// Write logits, loss and gradients of the first step to this file, and stop before the update
+        #[arg(long, value_name = "FILE", help_heading = "Run")]
+        dump_step: Option<PathBuf> => dump_step by absolute_output; Results,
+    }
 }
 
 /// Trains a model.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
     let train = if args.results.overwrite { run::train_over } else { run::train };
-    let config = config(args, run_args);
+    let config = config(args, &run_args);
     config.and_then(|config| run(&config, train)).map_err(run::end_everywhere)
 }
 
@@ -231,7 +235,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     if run::reports() { print_path(written) } else { Ok(()) }
 }
 
-pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
+pub(super) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
@@ -239,75 +243,50 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
-    let out = args.results.out.clone();
-    let out = out.unwrap_or_else(|| free_folder("runs", partitions.graph_name()));
-    described(args, run_args, out)
+    described(args, run_args, free_folder("runs", partitions.graph_name()))
 }
 
-/// The configuration from flags, without reading the graph.
-pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Result<RunConfig> {
-    let masks = [args.train_mask_key, args.val_mask_key, args.test_mask_key];
-    let (task, link) = args.link.config(args.task, masks.clone())?;
-    // Masks of edges differ from masks of nodes.
-    let [train_mask, val_mask, test_mask] = if link.is_some() { Default::default() } else { masks };
-    let edge_weights = args.edge_weight_key.is_some();
-    let model = args.model.config(edge_weights)?;
+/// The configuration from flags, without reading the graph. Results go to `out` unless a flag names a folder.
+pub(super) fn described(args: TrainArgs, run_args: &RunArgs, out: PathBuf) -> Result<RunConfig> {
+    let mut config = RunConfig::new(PathBuf::new(), absolute(out)?);
+    let masks = [&args.train_mask_key, &args.val_mask_key, &args.test_mask_key].map(Clone::clone);
+    (config.task, config.link) = args.link.config(args.task, masks)?;
+    args.set(&mut config)?;
+    args.results.set(&mut config)?;
+    run_args.set(&mut config)?;
+    args.evaluation.set(&mut config.evaluation)?;
+    if config.link.is_some() {
+        // Masks of edges differ from masks of nodes.
+        let keys = &mut config.keys;
+        (keys.train_mask, keys.val_mask, keys.test_mask) = (None, None, None);
+    }
+    if config.compute_dtype == ComputeDtype::Bf16 {
+        config.spill_dtype = SpillDtype::Bf16;
+    }
     let (lr, weight_decay) = (args.lr, args.weight_decay);
-    let optimizer = match args.optimizer {
+    config.optimizer = match args.optimizer {
         OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
         OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
+    config.schedule = args.schedule.of(config.epochs);
     let merge = args.hetero.or(args.target_type.is_some().then_some(RelationMerge::Sum));
-    let relations = merge.map(|merge| Relations { merge, target: args.target_type });
-    let defaults = RunConfig::new(absolute(args.part_json)?, absolute(out)?);
-    let epochs = run_args.epochs.unwrap_or(defaults.epochs);
-    Ok(RunConfig {
-        keys: DataKeys {
-            features: args.features_key,
-            labels: args.label_key,
-            train_mask,
-            val_mask,
-            test_mask,
-            edge_weight: args.edge_weight_key,
-            edge_features: args.edge_features_key,
-        },
-        normalize_features: args.normalize_features,
-        task,
-        class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
-        relations,
-        policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
-        mfg: args.mfg,
-        one_shot: args.one_shot,
-        spill_dtype: match args.compute_dtype {
-            ComputeDtype::F32 => args.spill_dtype,
-            ComputeDtype::Bf16 => SpillDtype::Bf16,
-        },
-        compute_dtype: args.compute_dtype,
-        optimizer,
-        schedule: args.schedule.of(epochs),
-        clip_norm: args.clip_norm,
-        patience: args.patience,
-        evaluation: args.evaluation.config(),
-        on_nan: args.on_nan,
-        checkpoint_every: args.checkpoint_every,
-        epochs,
-        sampling: args.sampling.config(&model),
-        link,
-        model,
-        seed: args.seed,
-        init: args.init,
-        init_params: args.init_params.map(absolute).transpose()?,
-        resident: run_args.resident,
-        threads: run_args.threads.unwrap_or(defaults.threads),
-        memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
-        io: run_args.io.unwrap_or(defaults.io),
-        tensorboard: args.tensorboard.map(absolute).transpose()?,
-        dump_step: args.dump_step.map(absolute_output).transpose()?,
-        partitions: run_args.partitions,
-        trace: run_args.trace.map(absolute_output).transpose()?,
-        spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
-        part_json: defaults.part_json,
-        out: defaults.out,
-    })
+    config.relations = merge.map(|merge| Relations { merge, target: args.target_type });
+    config.model = args.model.config(config.keys.edge_weight.is_some())?;
+    config.sampling = args.sampling.config(&config.model)?;
+    Ok(config)
+}
+
+/// The flags of a run, with their fields and parts of runs.
+pub(super) fn declared() -> impl Iterator<Item = &'static Setting> {
+    let groups = [
+        TrainArgs::SETTINGS,
+        ResultsArgs::SETTINGS,
+        ModelArgs::SETTINGS,
+        EvaluationArgs::SETTINGS,
+        SamplingArgs::SETTINGS,
+        LinkArgs::SETTINGS,
+        RunArgs::SETTINGS,
+    ];
+    groups.into_iter().flatten()
 }

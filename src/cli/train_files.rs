@@ -8,9 +8,9 @@ use std::process;
 use clap::builder::{OsStringValueParser, Resettable};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::effect::is_given;
 use super::end_of_run::shell_word;
 use super::free_folder::{free_folder, name_of};
+use super::given::is_given;
 use super::partition::{PartitionArgs, is_partitioned};
 use super::resume::RunArgs;
 use super::train::TrainArgs;

@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args};
 
-use super::effect::is_given;
+use super::given::is_given;
 use crate::event::{Voice, set_voice};
 
 /// Flags of every command.

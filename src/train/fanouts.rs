@@ -1,6 +1,7 @@
 //! Fan-outs as users write them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,21 @@ impl Fanouts {
         };
         self.check(layers, "sampling.fanouts")?;
         (0..layers).map(of_layer).collect()
+    }
+}
+
+/// The text that is parsed.
+impl fmt::Display for Fanouts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        match self {
+            Fanouts::Same(same) => f.write_str(&list(same)),
+            Fanouts::ByEtype(lists) => {
+                let lists =
+                    lists.iter().map(|(etype, fanouts)| format!("{etype}={}", list(fanouts)));
+                f.write_str(&lists.collect::<Vec<_>>().join(";"))
+            }
+        }
     }
 }
 
