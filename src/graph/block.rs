@@ -154,17 +154,6 @@ impl Block {
         shard(self.by_dst.clone(), &self.weights, types)
     }
 
-    /// Type-wise ids of the sources of one node type, in their order, like `block.srcdata[dgl.NID]` of that type. Empty
-    /// for an unknown type.
-    pub fn sources_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
-        of_type(book, &self.sources, ntype)
-    }
-
-    /// The type-wise ids of the destinations of one node type, in their order.
-    pub fn destinations_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
-        of_type(book, self.destinations(), ntype)
-    }
-
     /// The edges of one type in type-wise ids. Empty for an unknown type.
     pub fn edges_of_type(&self, book: &PartitionBook, etype: usize) -> TypedEdges {
         let mut typed = TypedEdges::default();
@@ -199,11 +188,6 @@ pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
         edge_ids: None,
     };
     GraphShard { by_src: by_dst.transpose(), by_dst }
-}
-
-fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {
-    let typed = nodes.iter().filter_map(|node| book.to_per_type(*node));
-    typed.filter(|(ty, _)| *ty == ntype).map(|(_, id)| id).collect()
 }
 
 /// Numbers nodes in the order of their first occurrence, with a hash table with open addressing whose slots hold nodes
@@ -318,8 +302,6 @@ mod tests {
         let expected = |sources, destinations, edges| TypedEdges { sources, destinations, edges };
         assert_eq!(block.edges_of_type(&book, 0), expected(vec![1], vec![2], vec![2]));
         assert_eq!(block.edges_of_type(&book, 1), expected(vec![0, 1], vec![2, 2], vec![0, 1]));
-        assert_eq!(block.sources_of_type(&book, 1), [2, 0, 1]);
-        assert_eq!(block.destinations_of_type(&book, 0), [2]);
         assert_eq!(block.edges_of_type(&book, 7), TypedEdges::default());
     }
 }

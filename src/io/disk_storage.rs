@@ -15,35 +15,20 @@ use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::spare_files::SpareFiles;
 use super::storage::{FileWriter, Storage, StorageFile};
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 
-/// How files that do not fit into the page cache's share are written and read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IoMode {
-    /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it.
-    #[default]
-    Auto,
-    /// Around the page cache, several requests at a time.
-    Direct,
-    /// Through the page cache, which is told to drop the pages afterwards.
-    Buffered,
-}
-
-impl Choice for IoMode {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            IoMode::Auto,
-            "auto",
-            "The faster mode, where it has been measured; otherwise direct I/O where the file system supports it",
-        ),
-        Named::new(IoMode::Direct, "direct", "Around the page cache, several requests at a time"),
-        Named::new(
-            IoMode::Buffered,
-            "buffered",
-            "Through the page cache, which is told to drop the pages afterwards",
-        ),
-    ];
+choices! {
+    /// How files that do not fit into the page cache's share are written and read.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum IoMode {
+        /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it
+        @default Auto = "auto",
+        /// Around the page cache, several requests at a time
+        Direct = "direct",
+        /// Through the page cache, which is told to drop the pages afterwards
+        Buffered = "buffered",
+    }
 }
 
 /// The [`Storage`] of real files.

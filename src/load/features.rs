@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 use super::keys::Role;
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, Partition};
@@ -28,26 +28,16 @@ const LARGE: u64 = 16 << 20;
 pub(super) const FEATURES: Role<'_> =
     Role { what: "node features", field: "keys.features", usual: &["feat", "features"] };
 
-/// How features are normalised when they are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Normalize {
-    /// Unchanged features.
-    #[default]
-    None,
-    /// Each row divided by its sum (unless the sum is 0), as is usual for bags of words.
-    Row,
-}
-
-impl Choice for Normalize {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(Normalize::None, "none", "Not at all"),
-        Named::new(
-            Normalize::Row,
-            "row",
-            "Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words",
-        ),
-    ];
+choices! {
+    /// How features are normalised when they are read.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Normalize {
+        /// Not at all
+        @default None = "none",
+        /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words
+        Row = "row",
+    }
 }
 
 /// Features of a partition's inner nodes. They are never spilled: rows that leave memory are read again from the

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::tape::{
     BatchStatistics, Computation, Graph, Init, Parameter, ParameterBuilder, Tape, Var,
 };
@@ -11,29 +11,18 @@ use crate::error::Result;
 
 const EPS: f64 = 1e-5;
 
-/// The normalisation between two layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormKind {
-    /// None: values stay as they are.
-    #[default]
-    None,
-    /// Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`).
-    Batch,
-    /// Layer normalisation (`LayerNorm`).
-    Layer,
-}
-
-impl Choice for NormKind {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(NormKind::None, "none", "No normalisation"),
-        Named::new(
-            NormKind::Batch,
-            "batch",
-            "Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`)",
-        ),
-        Named::new(NormKind::Layer, "layer", "Layer normalisation (`LayerNorm`)"),
-    ];
+choices! {
+    /// The normalisation between two layers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum NormKind {
+        /// No normalisation
+        @default None = "none",
+        /// Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`)
+        Batch = "batch",
+        /// Layer normalisation (`LayerNorm`)
+        Layer = "layer",
+    }
 }
 
 impl NormKind {

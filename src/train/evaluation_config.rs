@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
-use crate::choice::{Choice, Named};
+use crate::choice::{Choice, Named, choices};
 use crate::error::Result;
 
 /// The final weights of training.
@@ -23,20 +23,15 @@ impl Choice for Keep {
     ];
 }
 
-/// A metric that is only computed on request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExtraMetric {
-    /// The area under the ROC curve for more than two classes (for two, it is always computed).
-    RocAuc,
-}
-
-impl Choice for ExtraMetric {
-    const VALUES: &'static [Named<Self>] = &[Named::new(
-        ExtraMetric::RocAuc,
-        "roc_auc",
-        "The area under the ROC curve of more than two classes, each against all others; with two classes it is always computed",
-    )];
+choices! {
+    /// A metric that is only computed on request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ExtraMetric {
+        /// The area under the ROC curve of more than two classes, each against all others; with two classes it is
+        /// always computed
+        RocAuc = "roc_auc",
+    }
 }
 
 /// The evaluations of epochs, and the choice of a run's final weights.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
@@ -14,29 +14,19 @@ const LEAST_WIDTH: i64 = 16;
 /// Number of elements converted at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Type in which rows that outlive an operation are held: in memory, spill files and messages. It applies to rows
-/// whether or not they are spilled, so that results do not depend on the memory budget.
-///
-/// Sums, parameters and optimizer state keep the type that the model computes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SpillDtype {
-    /// The type the model computes in.
-    #[default]
-    F32,
-    /// bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision.
-    Bf16,
-}
-
-impl Choice for SpillDtype {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(SpillDtype::F32, "f32", "The type the model computes in"),
-        Named::new(
-            SpillDtype::Bf16,
-            "bf16",
-            "bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision",
-        ),
-    ];
+choices! {
+    /// Type in which rows that outlive an operation are held: in memory, spill files and messages. It applies to rows
+    /// whether or not they are spilled, so that results do not depend on the memory budget.
+    ///
+    /// Sums, parameters and optimizer state keep the type that the model computes in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SpillDtype {
+        /// The type the model computes in
+        @default F32 = "f32",
+        /// bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision
+        Bf16 = "bf16",
+    }
 }
 
 impl SpillDtype {
@@ -46,27 +36,17 @@ impl SpillDtype {
     }
 }
 
-/// Type of computations in layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComputeDtype {
-    /// Single precision.
-    #[default]
-    F32,
-    /// bfloat16 for all rows, recomputed ones included, and for weights in products. Sums, parameters,
-    /// optimizer state, losses, statistics and attention scores stay in single precision.
-    Bf16,
-}
-
-impl Choice for ComputeDtype {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(ComputeDtype::F32, "f32", "Single precision"),
-        Named::new(
-            ComputeDtype::Bf16,
-            "bf16",
-            "bfloat16 for all rows and for weights in products; sums, parameters, optimizer state, losses, statistics and attention scores stay in single precision",
-        ),
-    ];
+choices! {
+    /// Type of computations in layers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ComputeDtype {
+        /// Single precision
+        @default F32 = "f32",
+        /// bfloat16 for all rows and for weights in products; sums, parameters, optimizer state, losses, statistics and
+        /// attention scores stay in single precision
+        Bf16 = "bf16",
+    }
 }
 
 /// Converts values to the narrower type, rounding to nearest, and passes them to `write` in chunks.

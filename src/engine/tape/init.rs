@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 
 /// Distribution of a parameter's initial values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,20 +37,14 @@ impl Init {
     }
 }
 
-/// The library whose initial distributions a model uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InitStyle {
-    /// DGL.
-    #[default]
-    Dgl,
-    /// PyTorch Geometric.
-    Pyg,
-}
-
-impl Choice for InitStyle {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(InitStyle::Dgl, "dgl", "As in DGL's modules"),
-        Named::new(InitStyle::Pyg, "pyg", "As in PyTorch Geometric's modules"),
-    ];
+choices! {
+    /// The library whose initial distributions a model uses.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum InitStyle {
+        /// As in DGL's modules
+        @default Dgl = "dgl",
+        /// As in PyTorch Geometric's modules
+        Pyg = "pyg",
+    }
 }

@@ -3,30 +3,23 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::tape::{ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::linear::{Linear, Network};
 
-/// How the outputs of all layers are joined into one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum JumpMode {
-    /// No joining: the last layer's output is the model's.
-    #[default]
-    None,
-    /// Side by side, one layer after the other.
-    Cat,
-    /// Largest value, column by column.
-    Max,
-}
-
-impl Choice for JumpMode {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(JumpMode::None, "none", "Not at all: the last layer's output is the model's"),
-        Named::new(JumpMode::Cat, "cat", "Side by side, one layer after the other"),
-        Named::new(JumpMode::Max, "max", "Largest value, column by column"),
-    ];
+choices! {
+    /// How the outputs of all layers are joined into one row.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum JumpMode {
+        /// Not at all: the last layer's output is the model's
+        @default None = "none",
+        /// Side by side, one layer after the other
+        Cat = "cat",
+        /// Largest value, column by column
+        Max = "max",
+    }
 }
 
 /// `torch_geometric.nn.JumpingKnowledge` followed by a linear layer, as in `torch_geometric`'s `BasicGNN`. State-dict keys:

@@ -20,6 +20,7 @@ use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
 use super::space::check_room;
 use super::stream::StreamPartitioner;
 use super::train_nodes::train_nodes;
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
@@ -126,7 +127,7 @@ pub fn partition_graph_into(
     let ntypes = graph.ntypes.iter().map(|ntype| ntype.name.clone()).collect();
     let etypes = graph.etypes.iter().map(|etype| etype.name.clone()).collect();
     let book = Arc::new(PartitionBook::new(ntypes, etypes, &node_counts, &sorted.counts)?);
-    let method = request.method.name();
+    let method = request.method.name().unwrap_or_default();
     let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
     let mut meter = Meter::new(observer, PartitionStep::Tables, graph.table_bytes())?;

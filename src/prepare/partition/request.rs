@@ -2,51 +2,25 @@
 
 use std::path::PathBuf;
 
-use crate::choice::{Choice, Named};
+use crate::choice::{Choice, Named, choices};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 
-/// How nodes are assigned to partitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges on
-    /// disk: few cut edges, for graphs of any size
-    #[default]
-    Stream,
-    /// METIS on the whole graph, which has to fit in memory
-    Metis,
-    /// Any node anywhere
-    Random,
-    /// Consecutive nodes
-    Range,
-    /// As --assignment says
-    File,
-}
-
-impl Choice for Method {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            Method::Stream,
-            "stream",
-            "Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges on disk: few cut edges, for graphs of any size",
-        ),
-        Named::new(Method::Metis, "metis", "METIS on the whole graph, which has to fit in memory"),
-        Named::new(Method::Random, "random", "Any node anywhere"),
-        Named::new(Method::Range, "range", "Consecutive nodes"),
-        Named::new(Method::File, "file", "The partitions that files list"),
-    ];
-}
-
-impl Method {
-    /// Name of the method in the JSON file.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Method::Stream => "stream",
-            Method::Metis => "metis",
-            Method::Random => "random",
-            Method::Range => "range",
-            Method::File => "file",
-        }
+choices! {
+    /// How nodes are assigned to partitions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Method {
+        /// Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges
+        /// on disk: few cut edges, for graphs of any size
+        @default Stream = "stream",
+        /// METIS on the whole graph, which has to fit in memory
+        Metis = "metis",
+        /// Any node anywhere
+        Random = "random",
+        /// Consecutive nodes
+        Range = "range",
+        /// The partitions that files list
+        File = "file",
     }
 }
 

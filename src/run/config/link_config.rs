@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::tape::ParameterBuilder;
 use crate::error::Result;
 use crate::formats::dgl::Partition;
@@ -11,36 +11,20 @@ use crate::graph::PartitionBook;
 use crate::load::{EdgeSplit, TargetEdges};
 use crate::nn::LinkScore;
 
-/// How the rows of two nodes become a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PairScore {
-    /// <h_u, h_v>
-    #[default]
-    Dot,
-    /// <h_u W, h_v>, with a learned matrix
-    Bilinear,
-    /// sum(h_u * w * h_v), with a learned vector for each edge type
-    DistMult,
-    /// Re(sum(h_u * w * conj(h_v))), with a learned vector for each edge type
-    Complex,
-}
-
-impl Choice for PairScore {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(PairScore::Dot, "dot", "<h_u, h_v>"),
-        Named::new(PairScore::Bilinear, "bilinear", "<h_u W, h_v>, with a learned matrix"),
-        Named::new(
-            PairScore::DistMult,
-            "distmult",
-            "sum(h_u * w * h_v), with a learned vector for each edge type",
-        ),
-        Named::new(
-            PairScore::Complex,
-            "complex",
-            "Re(sum(h_u * w * conj(h_v))), with a learned vector for each edge type",
-        ),
-    ];
+choices! {
+    /// How the rows of two nodes become a score.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PairScore {
+        /// <h_u, h_v>
+        @default Dot = "dot",
+        /// <h_u W, h_v>, with a learned matrix
+        Bilinear = "bilinear",
+        /// sum(h_u * w * h_v), with a learned vector for each edge type
+        DistMult = "distmult",
+        /// Re(sum(h_u * w * conj(h_v))), with a learned vector for each edge type
+        Complex = "complex",
+    }
 }
 
 /// Configuration of training for link prediction.

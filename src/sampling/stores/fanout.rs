@@ -33,14 +33,6 @@ impl Fanout {
         });
         Ok(Fanout::PerEtype(named.collect::<Result<_>>()?))
     }
-
-    /// Whether all in-edges are taken.
-    pub fn is_all(&self) -> bool {
-        match self {
-            Fanout::Total(fanout) => *fanout < 0,
-            Fanout::PerEtype(fanouts) => fanouts.iter().all(|fanout| *fanout < 0),
-        }
-    }
 }
 
 impl From<i64> for Fanout {

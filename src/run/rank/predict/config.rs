@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::form::{NodeOrder, Prediction, PredictionFormat, StoredForm};
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
@@ -16,23 +16,17 @@ use crate::run::rank::WEIGHTS;
 /// The field of the predicted node type.
 const TARGET_TYPE: &str = "target_type";
 
-/// A mask of nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SplitName {
-    /// The training nodes
-    Train,
-    /// The validation nodes
-    Val,
-    /// The test nodes
-    Test,
-}
-
-impl Choice for SplitName {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(SplitName::Train, "train", "The training nodes"),
-        Named::new(SplitName::Val, "val", "The validation nodes"),
-        Named::new(SplitName::Test, "test", "The test nodes"),
-    ];
+choices! {
+    /// A mask of nodes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SplitName {
+        /// The training nodes
+        Train = "train",
+        /// The validation nodes
+        Val = "val",
+        /// The test nodes
+        Test = "test",
+    }
 }
 
 /// The nodes that are predicted.

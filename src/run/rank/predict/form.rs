@@ -5,106 +5,52 @@ use std::path::Path;
 
 use tch::{Kind, Tensor};
 
-use crate::choice::{Choice, Named};
+use crate::choice::{Choice, choices};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, npy_header, safetensors_header};
 use crate::nn::Task;
 
-/// The form of a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Prediction {
-    /// The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0
-    /// elsewhere, `uint8 [num_nodes, classes]`.
-    #[default]
-    Classes,
-    /// The probability of each class, `float32 [num_nodes, classes]`: softmax of the logits; with several classes per node,
-    /// sigmoid.
-    Probabilities,
-    /// The last layer's output, `float32 [num_nodes, outputs]`.
-    Logits,
-    /// The output of a hidden layer, `float32 [num_nodes, width]`.
-    Embeddings,
+choices! {
+    /// The form of a prediction.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Prediction {
+        /// The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is
+        /// above 0 and 0 elsewhere, `uint8 [num_nodes, classes]`
+        @default Classes = "classes",
+        /// The probability of each class, `float32 [num_nodes, classes]`
+        Probabilities = "probabilities",
+        /// The last layer's output, `float32 [num_nodes, outputs]`
+        Logits = "logits",
+        /// The output of a hidden layer, `float32 [num_nodes, width]`
+        Embeddings = "embeddings",
+    }
 }
 
-impl Choice for Prediction {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            Prediction::Classes,
-            "classes",
-            "The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0 elsewhere, `uint8 [num_nodes, classes]`",
-        ),
-        Named::new(
-            Prediction::Probabilities,
-            "probabilities",
-            "The probability of each class, `float32 [num_nodes, classes]`",
-        ),
-        Named::new(
-            Prediction::Logits,
-            "logits",
-            "The last layer's output, `float32 [num_nodes, outputs]`",
-        ),
-        Named::new(
-            Prediction::Embeddings,
-            "embeddings",
-            "The output of a hidden layer, `float32 [num_nodes, width]`",
-        ),
-    ];
+choices! {
+    /// The order of a prediction's rows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum NodeOrder {
+        /// The ids that nodes have in the partitions
+        @default Partition = "partition",
+        /// The ids that nodes had before the graph was partitioned
+        Original = "original",
+    }
 }
 
-/// The order of a prediction's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NodeOrder {
-    /// The ids that nodes have in the partitions
-    #[default]
-    Partition,
-    /// The ids that nodes had before the graph was partitioned
-    Original,
-}
-
-impl Choice for NodeOrder {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(NodeOrder::Partition, "partition", "The ids that nodes have in the partitions"),
-        Named::new(
-            NodeOrder::Original,
-            "original",
-            "The ids that nodes had before the graph was partitioned",
-        ),
-    ];
-}
-
-/// The file formats of predictions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PredictionFormat {
-    /// NumPy's `.npy`
-    Npy,
-    /// A safetensors file with one tensor
-    Safetensors,
-    /// Text with a line per node: its id or name, and the prediction
-    Csv,
-    /// A Parquet file with a row per node: its id or name, and the prediction
-    Parquet,
-}
-
-impl Choice for PredictionFormat {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(PredictionFormat::Npy, "npy", "NumPy's `.npy`"),
-        Named::new(
-            PredictionFormat::Safetensors,
-            "safetensors",
-            "A safetensors file with one tensor",
-        ),
-        Named::new(
-            PredictionFormat::Csv,
-            "csv",
-            "Text with a line per node: its id or name, and the prediction",
-        ),
-        Named::new(
-            PredictionFormat::Parquet,
-            "parquet",
-            "A Parquet file with a row per node: its id or name, and the prediction",
-        ),
-    ];
+choices! {
+    /// The file formats of predictions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PredictionFormat {
+        /// NumPy's `.npy`
+        Npy = "npy",
+        /// A safetensors file with one tensor
+        Safetensors = "safetensors",
+        /// Text with a line per node: its id or name, and the prediction
+        Csv = "csv",
+        /// A Parquet file with a row per node: its id or name, and the prediction
+        Parquet = "parquet",
+    }
 }
 
 impl PredictionFormat {
