@@ -15,7 +15,8 @@ use crate::choice::Choice;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
 use crate::platform::signals;
-use crate::prepare::generate::{GenerateStep, GeneratorConfig, GraphKind};
+use crate::prepare::generate::{FeatureDtype, GenerateStep, GeneratorConfig, GraphKind};
+use crate::prepare::import::SplitShares;
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
@@ -42,6 +43,9 @@ pub(super) struct GenerateArgs {
     /// Number of features of a node
     #[arg(long, value_name = "N", default_value_t = 16)]
     features: u64,
+    /// Element type of the features in files
+    #[arg(long, value_parser = choice::<FeatureDtype>(), default_value = FeatureDtype::default().name())]
+    feature_dtype: FeatureDtype,
     /// Number of classes
     #[arg(long, value_name = "N", default_value_t = 5)]
     classes: u64,
@@ -49,6 +53,9 @@ pub(super) struct GenerateArgs {
     /// run that change its memory are accepted, too, such as --hidden 64 --mfg
     #[arg(long, value_name = "N|auto", default_value = "4")]
     num_parts: NumParts,
+    /// Shares of the nodes for training, validation and test
+    #[arg(long, value_name = "SHARES", default_value = "0.6,0.2,0.2")]
+    split: SplitShares,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -73,8 +80,10 @@ fn generate_into(args: GenerateArgs, choose: &mut Choose) -> Result<()> {
         nodes: args.nodes,
         edges: args.edges,
         features: args.features,
+        feature_dtype: args.feature_dtype,
         classes: args.classes,
         num_parts: 1,
+        split: args.split,
         seed: args.seed,
     };
     config.check()?;

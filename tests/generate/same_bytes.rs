@@ -1,7 +1,7 @@
 //! Guards against: graphs that depend on the number of threads, on timing, or not on the seed.
 
-use crate::support::{KINDS, config, files, ignore};
-use sar::prepare::generate::{GeneratorConfig, generate};
+use crate::support::{KINDS, config, files, generated, ignore};
+use sar::prepare::generate::{FeatureDtype, GeneratorConfig, generate};
 
 fn bytes(config: &GeneratorConfig, threads: usize) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
@@ -31,5 +31,16 @@ fn another_seed_gives_another_graph() {
             };
             assert!(of(&first) != of(&second), "{kind:?} {name}");
         }
+    }
+}
+
+#[test]
+fn half_precision_holds_the_nearest_values() {
+    for kind in KINDS {
+        let single = generated(&config(kind));
+        let half = generated(&GeneratorConfig { feature_dtype: FeatureDtype::F16, ..config(kind) });
+        let rounded: Vec<f32> =
+            single.features.iter().map(|value| half::f16::from_f32(*value).to_f32()).collect();
+        assert!(half.features == rounded && half.edges == single.edges);
     }
 }

@@ -23,10 +23,16 @@ fn every_shape_gives_a_directory_that_verifies() {
     ];
     for kind in KINDS {
         for [nodes, edges, features, classes, num_parts] in shapes {
-            let name = "shape".to_owned();
-            let seed = nodes;
-            let config =
-                GeneratorConfig { kind, name, nodes, edges, features, classes, num_parts, seed };
+            let usual = config(kind);
+            let config = GeneratorConfig {
+                nodes,
+                edges,
+                features,
+                classes,
+                num_parts,
+                seed: nodes,
+                ..usual
+            };
             let folder = tempfile::tempdir().unwrap();
             let generated = generate(&config, folder.path(), &mut ignore).unwrap();
             let opened = PartitionConfig::open(&generated.json).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::support::{KINDS, config, generated};
 use sar::prepare::generate::GeneratorConfig;
+use sar::prepare::import::SplitShares;
 
 #[test]
 fn three_fifths_train_and_a_fifth_each_validates_and_tests() {
@@ -20,6 +21,15 @@ fn three_fifths_train_and_a_fifth_each_validates_and_tests() {
             }
         }
     }
+}
+
+#[test]
+fn shares_may_leave_nodes_without_labels() {
+    let split = SplitShares { train: 0.011, val: 0.001, test: 0.0025 };
+    let graph = generated(&GeneratorConfig { split, ..config(KINDS[0]) });
+    let sizes = graph.masks.each_ref().map(|mask| mask.iter().sum::<i64>());
+    assert_eq!(sizes, [22, 2, 5]);
+    assert_eq!(graph.edges, generated(&config(KINDS[0])).edges);
 }
 
 #[test]

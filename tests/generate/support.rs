@@ -5,9 +5,15 @@ use std::path::Path;
 
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
-use sar::prepare::generate::{GenerateProgress, GeneratorConfig, GraphKind, generate};
+use sar::prepare::generate::{
+    FeatureDtype, GenerateProgress, GeneratorConfig, GraphKind, generate,
+};
+use sar::prepare::import::SplitShares;
 
 pub(crate) const KINDS: [GraphKind; 2] = [GraphKind::Sbm, GraphKind::Rmat];
+
+/// The command's split.
+const SPLIT: SplitShares = SplitShares { train: 0.6, val: 0.2, test: 0.2 };
 
 /// The command's defaults.
 pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
@@ -17,8 +23,10 @@ pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
         nodes: 2000,
         edges: 20_000,
         features: 16,
+        feature_dtype: FeatureDtype::F32,
         classes: 5,
         num_parts: 4,
+        split: SPLIT,
         seed: 0,
     }
 }

@@ -1,7 +1,7 @@
 //! Guards against: partitions that are no better than random ones where a graph has communities.
 
-use sar::prepare::generate::{GeneratorConfig, GraphKind, generate};
-use sar::prepare::import::ImportSource;
+use sar::prepare::generate::{FeatureDtype, GeneratorConfig, GraphKind, generate};
+use sar::prepare::import::{ImportSource, SplitShares};
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use super::support::request;
@@ -15,8 +15,10 @@ fn streaming_finds_communities_that_metis_finds() {
         nodes: 80_000,
         edges: 800_000,
         features: 1,
+        feature_dtype: FeatureDtype::F32,
         classes: 16,
         num_parts: 1,
+        split: SplitShares::USUAL,
         seed: 3,
     };
     let made = generate(&config, &folder.path().join("graph"), &mut |_| Ok(())).unwrap();

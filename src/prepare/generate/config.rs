@@ -3,6 +3,8 @@
 use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
+use crate::io::Dtype;
+use crate::prepare::import::SplitShares;
 
 choices! {
     /// The random model of a graph.
@@ -15,8 +17,29 @@ choices! {
     }
 }
 
+choices! {
+    /// The element type of features in files.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum FeatureDtype {
+        /// Single precision
+        @default F32 = "float32",
+        /// Half precision
+        F16 = "float16",
+    }
+}
+
+impl FeatureDtype {
+    /// The type in files.
+    pub fn dtype(self) -> Dtype {
+        match self {
+            FeatureDtype::F32 => Dtype::F32,
+            FeatureDtype::F16 => Dtype::F16,
+        }
+    }
+}
+
 /// The parameters of a generated graph, and the number of partitions it is cut into. The graph does not depend on `num_parts`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorConfig {
     /// The random model.
     pub kind: GraphKind,
@@ -28,10 +51,14 @@ pub struct GeneratorConfig {
     pub edges: u64,
     /// Number of features of a node, at least 1.
     pub features: u64,
+    /// Element type of the features.
+    pub feature_dtype: FeatureDtype,
     /// Number of classes, from 1 to the number of nodes.
     pub classes: u64,
     /// Number of partitions, from 1 to the number of nodes.
     pub num_parts: u64,
+    /// Shares of the nodes in the masks.
+    pub split: SplitShares,
     /// Seed of the random numbers.
     pub seed: u64,
 }

@@ -3,6 +3,7 @@
 use super::config::GeneratorConfig;
 use super::draws::{Purpose, PurposeDraws};
 use super::labels::Labels;
+use crate::io::Dtype;
 
 /// Mean of the sum of eight numbers that are uniform on `0..65536`.
 const NOISE_MEAN: f32 = 4.0 * 65_535.0;
@@ -36,10 +37,11 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// Writes consecutive elements of the table of all nodes, row by row, as little-endian `float32`. `first` is the index of
-    /// the first one, `node * columns + column`.
-    pub(super) fn write(&self, first: u64, out: &mut [u8]) {
-        let mut elements = out.as_chunks_mut::<4>().0;
+    /// Writes consecutive elements of the table of all nodes, row by row, in a type. `first` is the index of the first one,
+    /// `node * columns + column`.
+    pub(super) fn write(&self, first: u64, dtype: Dtype, out: &mut [u8]) {
+        let mut values = vec![0.0; out.len() / dtype.size()];
+        let mut elements = &mut values[..];
         let (mut node, mut column) = (first / self.columns, first % self.columns);
         while !elements.is_empty() {
             let count = (self.columns - column).min(elements.len() as u64);
@@ -47,10 +49,11 @@ impl<'a> Features<'a> {
             self.write_row(node, column as u32, row);
             (node, column, elements) = (node + 1, 0, rest);
         }
+        dtype.from_f32(&values, out);
     }
 
     /// Writes the columns from `first` on of one node.
-    fn write_row(&self, node: u64, first: u32, out: &mut [[u8; 4]]) {
+    fn write_row(&self, node: u64, first: u32, out: &mut [f32]) {
         let class = self.labels.class(node);
         let mut signs = None;
         for (element, column) in out.iter_mut().zip(first..) {
@@ -62,7 +65,7 @@ impl<'a> Features<'a> {
             signs = Some((group, words));
             let minus = words[(column % 128 / 32) as usize] >> (column % 32) & 1 == 1;
             let mean = if minus { -self.amplitude } else { self.amplitude };
-            *element = (mean + self.noise(node, column)).to_le_bytes();
+            *element = mean + self.noise(node, column);
         }
     }
 

@@ -18,6 +18,6 @@ mod split;
 mod tables;
 mod topology;
 
-pub use config::{GeneratorConfig, GraphKind};
+pub use config::{FeatureDtype, GeneratorConfig, GraphKind};
 pub use generated::{Generated, generate};
 pub use progress::{GenerateProgress, GenerateStep};

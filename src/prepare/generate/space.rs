@@ -17,7 +17,8 @@ const PER_PART: u64 = 3 * 4096;
 
 /// Returns an error if the disk of `out` clearly has no room for the graph, before any work is done.
 pub(super) fn check_space(config: &GeneratorConfig, out: &Path) -> Result<()> {
-    let of_nodes = config.nodes * (4 * config.features + PER_NODE);
+    let row = config.feature_dtype.dtype().size() as u64 * config.features;
+    let of_nodes = config.nodes * (row + PER_NODE);
     let needed = of_nodes + config.edges * PER_EDGE + config.num_parts * PER_PART;
     writer::check_space("the graph", needed, out)
 }

@@ -31,7 +31,8 @@ pub(super) fn write_tables(
     let labels = Labels::new(config, model);
     let features = Features::new(config, model.signal(), &labels);
     let split = Split::new(config);
-    let specs = specs(config.features);
+    let dtype = config.feature_dtype.dtype();
+    let specs = specs(config.features, dtype);
     for part in 0..book.num_parts() {
         let own = book.node_range(part);
         let mut file = writer.node_features(part, &specs)?;
@@ -45,7 +46,9 @@ pub(super) fn write_tables(
                 total: book.num_nodes(),
             })
         };
-        fill(next()?, own.clone(), config.features, tell, |first, out| features.write(first, out))?;
+        fill(next()?, own.clone(), config.features, tell, |first, out| {
+            features.write(first, dtype, out);
+        })?;
         let silent = &mut |_| Ok(());
         fill(next()?, own.clone(), 1, silent, |first, out| {
             for (out, node) in out.as_chunks_mut::<8>().0.iter_mut().zip(first..) {
@@ -55,7 +58,7 @@ pub(super) fn write_tables(
         for role in [SplitRole::Train, SplitRole::Validation, SplitRole::Test] {
             fill(next()?, own.clone(), 1, silent, |first, out| {
                 for (out, node) in out.iter_mut().zip(first..) {
-                    *out = u8::from(split.role(node) == role);
+                    *out = u8::from(split.role(node) == Some(role));
                 }
             })?;
         }
@@ -64,7 +67,7 @@ pub(super) fn write_tables(
     Ok(())
 }
 
-fn specs(columns: u64) -> Vec<FeatureSpec> {
+fn specs(columns: u64, dtype: Dtype) -> Vec<FeatureSpec> {
     let spec = |name: &str, dtype, row_shape: &[u64]| FeatureSpec {
         ty: 0,
         name: name.to_owned(),
@@ -72,7 +75,7 @@ fn specs(columns: u64) -> Vec<FeatureSpec> {
         row_shape: row_shape.to_vec(),
     };
     vec![
-        spec("feat", Dtype::F32, &[columns]),
+        spec("feat", dtype, &[columns]),
         spec("label", Dtype::I64, &[]),
         spec("train_mask", Dtype::U8, &[]),
         spec("val_mask", Dtype::U8, &[]),

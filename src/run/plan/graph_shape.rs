@@ -87,7 +87,7 @@ impl GraphShape {
             width: config.features,
             edge_width: None,
             outputs: config.classes,
-            masks: [Some(0.6), Some(0.2), Some(0.2)],
+            masks: [config.split.train, config.split.val, config.split.test].map(Some),
         }
     }
 
