@@ -6,10 +6,14 @@ use super::measure::{Measure, Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Maximum number of edges of a stand-in, and of bytes of a layer's rows, when memory is measured; an epoch takes about
-/// a tenth of a second.
+/// Maximum number of edges of a stand-in, and of bytes of a layer's rows, when memory is measured; an epoch takes a tenth
+/// to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
 const EDGES: f64 = 200_000.0;
-const ROW_BYTES: f64 = (8 << 20) as f64;
+const ROW_BYTES: f64 = (64 << 20) as f64;
+/// Number of bytes of a layer's rows that always fit, and the fraction of the budget for the rows of one stand-in: it
+/// takes less than the budget itself.
+const FEW_ROW_BYTES: f64 = (8 << 20) as f64;
+const OF_BUDGET: f64 = 1.0 / 12.0;
 /// Size of the other stand-ins relative to these: bytes moved are linear from smaller sizes on.
 const PART: f64 = 0.25;
 /// Size of the smaller of two stand-ins relative to the larger.
@@ -147,8 +151,11 @@ fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measur
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
     let bytes = nodes as f64 * features.max(hidden) as f64;
+    let budget = run.memory_budget.bytes() as f64;
+    let fit = if budget > 0.0 { OF_BUDGET * budget * ranks.len() as f64 } else { ROW_BYTES };
+    let row_bytes = fit.clamp(FEW_ROW_BYTES, ROW_BYTES);
     let part = if what == Measure::Memory { 1.0 } else { PART };
-    (part * (EDGES / edges as f64).min(ROW_BYTES / bytes)).min(1.0)
+    (part * (EDGES / edges as f64).min(row_bytes / bytes)).min(1.0)
 }
 
 /// Number of rows that a rank works on.
