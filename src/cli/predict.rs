@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
-use crate::prepare::import::OriginalIdsFile;
+use crate::prepare::import::{GraphFiles, NodeTableFile, OriginalIdsFile};
+use crate::prepare::partition::GraphAdditions;
 use crate::run::CONFIG;
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 use crate::run::rank::{
@@ -52,7 +53,7 @@ pub(super) struct PredictArgs {
     /// Predict only the nodes in this file, an id or a name on each line; rows are in the order of the file
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     nodes: Option<PathBuf>,
-    /// Predict only the nodes of this mask; after --task link: rank its edges among all pairs with one of their ends
+    /// Predict only the nodes of this mask, or all nodes; after --task link: rank its edges among all pairs with one of their ends
     #[arg(long, value_parser = choice::<SplitName>())]
     split: Option<SplitName>,
     /// Score the pairs of nodes in this file, two ids or names on each line (after --task link)
@@ -72,6 +73,13 @@ pub(super) struct PredictArgs {
     /// partition_graph(return_mapping=True) returns; TYPE=FILE for one of several node types [default: ids in the partitions]
     #[arg(long, value_name = "FILE")]
     orig_ids: Vec<PathBuf>,
+    /// New nodes, in a table with a row for each: its id, and the columns of which the graph's features were made. They are predicted
+    /// in place of all nodes; the partitions stay as they are
+    #[arg(long, value_name = "[TYPE=]FILE")]
+    add_nodes: Vec<String>,
+    /// New edges between nodes of the graph and new nodes; with the columns of weights and features of edges that the run uses
+    #[arg(long, value_name = "[SRC:REL:DST=]FILE")]
+    add_edges: Vec<String>,
     /// Weights to use [default: the run's]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -123,32 +131,47 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
         Some(_) => Prediction::Logits,
         None => Prediction::usual(run.task),
     };
-    let (split, ranked) = if run.link.is_some() { (None, args.split) } else { (args.split, None) };
+    let (split, ranked) = match args.split {
+        Some(split) if run.link.is_some() && split != SplitName::All => (None, Some(split)),
+        split => (split, None),
+    };
     let prediction = args.output.unwrap_or(usual);
     let weights = args.weights.map(absolute).transpose()?.unwrap_or_else(|| run.out.join(WEIGHTS));
+    let added = GraphAdditions {
+        nodes: args.add_nodes.iter().map(|text| new_nodes(text)).collect(),
+        edges: args
+            .add_edges
+            .iter()
+            .map(|text| GraphFiles::parse_edges("add_edges", text))
+            .collect::<Result<_>>()?,
+    };
+    let links = match (args.pairs, args.top_k) {
+        (Some(path), _) => Some(LinkQuery::Pairs(path)),
+        (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
+        (None, None) => ranked.map(LinkQuery::Ranks),
+    };
+    let predicts_new = !added.nodes.is_empty() && links.is_none();
     let config = PredictConfig {
-        run,
+        added,
         weights,
         prediction,
         target_type: args.target_type,
         layer: args.layer,
         nodes: match (args.nodes, split) {
             (Some(path), _) => NodeSelection::Listed(path),
+            (None, Some(SplitName::All)) => NodeSelection::All,
             (None, Some(split)) => NodeSelection::Split(split),
+            (None, None) if predicts_new => NodeSelection::New,
             (None, None) => NodeSelection::All,
         },
-        links: match (args.pairs, args.top_k) {
-            (Some(path), _) => Some(LinkQuery::Pairs(path)),
-            (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
-            (None, None) => ranked.map(LinkQuery::Ranks),
-        },
+        links,
         order: args.order,
         orig_ids: args.orig_ids.into_iter().map(original_ids).collect(),
         correct_and_smooth,
-        output: args.out,
         overwrite: args.overwrite,
         format: args.format,
         trace: args.trace.map(absolute_output).transpose()?,
+        ..PredictConfig::new(run, args.out)
     };
     let console = Console::new(0);
     let mut before = None;
@@ -165,6 +188,16 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     drop(console);
     predicted?;
     if run::reports() { print_output(&config.output) } else { Ok(()) }
+}
+
+/// Parses a file of new nodes, or TYPE=FILE.
+fn new_nodes(text: &str) -> NodeTableFile {
+    let (ty, path) = if Path::new(text).exists() {
+        (String::new(), text.to_owned())
+    } else {
+        GraphFiles::parse_of_type(text)
+    };
+    NodeTableFile { ty, path: path.into() }
 }
 
 /// Parses a file of original ids, or TYPE=FILE.

@@ -13,6 +13,7 @@ mod features;
 mod fingerprint;
 #[cfg(feature = "torch")]
 mod full_graph;
+mod kept_arrays;
 mod keys;
 #[cfg(feature = "torch")]
 mod labels;
@@ -43,6 +44,7 @@ pub use features::{NodeFeatures, Normalize};
 pub use fingerprint::GraphFingerprint;
 #[cfg(feature = "torch")]
 pub use full_graph::construct_full_graph;
+pub use kept_arrays::KeptArrays;
 pub use keys::DataKeys;
 #[cfg(feature = "torch")]
 pub use labels::{

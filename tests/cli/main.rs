@@ -7,6 +7,8 @@ mod common;
 mod program;
 
 #[cfg(feature = "torch")]
+mod added_nodes;
+#[cfg(feature = "torch")]
 mod bad_values;
 mod clean;
 #[cfg(feature = "torch")]

@@ -81,7 +81,9 @@ pub fn import(
     let ntypes = ntypes.collect();
     let class_names = class_names(&scanned);
     let feature_scale = ScannedTable::feature_scale(&scanned);
-    let graph = RawGraph { ntypes, etypes, edges, class_names, feature_scale, notes };
+    let feature_encoding = ScannedTable::feature_encoding(&scanned, &files.node_tables);
+    let graph =
+        RawGraph { ntypes, etypes, edges, class_names, feature_scale, feature_encoding, notes };
     if graph.num_nodes() == 0 {
         return Err(Error::config("edges", "the graph has no nodes: the files hold no rows")
             .with_hint("state the number of isolated nodes with ‹num_nodes=N›"));
@@ -240,7 +242,7 @@ impl Import<'_> {
     }
 
     /// Reads the edges of all types.
-    fn edges(
+    pub(super) fn edges(
         &mut self,
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<(Vec<EdgeType>, RawEdges)> {

@@ -22,6 +22,8 @@ mod graph;
 mod id_spaces;
 mod ids;
 mod import_graph;
+mod new_edges;
+mod new_nodes;
 mod readers;
 mod sources;
 mod spool;
@@ -32,17 +34,25 @@ pub use files::{
     BadRowRule, BadRows, ColumnOf, DataFile, DrawnSplit, EdgeFile, FillMissing, GraphFiles,
     ListedLabels, NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
 };
+pub(crate) use graph::RawEdgeWriter;
 pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
 pub use ids::NodeNames;
 pub(crate) use ids::{NODE_NAMES, names_file};
 pub use import_graph::import;
+pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
+pub(crate) use new_nodes::{KnownNodes, NewNodes};
 #[cfg(feature = "torch")]
 pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
 pub use readers::{Comment, TextRules};
+pub(crate) use sources::OpenedPartitions;
 pub use sources::{ImportSource, import_partitions};
 #[cfg(feature = "torch")]
 pub(crate) use tables::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
 pub use tables::{ClassNames, Table, read_assignment};
-pub(crate) use tables::{FEATURE_SCALE, read_class_names, write_class_names, write_feature_scale};
+pub(crate) use tables::{
+    FEATURE_ENCODING, FEATURE_SCALE, read_class_names, write_class_names, write_feature_encoding,
+    write_feature_scale,
+};
 #[cfg(feature = "torch")]
 pub use tables::{OriginalIdsFile, read_original_ids};
+pub(crate) use tables::{TableEncoding, table_encodings};

@@ -15,18 +15,19 @@ use super::node_tables::write_node_tables;
 use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::{Meter, Observer, PartitionProgress, PartitionStep};
 use super::report::PartitionReport;
-use super::request::{Method, PartitionRequest};
+use super::request::{EdgeRules, Method, PartitionRequest};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
 use super::space::check_room;
 use super::stream::StreamPartitioner;
 use super::train_nodes::train_nodes;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
 use crate::prepare::import::{
-    FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file, write_class_names,
-    write_feature_scale,
+    FEATURE_ENCODING, FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file,
+    write_class_names, write_feature_encoding, write_feature_scale,
 };
 
 /// Result of partitioning a graph.
@@ -84,21 +85,47 @@ pub fn partition_graph_into(
     let graph = graph.map_err(|error| with_memory(error, request.memory))?;
     let reverses = request.rules.reverse_relations;
     let graph = if reverses { graph.with_reverse_relations()? } else { graph };
-    let num_nodes = graph.num_nodes();
     let edges = RuledEdges::new(&graph, request.rules)?;
     let num_edges = (0..graph.etypes.len()).map(|etype| edges.most(etype)).sum();
     let num_parts = choose(&graph, num_edges)?;
     let request = &PartitionRequest { num_parts, ..request.clone() };
-    if request.num_parts as u64 > num_nodes {
-        let problem = format!("is {}, but there are {num_nodes} nodes", request.num_parts);
+    let num_nodes = graph.num_nodes();
+    if num_parts as u64 > num_nodes {
+        let problem = format!("is {num_parts}, but there are {num_nodes} nodes");
         return Err(Error::config("num_parts", problem)
             .with_hint(format!("pass ‹num_parts={num_nodes}› or less")));
     }
+    let earlier = match source {
+        ImportSource::Partitions(json) => {
+            EdgeRules::recorded(PartitionConfig::open(json)?.folder())?
+        }
+        ImportSource::Files(_) => EdgeRules::default(),
+    };
+    let recorded = earlier.then(request.rules);
+    write_partitions(graph, request, recorded, &*partitioner(request), folder, observer)
+}
+
+/// Assigns the nodes of a graph to partitions, writes them to `folder`, and records the rules by which edges were changed.
+///
+/// # Errors
+/// As for [`partition_graph`].
+pub(super) fn write_partitions(
+    graph: RawGraph,
+    request: &PartitionRequest,
+    recorded: EdgeRules,
+    partitioner: &dyn Partitioner,
+    folder: OutputFolder,
+    observer: &mut Observer<'_>,
+) -> Result<Partitioned> {
+    let staging = folder.staging();
+    let num_nodes = graph.num_nodes();
+    let edges = RuledEdges::new(&graph, request.rules)?;
     // Partitions and new ids of all nodes, and a few bits.
     let classes = u64::from(request.balance_ntypes.is_some());
     let per_node = 2 + NodeMap::bytes_per_node(num_nodes) + classes;
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
-    check_room(&graph, &edges, num_parts, out)?;
+    let out = folder.path().to_owned();
+    check_room(&graph, &edges, request.num_parts, &out)?;
     let train = train_nodes(&graph)?;
     let balance = Balance::new(&graph, request.balance_ntypes.as_deref(), train.as_ref())?;
     let task = PartitionTask {
@@ -110,7 +137,7 @@ pub fn partition_graph_into(
         memory,
         folder: staging,
     };
-    let parts = partitioner(request).assign(&task, observer)?;
+    let parts = partitioner.assign(&task, observer)?;
     drop(balance);
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
@@ -135,12 +162,8 @@ pub fn partition_graph_into(
     drop(sorted);
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
     let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
-    names.extend(write_names(&graph, staging)?);
-    names.extend(write_class_names(staging, &graph.class_names)?);
-    if !graph.feature_scale.is_empty() {
-        write_feature_scale(staging, &graph.feature_scale)?;
-        names.push(FEATURE_SCALE.to_owned());
-    }
+    names.extend(write_descriptions(&graph, staging)?);
+    names.extend(recorded.record(staging)?);
     writer.finish()?;
     let json = format!("{}.json", request.name);
     names.push(json.clone());
@@ -195,6 +218,22 @@ fn feature_values(graph: &RawGraph) -> u64 {
     let tables = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
     let values = tables.map(|(_, table)| table.row_shape().iter().product());
     values.max().unwrap_or(0)
+}
+
+/// Writes the names of nodes and classes, and how features were made; returns the names of files and folders.
+fn write_descriptions(graph: &RawGraph, staging: &Path) -> Result<Vec<String>> {
+    let names = write_names(graph, staging)?;
+    let class_names = write_class_names(staging, &graph.class_names)?;
+    let mut all: Vec<String> = names.into_iter().chain(class_names).collect();
+    if !graph.feature_scale.is_empty() {
+        write_feature_scale(staging, &graph.feature_scale)?;
+        all.push(FEATURE_SCALE.to_owned());
+    }
+    if !graph.feature_encoding.is_empty() {
+        write_feature_encoding(staging, &graph.feature_encoding)?;
+        all.push(FEATURE_ENCODING.to_owned());
+    }
+    Ok(all)
 }
 
 /// Writes the nodes' names, and returns the folder's name if the input identifies nodes by strings.

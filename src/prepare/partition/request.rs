@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::choice::{Choice, Named, choices};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
@@ -25,7 +27,8 @@ choices! {
 }
 
 /// Treatment of edges from a node to itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SelfLoops {
     /// Keep self loops
     #[default]
@@ -49,7 +52,7 @@ impl Choice for SelfLoops {
 }
 
 /// Changes to the edges read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeRules {
     /// Every edge also gets its reverse: DGL's `add_reverse_edges` with copied edge data. Self loops are not doubled.
     pub undirected: bool,

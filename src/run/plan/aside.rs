@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A forked process with its own threads and a folder for spilled data. It is killed on drop.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(in crate::run) struct Aside {
     process: Pid,
     link: UnixStream,
     spill_dir: PathBuf,
@@ -29,7 +29,7 @@ impl Aside {
     ///
     /// # Errors
     /// If the system starts no process.
-    pub(super) fn start(
+    pub(in crate::run) fn start(
         what: &str,
         spill_dir: &Path,
         work: impl FnOnce(UnixStream) -> Result<()>,
@@ -42,7 +42,7 @@ impl Aside {
     }
 
     /// Sends the process its only question.
-    pub(super) fn ask(&mut self, question: &[u8]) -> Result<()> {
+    pub(in crate::run) fn ask(&mut self, question: &[u8]) -> Result<()> {
         self.link.write_all(question).map_err(failed)?;
         self.link.shutdown(Shutdown::Write).map_err(failed)
     }
@@ -51,7 +51,7 @@ impl Aside {
     ///
     /// # Errors
     /// If the user asks to stop, or the answer cannot be read.
-    pub(super) fn answer(mut self) -> Result<Vec<u8>> {
+    pub(in crate::run) fn answer(mut self) -> Result<Vec<u8>> {
         self.link.set_read_timeout(Some(TICK)).map_err(failed)?;
         let (mut bytes, mut block) = (Vec::new(), [0; 1 << 12]);
         loop {
@@ -82,6 +82,6 @@ fn is_early(error: &std::io::Error) -> bool {
 }
 
 /// An error on the connection between the two processes.
-pub(super) fn failed(error: std::io::Error) -> Error {
+pub(in crate::run) fn failed(error: std::io::Error) -> Error {
     Error::io("talk to", Path::new("the process that plans"), error)
 }

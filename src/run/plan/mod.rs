@@ -12,7 +12,7 @@
 //! pauses, and code pages that only ranks have.
 
 mod advice;
-mod aside;
+pub(super) mod aside;
 mod bound;
 mod check;
 mod counts;

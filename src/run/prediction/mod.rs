@@ -4,6 +4,7 @@ mod array;
 mod checks;
 mod columns;
 mod csv;
+mod extended_graph;
 mod link_answers;
 mod link_table;
 mod name_index;

@@ -369,9 +369,32 @@ impl<'a> NodeSpace<'a> {
         })
     }
 
+    /// The nodes that were added to the graph, ascending; `counts` are their numbers by type.
+    pub(super) fn new_nodes(&self, counts: &[u64]) -> Result<Vec<u64>> {
+        let book = self.partitions.book();
+        let mut places = Vec::new();
+        for ntype in &self.ntypes {
+            let end = book.num_nodes_of_type(*ntype);
+            for id in end - counts.get(*ntype).copied().unwrap_or(0)..end {
+                let place = self.place(*ntype, id);
+                places
+                    .push(place.ok_or_else(|| Error::internal("a node has no place".to_owned()))?);
+            }
+        }
+        places.sort_unstable();
+        if places.is_empty() {
+            let problem = "no new node is of a type that can be predicted";
+            return Err(
+                Error::config("add_nodes", problem).with_hint("list nodes with ‹nodes=FILE›")
+            );
+        }
+        Ok(places)
+    }
+
     /// The nodes of a mask, ascending.
     pub(super) fn of_split(&self, run: &RunConfig, split: SplitName) -> Result<Vec<u64>> {
         let (key, name) = match split {
+            SplitName::All => return Ok((0..self.len()).collect()),
             SplitName::Train => (&run.keys.train_mask, "train_mask"),
             SplitName::Val => (&run.keys.val_mask, "val_mask"),
             SplitName::Test => (&run.keys.test_mask, "test_mask"),

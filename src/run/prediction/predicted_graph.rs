@@ -31,11 +31,7 @@ impl PredictedGraph {
         for note in partitions.notes() {
             observe(&Event::Note(note.clone()));
         }
-        // The folder for spilled data is made later.
-        let existing = config.run.spill_dir.ancestors().find(|folder| folder.exists());
-        let existing = existing.unwrap_or(Path::new("."));
-        let given = read_original_ids(&config.orig_ids, partitions.book(), existing)?;
-        let partitions = partitions.with_original_ids(given)?;
+        let partitions = original_ids_of(config, partitions)?;
         let ntypes = config.node_types(&partitions)?;
         check_propagation(config, partitions.book(), &ntypes)?;
         let numbering = Numbering::new(config, &partitions, &ntypes)?;
@@ -48,4 +44,16 @@ impl PredictedGraph {
         }
         Ok(PredictedGraph { partitions, ntypes, numbering })
     }
+}
+
+/// The partitions, with the original ids that the configuration names.
+pub(super) fn original_ids_of(
+    config: &PredictConfig,
+    partitions: PartitionConfig,
+) -> Result<PartitionConfig> {
+    // The folder for spilled data is made later.
+    let existing = config.run.spill_dir.ancestors().find(|folder| folder.exists());
+    let existing = existing.unwrap_or(Path::new("."));
+    let given = read_original_ids(&config.orig_ids, partitions.book(), existing)?;
+    partitions.with_original_ids(given)
 }

@@ -62,8 +62,13 @@ impl<'a> Question<'a> {
                 (Some(needed), Asked::Pairs(pairs))
             }
             LinkQuery::Partners { count, of } => {
-                let places = of.as_ref().map(|of| ends[0].listed_or_named(of)).transpose()?;
-                let places = places.map(|list| list.places);
+                let places = match of {
+                    Some(of) => Some(ends[0].listed_or_named(of)?.places),
+                    None if config.new_nodes.iter().any(|count| *count > 0) => {
+                        Some(ends[0].new_nodes(&config.new_nodes)?)
+                    }
+                    None => None,
+                };
                 (None, Asked::Partners { count: *count, places })
             }
             LinkQuery::Ranks(split) => (None, Asked::Ranks(*split)),
@@ -90,6 +95,10 @@ impl<'a> Question<'a> {
             LinkQuery::Partners { count: 0, .. } => Err(Error::config(field, "must be 1 or more")),
             LinkQuery::Partners { count, .. } if *count > MOST_PARTNERS => {
                 Err(Error::config(field, format!("must be {MOST_PARTNERS} or less, not {count}")))
+            }
+            LinkQuery::Ranks(SplitName::All) => {
+                Err(Error::config("split", "edges are ranked that were kept back from training")
+                    .with_hint("pass ‹split=val› or ‹split=test›"))
             }
             LinkQuery::Ranks(_) if !format.is_table() => {
                 Err(Error::config("output", "ranks of edges are written as a table")
@@ -118,7 +127,8 @@ impl<'a> Question<'a> {
             (Asked::Ranks(SplitName::Val), _) => {
                 LinkQuestion::Ranks { wanted: EdgeUse::Val, name: "val" }
             }
-            (Asked::Ranks(SplitName::Test), _) => {
+            // Other splits are refused.
+            (Asked::Ranks(SplitName::Test | SplitName::All), _) => {
                 LinkQuestion::Ranks { wanted: EdgeUse::Test, name: "test" }
             }
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::array::write_array;
 use super::checks::{check, check_weights};
 use super::columns::TableColumns;
+use super::extended_graph::ExtendedGraph;
 use super::node_space::NodeSpace;
 use super::predicted_graph::PredictedGraph;
 use super::question::Question;
@@ -30,6 +31,13 @@ use crate::run::rank::{
 /// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process, no spill file and no part
 /// of the output is left behind.
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    match ExtendedGraph::of(config, observe)? {
+        Some(graph) => predict_graph(graph.config(), observe),
+        None => predict_graph(config, observe),
+    }
+}
+
+fn predict_graph(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let format = format(config)?;
     check(config)?;
     Question::check(config, format)?;
@@ -51,6 +59,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
             let list = space.listed(path)?;
             (Some(list.places), Some(list.words))
         }
+        NodeSelection::New => (Some(space.new_nodes(&config.new_nodes)?), None),
     };
     let question = Question::new(config, &space)?;
     let needed = question.as_ref().and_then(|question| question.needed.as_deref());

@@ -46,6 +46,11 @@ impl OutputFolder {
         self.staging.path()
     }
 
+    /// The folder that is complete or empty.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Moves `names` from the staging folder to their final places, in this order; all or none.
     pub(crate) fn commit(self, names: &[String]) -> Result<()> {
         for (done, name) in names.iter().enumerate() {

@@ -22,6 +22,8 @@ pub struct RawGraph {
     pub class_names: ClassNames,
     /// The means and deviations by which numbers of tables became features, as a table in CSV; empty if there are none.
     pub feature_scale: String,
+    /// How tables became features, as JSON; empty if there were no tables.
+    pub feature_encoding: String,
     /// Notes for the user: the use of node tables, and likely mistakes.
     pub notes: Vec<String>,
 }

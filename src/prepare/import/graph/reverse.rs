@@ -12,7 +12,7 @@ impl RawGraph {
     /// If no relation joins different node types, or a name is taken.
     pub fn with_reverse_relations(self) -> Result<Self> {
         let field = "reverse_edges";
-        let RawGraph { ntypes, etypes, edges, class_names, feature_scale, notes } = self;
+        let RawGraph { etypes, edges, .. } = self;
         let taken: Vec<CanonicalEtype> = etypes.iter().map(|etype| etype.name.clone()).collect();
         let mut all = Vec::new();
         for (at, etype) in etypes.into_iter().enumerate() {
@@ -37,7 +37,7 @@ impl RawGraph {
         all.sort_by(|a, b| a.etype.name.cmp(&b.etype.name));
         let edges = edges.in_order(all.iter().map(|directed| (directed.of, directed.reversed)));
         let etypes = all.into_iter().map(|directed| directed.etype).collect();
-        Ok(RawGraph { ntypes, etypes, edges, class_names, feature_scale, notes })
+        Ok(RawGraph { etypes, edges, ..self })
     }
 }
 

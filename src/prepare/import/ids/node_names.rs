@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -81,6 +81,19 @@ impl NodeNames {
         Ok((names, note))
     }
 
+    /// The names in a partition directory's [file](names_file).
+    pub(crate) fn of_file(path: &Path, limit: u64) -> Result<Self> {
+        let unreadable = |e| Error::unreadable(path, &e);
+        let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
+        let (mut names, mut line) = (NodeNames::new(limit), Vec::new());
+        while file.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
+            names.add(line.strip_suffix(b"\n").unwrap_or(&line))?;
+            line.clear();
+        }
+        names.close();
+        Ok(names)
+    }
+
     /// Ends the list; later lookups add no names.
     pub(crate) fn close(&mut self) {
         self.open = false;
@@ -109,16 +122,18 @@ impl NodeNames {
         if let Some(&id) = self.ids.get(name) {
             return Ok(Some(id));
         }
-        if !self.open {
-            return Ok(None);
-        }
+        if self.open { self.add(name).map(Some) } else { Ok(None) }
+    }
+
+    /// Adds a name that no node has; returns its id.
+    pub(crate) fn add(&mut self, name: &[u8]) -> Result<u64> {
         self.memory += memory_of(name);
         if self.memory > self.limit {
             return Err(self.too_many(0));
         }
         let id = self.ids.len() as u64;
         self.ids.insert(name.into(), id);
-        Ok(Some(id))
+        Ok(id)
     }
 
     /// Whether a name has exceeded the limit.

@@ -9,5 +9,6 @@ mod partitions;
 mod source;
 mod stdin;
 
+pub(crate) use partitions::OpenedPartitions;
 pub use partitions::import_partitions;
 pub use source::ImportSource;

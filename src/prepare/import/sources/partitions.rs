@@ -6,11 +6,12 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, EdgeBlock, FeatureSet, OriginalIds, Partition};
-use crate::graph::PartitionBook;
 use crate::io::{ExternalSort, KeyLayout};
 use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use crate::prepare::import::ids::names_file;
-use crate::prepare::import::tables::{Table, all_class_names, read_feature_scale};
+use crate::prepare::import::tables::{
+    Table, all_class_names, read_feature_encoding, read_feature_scale,
+};
 
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
@@ -27,87 +28,135 @@ pub fn import_partitions(
     memory: u64,
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<RawGraph> {
-    let config = PartitionConfig::open(json)?;
-    let parts = 0..config.parts().len();
-    let partitions: Vec<Partition> =
-        parts.map(|part| Partition::open(&config, part)).collect::<Result<_>>()?;
-    let book = config.book();
-    let edges = read_edges(&partitions, book, folder, memory, tell)?;
-    let sides = |side: fn(&Partition) -> &FeatureSet, types| {
-        tables(&partitions.iter().map(side).collect::<Vec<_>>(), types)
-    };
-    let node_tables = sides(Partition::node_features, book.ntypes().len())?;
-    let edge_tables = sides(Partition::edge_features, book.etypes().len())?;
-    let ntypes = book.ntypes().iter().zip(node_tables).enumerate().map(|(ty, (name, data))| {
-        Ok(NodeType {
-            name: name.clone(),
-            count: book.num_nodes_of_type(ty),
-            data,
-            originals: originals(&partitions, ty)?,
-            names: None,
-            names_file: Some(names_file(config.folder(), name)).filter(|path| path.is_file()),
-        })
-    });
-    let end = |name| book.ntype_id(name).unwrap_or(0);
-    let etypes = book.etypes().iter().zip(edge_tables).map(|(name, data)| EdgeType {
-        name: name.clone(),
-        ends: [end(&name.src), end(&name.dst)],
-        data,
-        embeds: false,
-        both_directions: None,
-    });
-    let class_names = all_class_names(config.folder(), book.ntypes())?;
-    Ok(RawGraph {
-        etypes: etypes.collect(),
-        ntypes: ntypes.collect::<Result<_>>()?,
-        edges,
-        class_names,
-        feature_scale: read_feature_scale(config.folder())?,
-        notes: Vec::new(),
-    })
+    let partitions = OpenedPartitions::open(PartitionConfig::open(json)?)?;
+    partitions.import(folder, memory, &mut |_, _| Ok(()), tell)
 }
 
-/// Reads edges type by type, in the order of their ids.
-fn read_edges(
-    partitions: &[Partition],
-    book: &PartitionBook,
-    folder: &Path,
-    memory: u64,
-    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
-) -> Result<RawEdges> {
-    let mut writer = RawEdgeWriter::create(folder)?;
-    let (mut done, total) = (0, book.num_edges() * book.etypes().len() as u64);
-    let nodes = book.num_nodes();
-    for etype in 0..book.etypes().len() {
-        writer.start_type();
-        let layout = KeyLayout::new([book.num_edges_of_type(etype), nodes, nodes])?;
-        let mut sort = ExternalSort::new(folder, layout.bits(), memory);
-        for partition in partitions {
-            let first = book.node_range(partition.part()).start;
-            let mut reader = partition.edges(BLOCK)?;
-            let mut block = EdgeBlock::default();
-            while reader.next_block(&mut block)? {
-                tell(done, total)?;
-                done += block.len() as u64;
-                for at in (0..block.len()).filter(|&at| block.etype[at] as usize == etype) {
-                    let edge = book.edge_to_per_type(block.id[at]);
-                    let src = book.to_per_type(block.src[at]);
-                    let dst = book.to_per_type(first + block.dst[at]);
-                    let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst) else {
-                        return Err(Error::internal("an edge is not in the book".to_owned()));
-                    };
-                    sort.push(layout.pack([edge, src, dst]))?;
+/// The partitions of a directory.
+pub(crate) struct OpenedPartitions {
+    config: PartitionConfig,
+    partitions: Vec<Partition>,
+}
+
+impl OpenedPartitions {
+    /// Opens all partitions.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub(crate) fn open(config: PartitionConfig) -> Result<Self> {
+        let parts = 0..config.parts().len();
+        let partitions = parts.map(|part| Partition::open(&config, part)).collect::<Result<_>>()?;
+        Ok(OpenedPartitions { config, partitions })
+    }
+
+    /// The partitions.
+    pub(crate) fn partitions(&self) -> &[Partition] {
+        &self.partitions
+    }
+
+    /// The nodes of all types.
+    ///
+    /// # Errors
+    /// If a partition lacks a table that others have.
+    pub(crate) fn node_types(&self) -> Result<Vec<NodeType>> {
+        let book = self.config.book();
+        let tables = tables(&self.sides(Partition::node_features), book.ntypes().len())?;
+        let ntypes = book.ntypes().iter().zip(tables).enumerate().map(|(ty, (name, data))| {
+            let names = names_file(self.config.folder(), name);
+            Ok(NodeType {
+                name: name.clone(),
+                count: book.num_nodes_of_type(ty),
+                data,
+                originals: originals(&self.partitions, ty)?,
+                names: None,
+                names_file: Some(names).filter(|path| path.is_file()),
+            })
+        });
+        ntypes.collect()
+    }
+
+    fn sides(&self, side: fn(&Partition) -> &FeatureSet) -> Vec<&FeatureSet> {
+        self.partitions.iter().map(side).collect()
+    }
+
+    /// Reads the graph; see [`import_partitions`]. `more` adds edges of a type after those of the partitions.
+    ///
+    /// # Errors
+    /// If a partition cannot be read, or lacks a table that others have, or `more` fails.
+    pub(crate) fn import(
+        &self,
+        folder: &Path,
+        memory: u64,
+        more: &mut dyn FnMut(usize, &mut RawEdgeWriter) -> Result<()>,
+        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<RawGraph> {
+        let (config, book) = (&self.config, self.config.book());
+        let edges = self.edges(folder, memory, more, tell)?;
+        let tables = tables(&self.sides(Partition::edge_features), book.etypes().len())?;
+        let end = |name| book.ntype_id(name).unwrap_or(0);
+        let etypes = book.etypes().iter().zip(tables).map(|(name, data)| EdgeType {
+            name: name.clone(),
+            ends: [end(&name.src), end(&name.dst)],
+            data,
+            embeds: false,
+            both_directions: None,
+        });
+        Ok(RawGraph {
+            etypes: etypes.collect(),
+            ntypes: self.node_types()?,
+            edges,
+            class_names: all_class_names(config.folder(), book.ntypes())?,
+            feature_scale: read_feature_scale(config.folder())?,
+            feature_encoding: read_feature_encoding(config.folder())?,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Reads edges type by type, in the order of their ids.
+    fn edges(
+        &self,
+        folder: &Path,
+        memory: u64,
+        more: &mut dyn FnMut(usize, &mut RawEdgeWriter) -> Result<()>,
+        tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<RawEdges> {
+        let book = self.config.book();
+        let mut writer = RawEdgeWriter::create(folder)?;
+        let (mut done, total) = (0, book.num_edges() * book.etypes().len() as u64);
+        let nodes = book.num_nodes();
+        for etype in 0..book.etypes().len() {
+            writer.start_type();
+            let layout = KeyLayout::new([book.num_edges_of_type(etype), nodes, nodes])?;
+            let mut sort = ExternalSort::new(folder, layout.bits(), memory);
+            for partition in &self.partitions {
+                let first = book.node_range(partition.part()).start;
+                let mut reader = partition.edges(BLOCK)?;
+                let mut block = EdgeBlock::default();
+                while reader.next_block(&mut block)? {
+                    tell(done, total)?;
+                    done += block.len() as u64;
+                    for at in (0..block.len()).filter(|&at| block.etype[at] as usize == etype) {
+                        let edge = book.edge_to_per_type(block.id[at]);
+                        let src = book.to_per_type(block.src[at]);
+                        let dst = book.to_per_type(first + block.dst[at]);
+                        let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst)
+                        else {
+                            return Err(Error::internal("an edge is not in the book".to_owned()));
+                        };
+                        sort.push(layout.pack([edge, src, dst]))?;
+                    }
                 }
             }
+            let mut sorted = sort.finish()?;
+            while let Some(key) = sorted.next()? {
+                let [_, src, dst] = layout.unpack(key);
+                writer.push(src, dst)?;
+            }
+            more(etype, &mut writer)?;
         }
-        let mut sorted = sort.finish()?;
-        while let Some(key) = sorted.next()? {
-            let [_, src, dst] = layout.unpack(key);
-            writer.push(src, dst)?;
-        }
+        tell(total, total)?;
+        writer.finish()
     }
-    tell(total, total)?;
-    writer.finish()
 }
 
 /// Tables of all partitions by type, one after the other.

@@ -141,7 +141,7 @@ pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
 }
 
 /// The bytes of a number of type `dtype`, and their count; `None` for a missing integer.
-fn bytes_of(value: CellValue<'_>, dtype: Dtype) -> Option<([u8; 8], usize)> {
+pub(crate) fn bytes_of(value: CellValue<'_>, dtype: Dtype) -> Option<([u8; 8], usize)> {
     let number = value.number()?;
     let mut bytes = [0; 8];
     let size = dtype.size();

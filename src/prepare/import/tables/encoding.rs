@@ -2,17 +2,24 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::lists::ListForm;
 use crate::io::Dtype;
 use crate::prepare::import::readers::CellValue;
 
 /// Encoding of a column's values.
-#[derive(Debug)]
-pub(super) enum Encoding {
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Encoding {
     /// A number of `feat`: the column's number, or its date in days, less `shift` and divided by `unit`.
     Number { shift: f64, unit: f64, missing: f32 },
     /// A number of `feat` for each of these strings, sorted: 1 for the field's string, 0 for others.
-    OneHot { values: Vec<Box<[u8]>>, missing: Vec<f32> },
+    OneHot {
+        #[serde(with = "texts")]
+        values: Vec<Box<[u8]>>,
+        missing: Vec<f32>,
+    },
     /// A number for each of these words: 1 for the words in the field's list. Without a list, the numbers of `missing`.
     Words { form: ListForm, words: WordPlaces, missing: Vec<f32>, is_label: bool, is_small: bool },
     /// Numbers of a list, each less its shift and divided by its unit.
@@ -24,7 +31,7 @@ pub(super) enum Encoding {
     /// A class number, -1 for none.
     ClassNumber,
     /// The class's place among these names, sorted; -1 for none.
-    ClassName(Vec<Box<[u8]>>),
+    ClassName(#[serde(with = "texts")] Vec<Box<[u8]>>),
     /// A number to be predicted, NaN for none.
     Target,
     /// A number, or days since 1970, NaN for none.
@@ -33,9 +40,43 @@ pub(super) enum Encoding {
 
 /// Words in order, and each word's place.
 #[derive(Debug)]
-pub(super) struct WordPlaces {
+pub(crate) struct WordPlaces {
     pub(super) words: Vec<Box<[u8]>>,
     places: HashMap<Box<[u8]>, usize>,
+}
+
+/// Words as texts; words that are not UTF-8 have none.
+mod texts {
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Error, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        words: &[Box<[u8]>],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let texts = words.iter().map(|word| std::str::from_utf8(word));
+        let texts: Result<Vec<&str>, _> = texts.collect();
+        serializer.collect_seq(texts.map_err(S::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<Vec<Box<[u8]>>, D::Error> {
+        let words = Vec::<String>::deserialize(deserializer)?;
+        Ok(words.into_iter().map(|word| word.into_bytes().into()).collect())
+    }
+}
+
+impl Serialize for WordPlaces {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        texts::serialize(&self.words, serializer)
+    }
+}
+
+impl<'d> Deserialize<'d> for WordPlaces {
+    fn deserialize<D: serde::Deserializer<'d>>(deserializer: D) -> Result<Self, D::Error> {
+        texts::deserialize(deserializer).map(WordPlaces::new)
+    }
 }
 
 impl WordPlaces {
@@ -76,6 +117,16 @@ impl Encoding {
         match self {
             Encoding::Words { is_label, .. } | Encoding::Row { is_label, .. } => !is_label,
             _ => matches!(self, Encoding::Number { .. } | Encoding::OneHot { .. }),
+        }
+    }
+
+    /// Number of values.
+    pub(super) fn width(&self) -> usize {
+        match self {
+            Encoding::OneHot { values, .. } => values.len(),
+            Encoding::Words { words, .. } => words.words.len(),
+            Encoding::Row { scales, .. } => scales.len(),
+            _ => 1,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::moments::Moments;
@@ -14,8 +15,9 @@ pub(super) const MOST_WORDS: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
 
 /// Notation of lists in fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListForm {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ListForm {
     /// In brackets.
     Brackets,
     /// Separated by vertical bars; a field without one is a list of one word.

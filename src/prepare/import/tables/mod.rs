@@ -6,6 +6,7 @@ mod assignment;
 mod class_names;
 mod column_scan;
 mod encoding;
+mod feature_encoding;
 mod feature_scale;
 mod listed_labels;
 mod lists;
@@ -21,12 +22,17 @@ mod splits;
 mod table;
 
 pub(crate) use array_writer::{ConvertedArray, NUMBERS, edge_value, needs_double};
+pub(crate) use array_writer::{bytes_of, storable};
 pub(crate) use arrays::open_array;
 pub use assignment::read_assignment;
 pub use class_names::ClassNames;
 #[cfg(feature = "torch")]
 pub(crate) use class_names::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
 pub(crate) use class_names::{all_class_names, read_class_names, write_class_names};
+pub(crate) use feature_encoding::{
+    FEATURE_ENCODING, read_feature_encoding, write_feature_encoding,
+};
+pub(crate) use feature_encoding::{TableEncoding, table_encodings};
 pub(crate) use feature_scale::{FEATURE_SCALE, read_feature_scale, write_feature_scale};
 pub(crate) use listed_labels::listed_labels;
 pub(crate) use node_columns::EmbeddedColumn;

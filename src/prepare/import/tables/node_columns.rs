@@ -61,6 +61,9 @@ pub(super) struct UsedColumn {
     pub(super) at: usize,
     /// Place in the column's lists; 0 without lists.
     pub(super) element: usize,
+    /// Name of the column in the file.
+    pub(super) column: String,
+    /// Name of the column, with the place in its lists.
     pub(super) name: String,
     pub(super) role: ColumnRole,
 }
@@ -206,7 +209,8 @@ impl NodeTables {
 
 impl UsedColumn {
     fn new(at: usize, name: &str, role: ColumnRole) -> Self {
-        UsedColumn { at, element: 0, name: name.to_owned(), role }
+        let (column, name) = (name.to_owned(), name.to_owned());
+        UsedColumn { at, element: 0, column, name, role }
     }
 
     /// The column once for each place of its lists.
@@ -215,7 +219,7 @@ impl UsedColumn {
         let of = |element| UsedColumn {
             element,
             name: format!("{}[{element}]", self.name),
-            ..UsedColumn::new(self.at, "", self.role)
+            ..UsedColumn::new(self.at, &self.column, self.role)
         };
         (0..width).map(of).collect()
     }

@@ -36,6 +36,8 @@ pub(crate) struct TableScan<'a> {
 /// A table after a first pass, which finds its nodes and each column's encoding.
 pub(crate) struct ScannedTable {
     pub(crate) file: NodeTableFile,
+    /// Name of the column of ids.
+    pub(super) id: String,
     pub(crate) rows: u64,
     /// Numbers of bad rows, which are left out.
     bad: BTreeSet<u64>,
@@ -44,7 +46,7 @@ pub(crate) struct ScannedTable {
     keeps_bad_ids: bool,
     /// Names of the nodes, unless they are the row numbers from 0.
     pub(crate) names: Option<NodeNames>,
-    columns: Vec<StoredColumn>,
+    pub(super) columns: Vec<StoredColumn>,
     left_out: Vec<String>,
     /// Description of the file in notes.
     kind: String,
@@ -55,13 +57,15 @@ pub(crate) struct ScannedTable {
 }
 
 /// A stored column.
-struct StoredColumn {
+pub(super) struct StoredColumn {
     at: usize,
-    element: usize,
+    pub(super) element: usize,
+    /// Name of the column in the file.
+    pub(super) column: String,
     name: String,
-    encoding: Encoding,
+    pub(super) encoding: Encoding,
     /// Whether the values are dates, and whether single precision rounds them.
-    is_dates: bool,
+    pub(super) is_dates: bool,
     is_rounded: bool,
 }
 
@@ -210,6 +214,7 @@ impl ScannedTable {
         let (skips, keeps_bad_ids) = (scan.bad_rows.is_some(), scan.keeps_bad_ids);
         Ok(ScannedTable {
             file,
+            id: id_name,
             rows: count,
             bad,
             skips,
@@ -440,8 +445,17 @@ fn encode(
             ColumnRole::Split(mask) => MASKS[mask].to_owned(),
             _ => column.name.clone(),
         };
+        let column = column.column.clone();
         if !is_empty {
-            columns.push(StoredColumn { at, element, name, encoding, is_dates, is_rounded });
+            columns.push(StoredColumn {
+                at,
+                element,
+                column,
+                name,
+                encoding,
+                is_dates,
+                is_rounded,
+            });
         }
     }
     // Features that are all words take a byte each.

@@ -49,6 +49,15 @@ impl Table {
         Ok(table)
     }
 
+    /// The table with the rows of an array after its own.
+    ///
+    /// # Errors
+    /// If the array's rows have another form.
+    pub(crate) fn followed_by(&self, more: ArrayRef) -> Result<Self> {
+        let own = self.pieces.iter().map(|(_, array)| array.clone());
+        Table::new(own.chain([more]).collect())
+    }
+
     /// Number of rows.
     pub fn num_rows(&self) -> u64 {
         self.rows

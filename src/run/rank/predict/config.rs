@@ -10,6 +10,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::labelled_types;
 use crate::nn::CorrectAndSmooth;
 use crate::prepare::import::OriginalIdsFile;
+use crate::prepare::partition::GraphAdditions;
 use crate::run::config::RunConfig;
 use crate::run::rank::WEIGHTS;
 
@@ -26,6 +27,8 @@ choices! {
         Val = "val",
         /// The test nodes
         Test = "test",
+        /// All nodes
+        All = "all",
     }
 }
 
@@ -39,6 +42,8 @@ pub enum NodeSelection {
     Listed(PathBuf),
     /// The nodes of a mask.
     Split(SplitName),
+    /// The nodes that are [added](PredictConfig::added).
+    New,
 }
 
 /// A question about pairs of nodes, to a run that predicts edges.
@@ -64,6 +69,10 @@ pub struct PredictConfig {
     pub run: RunConfig,
     /// The trained weights.
     pub weights: PathBuf,
+    /// Nodes and edges that the graph gets for this prediction.
+    pub added: GraphAdditions,
+    /// Number of new nodes of each type at the end of the graph; empty without any.
+    pub new_nodes: Vec<u64>,
     /// The form of the prediction.
     pub prediction: Prediction,
     /// The node type, for a run that predicts several.
@@ -97,6 +106,8 @@ impl PredictConfig {
     pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
         PredictConfig {
             weights: run.out.join(WEIGHTS),
+            added: GraphAdditions::default(),
+            new_nodes: Vec::new(),
             prediction: Prediction::default(),
             target_type: None,
             layer: None,

@@ -1,0 +1,181 @@
+//! A graph with nodes and edges that it gets for one prediction.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{check, check_weights};
+use super::predicted_graph::original_ids_of;
+use crate::engine::spill_dir::{RunFolder, sweep};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Event;
+use crate::fields::mark;
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::load::KeptArrays;
+use crate::platform::signals;
+use crate::prepare::partition::{ExtendedPartitions, GraphAdditions, extend_partitions};
+use crate::run::config::{MemoryBudget, open_graph};
+use crate::run::launch::connection::is_one_of_several;
+use crate::run::plan::aside::Aside;
+use crate::run::rank::{LinkQuery, NodeOrder, PredictConfig};
+
+/// The whole graph in the run's temporary folder, where a prediction finds it.
+pub(super) struct ExtendedGraph {
+    config: PredictConfig,
+    // Dropped last.
+    _folder: RunFolder,
+}
+
+/// Memory in bytes for making the graph under a budget of as little as possible.
+const LITTLE: u64 = 512 << 20;
+
+const CUT_AGAIN: &str = "cut the graph with its new nodes, and train again";
+
+impl ExtendedGraph {
+    /// Adds what the configuration names to the graph; `None` if it names nothing.
+    ///
+    /// # Errors
+    /// If the model cannot predict nodes that it was not trained on, or a file is wrong. Nothing is left behind.
+    pub(super) fn of(
+        config: &PredictConfig,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<Option<Self>> {
+        if config.added == GraphAdditions::default() {
+            return Ok(None);
+        }
+        check(config)?;
+        check_combination(config)?;
+        check_weights(config, observe)?;
+        let partitions = open_graph(&config.run)?;
+        let partitions = original_ids_of(config, partitions)?;
+        let partition = Partition::open(&partitions, partitions.first_present())?;
+        let kept = KeptArrays::of(&partition, &config.run.keys)?;
+        check_learned_rows(config, &partitions, &kept)?;
+        let spill_dir = &config.run.spill_dir;
+        sweep(spill_dir);
+        let (folder, _control) = RunFolder::create(spill_dir, 1, 1)?;
+        let extended = extended(config, &partitions, &kept, folder.path())?;
+        for note in &extended.notes {
+            observe(&Event::Note(note.clone()));
+        }
+        let nodes: u64 = extended.nodes.iter().sum();
+        observe(&Event::Note(format!(
+            "the graph has {nodes} new nodes and {} new edges for this prediction",
+            extended.edges
+        )));
+        let mut config = config.clone();
+        config.run.part_json = extended.json;
+        config.orig_ids = Vec::new();
+        config.added = GraphAdditions::default();
+        config.new_nodes = extended.nodes;
+        Ok(Some(ExtendedGraph { config, _folder: folder }))
+    }
+
+    /// The prediction on the whole graph.
+    pub(super) fn config(&self) -> &PredictConfig {
+        &self.config
+    }
+}
+
+fn check_combination(config: &PredictConfig) -> Result<()> {
+    let field = if config.added.nodes.is_empty() { "add_edges" } else { "add_nodes" };
+    let refuse = |problem: &str, hint: &str| Err(Error::config(field, problem).with_hint(hint));
+    if is_one_of_several() || config.run.partitions.is_some() {
+        return refuse("needs all partitions on one machine", "predict on one machine");
+    }
+    if config.correct_and_smooth.is_some() {
+        return refuse(
+            "correct and smooth needs labels, which new nodes do not have",
+            "use predict",
+        );
+    }
+    if matches!(config.links, Some(LinkQuery::Ranks(_))) {
+        return refuse(
+            "edges are ranked in the graph on which the run was trained",
+            "leave out ‹split›",
+        );
+    }
+    if config.order == Some(NodeOrder::Partition) {
+        return refuse("new nodes have original ids alone", "leave out ‹order=partition›");
+    }
+    Ok(())
+}
+
+/// Refuses new nodes if the model has learned a row for each node of a type.
+fn check_learned_rows(
+    config: &PredictConfig,
+    partitions: &PartitionConfig,
+    kept: &KeptArrays,
+) -> Result<()> {
+    let types = partitions.book().ntypes().iter().zip(&kept.features);
+    let Some((name, _)) = types.into_iter().find(|(_, features)| features.is_none()) else {
+        return Ok(());
+    };
+    if config.added.nodes.is_empty() || config.run.relations.is_none() {
+        return Ok(());
+    }
+    let problem = format!(
+        "the model has learned a row for each node of type {name}, and has none for new nodes"
+    );
+    Err(Error::config("add_nodes", problem)
+        .with_hint(format!("give nodes features before you train, or {CUT_AGAIN}")))
+}
+
+/// What the process that makes the graph answers.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Made(ExtendedPartitions),
+    Failed { kind: ErrorKind, problem: String, hint: Option<String> },
+}
+
+/// Makes the graph in `folder`, in a process whose threads and memory end with it.
+fn extended(
+    config: &PredictConfig,
+    partitions: &PartitionConfig,
+    kept: &KeptArrays,
+    folder: &Path,
+) -> Result<ExtendedPartitions> {
+    let memory = match config.run.memory_budget {
+        MemoryBudget::Min => LITTLE,
+        MemoryBudget::Bytes(bytes) => bytes,
+    };
+    let out = folder.join("graph");
+    let internal = |e: serde_json::Error| Error::internal(e.to_string());
+    let work = |mut link: UnixStream| {
+        let mut observer = |_| signals::check();
+        let done = extend_partitions(partitions, &config.added, kept, &out, memory, &mut observer);
+        let answer = done.map_or_else(|error| failed(&error), Answer::Made);
+        serde_json::to_writer(&mut link, &answer).map_err(internal)
+    };
+    let mut process = Aside::start("a process that adds nodes", &config.run.spill_dir, work)?;
+    process.ask(&[])?;
+    let answer = process.answer()?;
+    if answer.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Worker,
+            "the process that adds nodes to the graph was killed",
+        )
+        .with_hint("the system may lack memory: try a smaller ‹memory_budget›"));
+    }
+    match serde_json::from_slice(&answer).map_err(internal)? {
+        Answer::Made(extended) => Ok(extended),
+        Answer::Failed { kind, problem, hint } => {
+            Err(hint.into_iter().fold(Error::new(kind, problem), Error::with_hint))
+        }
+    }
+}
+
+/// The answer about an error; one about too little memory concerns the budget of the prediction.
+fn failed(error: &Error) -> Answer {
+    let budget = |text: &str| {
+        let text = text.replace("‹memory=", "‹memory_budget=");
+        text.replace(&mark("memory"), &mark("memory_budget"))
+    };
+    Answer::Failed {
+        kind: error.kind(),
+        problem: budget(&error.marked()),
+        hint: error.marked_hint().map(budget),
+    }
+}
