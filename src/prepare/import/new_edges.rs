@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::files::GraphFiles;
 use super::graph::{EdgeType, RawEdges};
-use super::ids::{IdSpace, NodeNames};
+use super::ids::{IdSpace, NodeNames, WITH_NEW_NODES};
 use super::import_graph::Import;
 use super::readers::{Ask, Wants};
 use crate::error::Result;
@@ -45,7 +45,7 @@ pub(crate) fn read_new_edges(
 ) -> Result<NewEdges> {
     let space = |AllNodes { ntype, count, names }: AllNodes| {
         let mut space = IdSpace::new(&ntype, names);
-        space.tell(count, "the graph".to_owned())?;
+        space.tell(count, WITH_NEW_NODES.to_owned())?;
         Ok(space)
     };
     let mut import = Import {

@@ -17,6 +17,9 @@ const FEWEST_EDGES: u64 = 100;
 /// Hint for a list of nodes.
 pub(crate) const LIST: &str = "a mask has a row of 0 or 1 for every node, ‹node_data=train_mask=FILE›; a list of nodes is ‹split=train=FILE›";
 
+/// Origin of the number of nodes of a graph to which nodes are added.
+pub(crate) const WITH_NEW_NODES: &str = "the graph with its new nodes";
+
 /// Hint for ids such as `17.0`, which tools write for integers in a column with missing values.
 const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
 
@@ -219,6 +222,10 @@ impl IdSpace {
     /// The refusal of an id, if it is invalid.
     fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
         match &self.known {
+            Some((count, origin)) if id >= *count && origin == WITH_NEW_NODES => {
+                let refusal = Refusal::new(format!("there is no node {id} of type {}", self.name));
+                Some(refusal.with_hint("each new node has a row in the file of ‹add_nodes›"))
+            }
             Some((count, origin)) if id >= *count => {
                 let refusal = Refusal::new(format!(
                     "node {id} is beyond the {count} nodes of type {} that {} states",

@@ -11,7 +11,7 @@ use crate::formats::dgl::Partition;
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::load::KeptArrays;
 use crate::prepare::import::{
-    GraphFiles, NewEdges, RawEdgeWriter, RawGraph, Table, read_new_edges,
+    EdgeType, GraphFiles, NewEdges, RawEdgeWriter, RawGraph, Table, read_new_edges,
 };
 use crate::prepare::partition::request::{EdgeRules, SelfLoops};
 
@@ -62,18 +62,18 @@ impl<'a> MoreEdges<'a> {
                 files.edge_columns.push(name.clone());
             }
         }
-        let new = read_new_edges(&files, nodes.take_all(), folder, tell)?;
-        for etype in &new.etypes {
-            if let Some(path) = etype.both_directions.as_ref().filter(|_| rules.undirected) {
-                let problem = "holds every edge in both directions, but edges of the graph get their reverses when they are added";
-                return Err(Error::input(path, "", problem).with_hint("give one direction of each"));
-            }
-            let forward = forward_of(&etype.name).filter(|_| rules.reverse_relations);
+        for etype in additions.edges.iter().map(|file| &file.etype) {
+            let forward = forward_of(etype).filter(|_| rules.reverse_relations);
             if let Some(forward) = forward.filter(|forward| book.etype_id(forward).is_some()) {
-                let problem =
-                    format!("edges of type {} are made of those of {forward}", etype.name);
+                let problem = format!("edges of type {etype} are made of those of {forward}");
                 return Err(Error::config("add_edges", problem).with_hint("leave them out"));
             }
+        }
+        let new = read_new_edges(&files, nodes.take_all(), folder, tell)?;
+        let is_double = |etype: &EdgeType| etype.both_directions.clone();
+        if let Some(path) = new.etypes.iter().find_map(is_double).filter(|_| rules.undirected) {
+            let problem = "holds every edge in both directions, but edges of the graph get their reverses when they are added";
+            return Err(Error::input(&path, "", problem).with_hint("give one direction of each"));
         }
         let votes = Votes::new(nodes.new.iter().map(|new| new.count));
         let more = Vec::new();
