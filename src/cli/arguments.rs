@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "torch")]
+use super::added::{PredictAddedArgs, predict};
 use super::clean::{CleanArgs, clean};
 use super::completions::{CompletionsArgs, completions};
 #[cfg(feature = "torch")]
@@ -25,8 +27,6 @@ use super::partition::{PartitionArgs, partition};
 use super::pause::{ContinueArgs, PauseArgs, go_on, pause};
 #[cfg(feature = "torch")]
 use super::plan::{PlanArgs, of_flags, plan};
-#[cfg(feature = "torch")]
-use super::predict::{PredictArgs, predict};
 #[cfg(feature = "torch")]
 use super::report::{ReportArgs, report as report_page};
 #[cfg(feature = "torch")]
@@ -90,7 +90,7 @@ enum Command {
     #[cfg(feature = "torch")]
     Train(TrainFilesArgs),
     #[cfg(feature = "torch")]
-    Predict(PredictArgs),
+    Predict(PredictAddedArgs),
     #[cfg(feature = "torch")]
     CorrectAndSmooth(CorrectAndSmoothArgs),
     #[cfg(feature = "torch")]

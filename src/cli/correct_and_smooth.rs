@@ -5,6 +5,7 @@ use clap::Args;
 use super::predict::{PredictArgs, run};
 use crate::error::{Error, Result};
 use crate::nn::{CorrectAndSmooth, LabelPropagation};
+use crate::prepare::partition::GraphAdditions;
 
 /// Predict all nodes, and improve the predictions by propagating labels of training nodes
 ///
@@ -68,5 +69,5 @@ pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
         smoothing: LabelPropagation { steps: smoothing_steps, alpha: smoothing_alpha },
         scale,
     };
-    run(args.predict, Some(how))
+    run(args.predict, GraphAdditions::default(), Some(how))
 }

@@ -1,5 +1,7 @@
 //! The command line: one file per command.
 
+#[cfg(feature = "torch")]
+mod added;
 mod arguments;
 mod choice;
 mod clean;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
-use crate::prepare::import::{GraphFiles, NodeTableFile, OriginalIdsFile};
+use crate::prepare::import::OriginalIdsFile;
 use crate::prepare::partition::GraphAdditions;
 use crate::run::CONFIG;
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
@@ -73,13 +73,6 @@ pub(super) struct PredictArgs {
     /// partition_graph(return_mapping=True) returns; TYPE=FILE for one of several node types [default: ids in the partitions]
     #[arg(long, value_name = "FILE")]
     orig_ids: Vec<PathBuf>,
-    /// New nodes, in a table with a row for each: its id, and the columns of which the graph's features were made. They are predicted
-    /// in place of all nodes; the partitions stay as they are
-    #[arg(long, value_name = "[TYPE=]FILE")]
-    add_nodes: Vec<String>,
-    /// New edges between nodes of the graph and new nodes; with the columns of weights and features of edges that the run uses
-    #[arg(long, value_name = "[SRC:REL:DST=]FILE")]
-    add_edges: Vec<String>,
     /// Weights to use [default: the run's]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -106,17 +99,20 @@ pub(super) struct PredictArgs {
     partitions: Option<OwnPartitions>,
 }
 
-/// Predicts nodes.
-pub(super) fn predict(args: PredictArgs) -> Result<()> {
-    run(args, None)
-}
-
 /// Predicts nodes, and corrects and smooths the predictions if requested.
-pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
-    predict_with(args, correct_and_smooth).map_err(run::end_everywhere)
+pub(super) fn run(
+    args: PredictArgs,
+    added: GraphAdditions,
+    correct_and_smooth: Option<CorrectAndSmooth>,
+) -> Result<()> {
+    predict_with(args, added, correct_and_smooth).map_err(run::end_everywhere)
 }
 
-fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
+fn predict_with(
+    args: PredictArgs,
+    added: GraphAdditions,
+    correct_and_smooth: Option<CorrectAndSmooth>,
+) -> Result<()> {
     check_output(&args.out)?;
     let mut run = read_config(&args.run)?;
     // The run may have moved.
@@ -137,14 +133,6 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     };
     let prediction = args.output.unwrap_or(usual);
     let weights = args.weights.map(absolute).transpose()?.unwrap_or_else(|| run.out.join(WEIGHTS));
-    let added = GraphAdditions {
-        nodes: args.add_nodes.iter().map(|text| new_nodes(text)).collect(),
-        edges: args
-            .add_edges
-            .iter()
-            .map(|text| GraphFiles::parse_edges("add_edges", text))
-            .collect::<Result<_>>()?,
-    };
     let links = match (args.pairs, args.top_k) {
         (Some(path), _) => Some(LinkQuery::Pairs(path)),
         (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
@@ -188,16 +176,6 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     drop(console);
     predicted?;
     if run::reports() { print_output(&config.output) } else { Ok(()) }
-}
-
-/// Parses a file of new nodes, or TYPE=FILE.
-fn new_nodes(text: &str) -> NodeTableFile {
-    let (ty, path) = if Path::new(text).exists() {
-        (String::new(), text.to_owned())
-    } else {
-        GraphFiles::parse_of_type(text)
-    };
-    NodeTableFile { ty, path: path.into() }
 }
 
 /// Parses a file of original ids, or TYPE=FILE.

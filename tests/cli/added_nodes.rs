@@ -121,9 +121,8 @@ fn new_nodes_are_predicted_as_on_a_graph_cut_with_them() {
             if at > 3 && at % 2 != number % 2 {
                 continue;
             }
-            let layers = if *model == "sgc" { "" } else { "--layers 2" };
-            let train =
-                format!("--hidden 8 {layers} --epochs 2 --threads 1 --spill-dir spill --out");
+            let layers = if *model == "sgc" { "" } else { "--hidden 8 --layers 2" };
+            let train = format!("{layers} --epochs 2 --threads 1 --spill-dir spill --out");
             sar(here, &format!("--part-json g/g.json --model {model} {train} run{at}")).success();
             let predict = format!("predict --run run{at} --output logits --overwrite");
             sar(

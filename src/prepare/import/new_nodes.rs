@@ -16,7 +16,7 @@ const ADD_EDGES: &str = "new edges of known nodes need no row here";
 pub(crate) struct KnownNodes<'a> {
     /// The nodes.
     pub(crate) ntype: &'a NodeType,
-    /// Their features, if they have any.
+    /// Features, if the type has any.
     pub(crate) features: Option<&'a Table>,
     /// How a table became these features, if it is known.
     pub(crate) encoding: Option<&'a TableEncoding>,
@@ -27,7 +27,7 @@ pub(crate) struct KnownNodes<'a> {
 pub(crate) struct NewNodes {
     /// Number of new nodes.
     pub(crate) count: u64,
-    /// Their features, if the type has any.
+    /// Features, if the type has any.
     pub(crate) features: Option<ArrayRef>,
     /// Names of the known and the new nodes, if nodes have names.
     pub(crate) names: Option<NodeNames>,

@@ -123,7 +123,7 @@ fn check_learned_rows(
         .with_hint(format!("give nodes features before you train, or {CUT_AGAIN}")))
 }
 
-/// What the process that makes the graph answers.
+/// Answer of the process that makes the graph.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Made(ExtendedPartitions),

@@ -1,4 +1,4 @@
-//! What is added to a graph, and what is kept of it.
+//! Files of nodes and edges that a graph gets.
 
 use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, PartitionBook};
