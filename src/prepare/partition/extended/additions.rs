@@ -25,9 +25,10 @@ impl GraphAdditions {
                 _ => ty.clone(),
             };
             if !ntypes.contains(&ty) {
-                let problem = match ty.is_empty() || ty == NO_TYPE {
-                    true => "the graph has several node types".to_owned(),
-                    false => format!("the graph has no nodes of type {ty:?}"),
+                let problem = if ty.is_empty() || ty == NO_TYPE {
+                    "the graph has several node types".to_owned()
+                } else {
+                    format!("the graph has no nodes of type {ty:?}")
                 };
                 let hint = format!("pass ‹add_nodes=TYPE=FILE› with one of {}", ntypes.join(", "));
                 return Err(Error::config("add_nodes", problem).with_hint(hint));
@@ -49,9 +50,10 @@ impl GraphAdditions {
                 [only] if is_bare => file.etype = only.clone(),
                 _ => {
                     let names: Vec<String> = etypes.iter().map(ToString::to_string).collect();
-                    let problem = match is_bare {
-                        true => "the graph has several edge types".to_owned(),
-                        false => format!("the graph has no edges of type {}", file.etype),
+                    let problem = if is_bare {
+                        "the graph has several edge types".to_owned()
+                    } else {
+                        format!("the graph has no edges of type {}", file.etype)
                     };
                     let hint =
                         format!("pass ‹add_edges=TYPE=FILE› with one of {}", names.join(", "));

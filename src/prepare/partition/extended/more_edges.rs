@@ -162,6 +162,13 @@ fn forward_of(name: &CanonicalEtype) -> Option<CanonicalEtype> {
     Some(CanonicalEtype::new(&name.dst, forward, &name.src))
 }
 
+/// The partition of a known node.
+fn part_of(book: &PartitionBook, ntype: usize, number: u64) -> Result<usize> {
+    let id = book.to_homogeneous(ntype, number);
+    let part = id.and_then(|id| book.part_of_node(id));
+    part.ok_or_else(|| Error::internal("a node is not in the book".to_owned()))
+}
+
 /// Counts a known end of an edge for the new one.
 fn vote(
     votes: &mut Votes,
@@ -173,7 +180,7 @@ fn vote(
     for (new, known) in [(0, 1), (1, 0)] {
         let place = nodes.place(ends[new], numbers[new]);
         if let (Some(place), None) = (place, nodes.place(ends[known], numbers[known])) {
-            votes.add(ends[new], place, nodes.part(book, ends[known], numbers[known])?);
+            votes.add(ends[new], place, part_of(book, ends[known], numbers[known])?);
         }
     }
     Ok(())

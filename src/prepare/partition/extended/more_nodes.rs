@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, OriginalIds};
-use crate::graph::PartitionBook;
 use crate::io::Dtype;
 use crate::load::{KeptArrays, check_original_order};
 use crate::prepare::import::{
@@ -88,13 +87,6 @@ impl MoreNodes {
     /// The place of a node among the new ones, if it is new.
     pub(super) fn place(&self, ntype: usize, number: u64) -> Option<u64> {
         number.checked_sub(self.known[ntype].count)
-    }
-
-    /// The partition of a known node.
-    pub(super) fn part(&self, book: &PartitionBook, ntype: usize, number: u64) -> Result<usize> {
-        let id = book.to_homogeneous(ntype, number);
-        let part = id.and_then(|id| book.part_of_node(id));
-        part.ok_or_else(|| Error::internal("a node is not in the book".to_owned()))
     }
 
     /// Adds the new nodes to the graph, which keeps only some arrays.
