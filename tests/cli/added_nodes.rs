@@ -25,7 +25,7 @@ fn files(folder: &Path, named: bool) {
         format!("{},{},{},{colour}", name(i), i % 7, (i * 13 % 11) as f64 / 4.0)
     };
     let table = |nodes: std::ops::Range<usize>| -> String {
-        nodes.map(|i| format!("{},{}\n", row(i), ["a", "b"][i % 2])).collect()
+        nodes.map(|i| row(i) + [",a\n", ",b\n"][i % 2]).collect()
     };
     let heading = "id,x,y,colour,kind\n";
     fs::write(folder.join("nodes.csv"), format!("{heading}{}", table(0..NODES))).unwrap();
@@ -35,7 +35,7 @@ fn files(folder: &Path, named: bool) {
         .map(|i| {
             let row = row(i);
             let parts: Vec<&str> = row.split(',').collect();
-            format!("{},{},{},{}\n", parts[3], parts[0], parts[2], parts[1])
+            [parts[3], parts[0], parts[2], parts[1]].join(",") + "\n"
         })
         .collect();
     fs::write(folder.join("new_nodes.csv"), format!("colour,id,y,x\n{new}")).unwrap();
@@ -208,8 +208,8 @@ fn mistakes_are_named_and_leave_nothing_behind() {
     cut(here, "", "--num-parts 2");
     let train = "--hidden 8 --layers 1 --epochs 1 --threads 1 --spill-dir spill";
     sar(here, &format!("--part-json g/g.json {train} --out run")).success();
-    let feat: String = (0..NODES).map(|i| format!("{} {}\n", i % 3, i % 5)).collect();
-    let label: String = (0..NODES).map(|i| format!("{}\n", i % 2)).collect();
+    let feat: String = (0..NODES).map(|i| ["0 1\n", "1 0\n", "2 4\n"][i % 3]).collect();
+    let label: String = (0..NODES).map(|i| ["0\n", "1\n"][i % 2]).collect();
     fs::write(here.join("feat.txt"), feat).unwrap();
     fs::write(here.join("label.txt"), label).unwrap();
     sar(here, "partition edges.csv --node-data feat=feat.txt --node-data label=label.txt --split random:0.6,0.2,0.2 --num-parts 2 --out plain --name g").success();
