@@ -18,6 +18,7 @@ use crate::platform::signals;
 use crate::prepare::partition::{ExtendedPartitions, GraphAdditions, extend_partitions};
 use crate::run::config::{MemoryBudget, open_graph};
 use crate::run::launch::connection::is_one_of_several;
+use crate::run::launch::reservation::REMEDY;
 use crate::run::plan::aside::Aside;
 use crate::run::rank::{LinkQuery, NodeOrder, PredictConfig};
 
@@ -167,15 +168,13 @@ fn extended(
     }
 }
 
-/// The answer about an error; one about too little memory concerns the budget of the prediction.
+/// The answer about an error. Too little memory concerns the prediction's budget, and a full disk its temporary folder.
 fn failed(error: &Error) -> Answer {
     let budget = |text: &str| {
         let text = text.replace("‹memory=", "‹memory_budget=");
         text.replace(&mark("memory"), &mark("memory_budget"))
     };
-    Answer::Failed {
-        kind: error.kind(),
-        problem: budget(&error.marked()),
-        hint: error.marked_hint().map(budget),
-    }
+    let is_full = error.kind() == ErrorKind::OutOfDisk;
+    let hint = if is_full { Some(REMEDY.to_owned()) } else { error.marked_hint().map(budget) };
+    Answer::Failed { kind: error.kind(), problem: budget(&error.marked()), hint }
 }
