@@ -110,7 +110,6 @@ def test_dgl_may_be_imported_in_the_worker_only(karate, spill):
     expected = layer_cases.of_dgl(karate)
 
     def worker(rank):
-
         import dgl.function
         from dgl.nn import GraphConv
 
