@@ -65,8 +65,8 @@ impl Control {
         }
     }
 
-    /// Whether the memory of this turn of an epoch (from 0) is claimed for one more rank beside `others`: a turn is
-    /// measured when the first rank ends it. Without a limit for the ranks' memory, every turn is admitted.
+    /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: a rank has ended the turn, and
+    /// the growth of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
     pub fn admits(&self, turn: usize, others: u32) -> bool {
         let work = self.work();
         let room = self.grant(work).room();

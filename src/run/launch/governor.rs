@@ -11,6 +11,9 @@ use crate::event::size;
 /// Shares below this size, in bytes, are not halved further.
 const LEAST: u64 = 4 << 20;
 
+/// Room in bytes for which no second worker begins; 0 would mean no limit.
+const LEAST_ROOM: u64 = 1 << 10;
+
 /// Growth of a worker, as a multiple of the largest worker so far, that is assumed before growth has been measured.
 const FACTOR: u64 = 3;
 
@@ -70,7 +73,7 @@ impl Governor {
             let least = LeastMemory { all: doubted(all), another: doubted(another) };
             if all > 0 {
                 // Until the memory at rest is known, no second worker begins.
-                governor.control.set_room_of(work, 1 << 10);
+                governor.control.set_room_of(work, LEAST_ROOM);
             }
             let (resident, share) = limits.room(governor.control.num_ranks(), slots, least);
             governor.grant(resident, share);
@@ -144,14 +147,26 @@ impl Governor {
         self.grant(residents, free(residents) / workers as u64);
     }
 
-    /// Limits what a first epoch takes by what its turns have taken so far, where that is more than was planned.
-    fn correct_plan(&self, idle: u64) {
-        let Limits { budget, planned, .. } = self.limits;
-        let is_certain = planned == Some(LeastMemory::default());
-        if is_certain {
+    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest, and the largest
+    /// worker so far has taken `worker`.
+    fn divide_unmeasured(&self, idle: u64, worker: u64) {
+        let Limits { budget, planned, lends, bounds, .. } = self.limits;
+        if planned == Some(LeastMemory::default()) {
             return;
         }
-        self.control.set_room_of(self.work, budget.saturating_sub(idle).max(1 << 10));
+        self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
+        if lends && self.work == Work::Training {
+            self.lend(idle, worker);
+        } else if let Some(bound) = bounds.during(self.work) {
+            let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, bound);
+            self.grant(resident, share);
+        } else if planned.is_some() {
+            self.correct_plan(idle);
+        }
+    }
+
+    /// Lowers what a plan has granted if turns have taken more than was planned.
+    fn correct_plan(&self, idle: u64) {
         let noted = self.control.noted_growth(self.work);
         if noted > 0 {
             let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, noted);
@@ -174,14 +189,7 @@ impl Governor {
         let Knowledge { measured, worker, exceeded } = *known;
         let is_unknown = !measured && !exceeded && budget > 0;
         if is_unknown {
-            self.correct_plan(usage.idle);
-        }
-        if is_unknown && self.limits.lends && self.work == Work::Training {
-            self.lend(usage.idle, worker);
-        } else if is_unknown && let Some(bound) = self.limits.bounds.during(self.work) {
-            let workers = self.control.num_ranks();
-            let (resident, share) = self.limits.room_after(workers, usage.idle, bound);
-            self.grant(resident, share);
+            self.divide_unmeasured(usage.idle, worker);
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
