@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
 import torch
@@ -12,23 +13,45 @@ from ._engine import Edges as Engine
 from ._tensors import computable, place
 
 
-class _Sum(torch.autograd.Function):
-    """Sums over in-edges; with ``factors`` ``[edges, heads]``, sums of products with ``x`` ``[nodes, heads, ...]``. ``counts``, a single column,
-    divides them.
+@dataclass(frozen=True)
+class Around:
+    """Numbers ``[nodes]`` that go into a sum over in-edges, without gradients of their own: factors of the sources, how often a node's own row is
+    added, divisors of the sums, and their factors.
     """
 
+    sources: Optional[Tensor] = None
+    own_rows: Optional[Tensor] = None
+    counts: Optional[Tensor] = None
+    destinations: Optional[Tensor] = None
+
+    def like(self, x: Tensor) -> "Around":
+        """The same as columns of the type and the dimensions of ``x``."""
+
+        def column(value: Optional[Tensor]) -> Optional[Tensor]:
+            return None if value is None else value.to(x.dtype).view(-1, *[1] * (x.dim() - 1))
+
+        return Around(*map(column, (self.sources, self.own_rows, self.counts, self.destinations)))
+
+
+class _Sum(torch.autograd.Function):
+    """Sums over in-edges; with ``factors`` ``[edges, heads]``, sums of products with ``x`` ``[nodes, heads, ...]``."""
+
     @staticmethod
-    def forward(ctx: Any, engine: Engine, x: Tensor, factors: Optional[Tensor], counts: Optional[Tensor]) -> Tensor:
-        x = x.contiguous()
+    def forward(ctx: Any, engine: Engine, x: Tensor, factors: Optional[Tensor], around: Around) -> Tensor:
+        x = (x if around.sources is None else x * around.sources).contiguous()
         heads = 1 if factors is None else factors.shape[1]
         factors = None if factors is None else factors.contiguous()
         engine.share_rows(place(x))
         y = x.new_zeros((engine.num_nodes, *x.shape[1:]))
         weights = None if factors is None else place(factors)
         engine.sum(x.element_size(), place(x), weights, heads, place(y))
-        if counts is not None:
-            y.div_(counts)
-        ctx.engine, ctx.heads, ctx.counts = engine, heads, counts
+        if around.own_rows is not None:
+            y.addcmul_(x, around.own_rows)
+        if around.counts is not None:
+            y.div_(around.counts)
+        if around.destinations is not None:
+            y.mul_(around.destinations)
+        ctx.engine, ctx.heads, ctx.around = engine, heads, around
         needs_x = factors is not None and ctx.needs_input_grad[2]
         ctx.save_for_backward(factors, x if needs_x else None)
         return y
@@ -37,15 +60,22 @@ class _Sum(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gy: Tensor) -> Tuple[None, Optional[Tensor], Optional[Tensor], None]:
         factors, x = ctx.saved_tensors
-        engine, heads, gy = ctx.engine, ctx.heads, gy.contiguous()
-        if ctx.counts is not None:
-            gy = gy / ctx.counts
+        engine, heads, around = ctx.engine, ctx.heads, ctx.around
+        if around.destinations is not None:
+            gy = gy * around.destinations
+        if around.counts is not None:
+            gy = gy / around.counts
+        gy = gy.contiguous()
         size, weights = gy.element_size(), None if factors is None else place(factors)
         engine.send_gradients(size, place(gy), weights, heads, None if x is None else place(x))
         gx = gfactors = None
         if ctx.needs_input_grad[1]:
             gx = gy.new_zeros((engine.num_sources, *gy.shape[1:]))
             engine.sum_gradients(size, place(gy), weights, heads, place(gx))
+            if around.own_rows is not None:
+                gx.addcmul_(gy, around.own_rows)
+            if around.sources is not None:
+                gx.mul_(around.sources)
         if x is not None:
             gfactors = torch.zeros_like(factors)
             engine.factor_gradients(size, heads, place(x), place(gy), place(gfactors))
@@ -136,24 +166,17 @@ class _EdgeSoftmax(torch.autograd.Function):
         return None, gscores
 
 
-def neighbour_sum(
-    engine: Engine, x: Tensor, factors: Optional[Tensor] = None, counts: Optional[Tensor] = None
-) -> Tensor:
-    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``; ``counts`` ``[nodes]`` divides the
-    sums.
-    """
+def neighbour_sum(engine: Engine, x: Tensor, factors: Optional[Tensor] = None, around: Around = Around()) -> Tensor:
+    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``."""
     wide = computable(x)
-    counts = None if counts is None else counts.to(wide.dtype)
     if factors is None:
-        divisor = None if counts is None else counts.reshape(-1, *[1] * (wide.dim() - 1))
-        return _Sum.apply(engine, wide, None, divisor).to(x.dtype)
+        return _Sum.apply(engine, wide, None, around.like(wide)).to(x.dtype)
     heads, per_head = _heads(factors.shape[1:], x.shape[1:])
     if heads is None:
         raise ValueError(f"edge values of shape {tuple(factors.shape)} do not fit node values of shape {tuple(x.shape)}")
     shaped = wide.reshape(x.shape[0], heads * per_head)
     flat = factors.to(wide.dtype).reshape(factors.shape[0], heads)
-    divisor = None if counts is None else counts.unsqueeze(-1)
-    return _Sum.apply(engine, shaped, flat, divisor).reshape(engine.num_nodes, *x.shape[1:]).to(x.dtype)
+    return _Sum.apply(engine, shaped, flat, around.like(shaped)).reshape(engine.num_nodes, *x.shape[1:]).to(x.dtype)
 
 
 def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int], int]:

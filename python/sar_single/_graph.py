@@ -237,15 +237,15 @@ class Graph:
 
     def _reduce_builtin(self, message: Any, reduce: Any) -> Tensor:
         name, how = message.name, reducer(reduce)
-        counts = self.in_degrees().clamp(min=1) if how == "mean" else None
+        around = functions.Around(counts=self.in_degrees().clamp(min=1) if how == "mean" else None)
         if name == "copy_u" and how in ("max", "min"):
             return functions.neighbour_select(self._engine, self.srcdata[message.in_field], how == "max")
         if name == "copy_u":
-            return functions.neighbour_sum(self._engine, self.srcdata[message.in_field], None, counts)
+            return functions.neighbour_sum(self._engine, self.srcdata[message.in_field], None, around)
         if name == "u_mul_e" and how in ("sum", "mean"):
             x, factors = self.srcdata[message.lhs_field], self.edata[message.rhs_field]
             if functions.fits(factors, x):
-                return functions.neighbour_sum(self._engine, x, factors, counts)
+                return functions.neighbour_sum(self._engine, x, factors, around)
         return reduced(self, message, reduce)[reduce.out_field]
 
 class Block(Graph):

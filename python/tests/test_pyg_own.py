@@ -505,3 +505,22 @@ def test_code_that_fails_with_made_up_edges_is_named(spill, tmp_path, capfd):
     with pytest.raises(RuntimeError):  # A rank without edges runs it with made-up ones.
         sar.run(once, pyg_graphs.cut(pyg_graphs.graph(), tmp_path, 3), spill_dir=spill)
     assert re.search(r"OfList.message could not be tried with made-up edges \(RuntimeError: .*\); .* sar.check", capfd.readouterr().err)
+
+
+def tried(rank):
+    """The modules whose functions were tried with made-up edges in two calls of each."""
+    from torch_geometric.nn import EdgeConv, GATConv, GATv2Conv, GCNConv, SAGEConv
+
+    from sar_single.pyg import patch
+
+    names, check = [], patch.check_apart
+    patch.check_apart = lambda module, *rest: names.append(type(module).__name__) or check(module, *rest)
+    for module in (SAGEConv(6, 4), GCNConv(6, 4), GATConv(6, 4), GATv2Conv(6, 4), EdgeConv(torch.nn.Linear(12, 4))):
+        for _ in range(2):
+            module(rank.x.float(), rank.edge_index)
+    return names
+
+
+def test_messages_that_the_engine_computes_are_not_tried(spill, tmp_path):
+    ranks = sar.run(tried, pyg_graphs.cut(pyg_graphs.graph(), tmp_path, 2), spill_dir=spill)
+    assert ranks == [["EdgeConv", "EdgeConv"]] * 2

@@ -38,11 +38,7 @@ def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Ten
         attended = _attended(arguments.columns, x, factor)
         if attended is not None:
             return attended
-    total = _sum(arguments.columns, x, factor, shape)
-    if mean:
-        counts = arguments.columns.in_degrees().clamp(min=1)
-        total = total / counts.to(total.dtype).view(-1, *[1] * (total.dim() - 1))
-    return total
+    return _sum(arguments.columns, x, factor, shape, arguments.columns.in_degrees().clamp(min=1) if mean else None)
 
 
 def _parts(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Optional[Tensor], List[int]]]:
@@ -88,25 +84,27 @@ def _fits(shape: List[int], x: Tensor) -> bool:
     return all(f == n for f, n in sizes)
 
 
-def _sum(columns: Columns, x: Tensor, factor: Optional[Tensor], shape: List[int]) -> Tensor:
-    """Sums of products over in-edges."""
-    graph = columns.topology.graph
-    assert graph is not None
+def _sum(columns: Columns, x: Tensor, factor: Optional[Tensor], shape: List[int], counts: Optional[Tensor]) -> Tensor:
+    """Sums of products over in-edges, divided by ``counts``."""
+    topology = columns.topology
+    assert topology.graph is not None
     # A product in another precision is rounded before it is multiplied.
     known = isinstance(factor, EdgeProduct) and factor.dtype == x.dtype
     factors = factor.factors if known else Factors(own=None if factor is None else read(factor))  # type: ignore[union-attr]
-    spread = [-1, *[1] * (x.dim() - 1)]
-    if factors.source is not None:
-        x = x * factors.source[: columns.topology.num_sources].view(spread)
+    sources = None if factors.source is None else factors.source[: topology.num_sources]
     if columns.loops is not None and factors.own is None:
-        total = functions.neighbour_sum(graph._engine, x)
+        own_rows = None
         if columns.changed:
             # A node's own row is in the sum as often as the graph has loops of the node.
-            more = int(columns.loops.added) - (0 if columns.loops.of_graph else columns.topology.own_loops())
-            total = total + x * torch.as_tensor(more, dtype=x.dtype).expand(len(x)).view(spread)
-    else:
-        own = x.new_ones(len(columns)) if factors.own is None else factors.own
-        total = _weighted(columns, x, own.reshape(shape if factor is not None else [len(columns), *spread[1:]]))
+            own_rows = int(columns.loops.added) - (torch.zeros(topology.num_nodes) if columns.loops.of_graph else topology.own_loops())
+        return functions.neighbour_sum(topology.graph._engine, x, None, functions.Around(sources, own_rows, counts, factors.destination))
+    spread = [-1, *[1] * (x.dim() - 1)]
+    if sources is not None:
+        x = x * sources.view(spread)
+    own = x.new_ones(len(columns)) if factors.own is None else factors.own
+    total = _weighted(columns, x, own.reshape(shape if factor is not None else [len(columns), *spread[1:]]))
+    if counts is not None:
+        total = total / counts.to(total.dtype).view(spread)
     return total if factors.destination is None else total * factors.destination.view(spread)
 
 

@@ -177,14 +177,16 @@ def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, 
         message, aggregate = inspector.get_param_names("message"), inspector.get_param_names("aggregate")
         names = list(dict.fromkeys(message + aggregate))
         arguments = collected(module, edges, "message", names, kwargs)
-        run = _run(module, message, aggregate)
-        if _has_own_aggregation(module):
-            check_apart(module, ["message", "aggregate"], names, run, arguments)
-        else:
-            check_apart(module, ["message"], message, lambda given: module.message(**given), arguments)
-        _check_fit(module, arguments, ["message", "aggregate"], update)
-        out = fused(module, arguments, message)
+        unfit = _unfit(module, arguments, ["message", "aggregate"], update)
+        out = None if unfit else fused(module, arguments, message)
         if out is None:
+            run = _run(module, message, aggregate)
+            if _has_own_aggregation(module):
+                check_apart(module, ["message", "aggregate"], names, run, arguments)
+            else:
+                check_apart(module, ["message"], message, lambda given: module.message(**given), arguments)
+            if unfit:
+                raise Unfit(unfit)
             out = in_blocks(module, arguments, names, run, per_edge=False)
     except Unfit as problem:
         return _at_once(problem, module, "message", arguments, lambda: theirs(module, edges, size=size, **kwargs))
@@ -209,9 +211,15 @@ def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = Non
     names = module.inspector.get_param_names("edge_update")
     _check_size(module, edges, size)
 
+    def run(given: Dict[str, Any]) -> Any:
+        return module.edge_update(**given)
+
     def computed() -> Any:
         try:
-            return in_blocks(module, arguments, names, lambda given: module.edge_update(**given), per_edge=True)
+            check_apart(module, ["edge_update"], names, run, arguments)
+            if unfit:
+                raise Unfit(unfit)
+            return in_blocks(module, arguments, names, run, per_edge=True)
         except Unfit as problem:
             return at_once(problem)
 
@@ -221,11 +229,10 @@ def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = Non
     arguments: Any = None
     try:
         arguments = collected(module, edges, "edge_update", names, kwargs)
-        check_apart(module, ["edge_update"], names, lambda given: module.edge_update(**given), arguments)
-        _check_fit(module, arguments, ["edge_update"], [])
     except Unfit as problem:
         return at_once(problem)
-    weights = attention(module, arguments, names, computed)
+    unfit = _unfit(module, arguments, ["edge_update"], [])
+    weights = None if unfit else attention(module, arguments, names, computed)
     return computed() if weights is None else weights
 
 
@@ -261,23 +268,23 @@ def _has_own_aggregation(module: Any) -> bool:
     return not all((name or "").startswith(("torch.", "torch_geometric.")) for name in names)
 
 
-def _check_fit(module: Any, arguments: Arguments, functions: List[str], update: List[str]) -> None:
+def _unfit(module: Any, arguments: Arguments, functions: List[str], update: List[str]) -> str:
+    """Why functions of a module cannot run in blocks of edges; an empty text if they can."""
     if arguments.unfit:
-        raise Unfit(arguments.unfit)
+        return arguments.unfit
     hooks = [name for name, value in vars(module).items() if name.endswith("_hooks") and name.startswith("_") and value]
     names = ("_propagate", "_message", "_aggregate", "_edge_update")
     if any(name.startswith(names) for name in hooks):
-        raise Unfit("it has hooks")
+        return "it has hooks"
     if module.explain:
-        raise Unfit("it is explained")
+        return "it is explained"
     if module.decomposed_layers > 1:
-        raise Unfit("it has decomposed_layers")
+        return "it has decomposed_layers"
     if module.node_dim not in (0, -2):
-        raise Unfit("nodes are not in the first dimension of its values")
+        return "nodes are not in the first dimension of its values"
     if any(name.endswith(("_i", "_j")) and name != "size_i" or name in ("edge_index", "adj_t", "size") for name in update):
-        raise Unfit("its update asks for edges")
+        return "its update asks for edges"
     if arguments.dims and functions == ["edge_update"]:
-        raise Unfit("nodes are not in the first dimension of its values")
+        return "nodes are not in the first dimension of its values"
     state = own_state(module, functions)
-    if state is not None:
-        raise Unfit(f"it reads the tensor self.{state}, which may have a row per edge")
+    return "" if state is None else f"it reads the tensor self.{state}, which may have a row per edge"
