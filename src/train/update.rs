@@ -66,13 +66,13 @@ pub(super) fn update(
     };
     let sums = vec![gradient, Tensor::f_from_slice(counts)?];
     let sums = gather_grads(group, sums, &NoHooks)?;
-    let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
+    let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
         .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
     let counts: Vec<f64> = Vec::try_from(counts)?;
     let gradient = match reduce {
         GradientReduce::Sum => gradient,
-        GradientReduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
-        GradientReduce::Weighted => gradient.f_div_scalar(counts[0].max(f64::MIN_POSITIVE))?,
+        GradientReduce::Mean => gradient.f_div_scalar_(group.world_size() as f64)?,
+        GradientReduce::Weighted => gradient.f_div_scalar_(counts[0].max(f64::MIN_POSITIVE))?,
     };
     let gradient = match clip_norm {
         Some(norm) => clip_grad_norm(&gradient, norm)?,

@@ -4,11 +4,15 @@
 
 use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
-use super::message::{read_array, write_array};
+use super::message::{read_array, read_layout, write_array};
 use super::tag::Operation;
 use super::total::Total;
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::error::{Error, Result};
+use crate::io::Dtype;
+
+/// Number of elements that are reduced at a time, so that intermediate results take little memory.
+const REDUCED: usize = 1 << 16;
 
 /// How the values of all ranks are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,35 +151,52 @@ pub fn reduced<T: Elements>(
     layouts: &[ArrayLayout],
     op: ReduceOp,
 ) -> Result<Vec<T>> {
-    let mut totals: Vec<Total> = Vec::new();
-    for from in 0..group.world_size() {
-        let mut inbox = group.inbox(collective, from)?;
-        for (i, layout) in layouts.iter().enumerate() {
+    let inboxes = (0..group.world_size()).map(|from| group.inbox(collective, from));
+    let mut inboxes = inboxes.collect::<Result<Vec<_>>>()?;
+    let mut results = Vec::with_capacity(layouts.len());
+    for (i, layout) in layouts.iter().enumerate() {
+        for (from, inbox) in inboxes.iter_mut().enumerate() {
             if inbox.remaining() == 0 {
                 return Err(uneven(from, i, group.rank(), layouts.len()));
             }
-            let value: Array = read_array(&mut *inbox)?;
-            if value.layout() != layout {
+            if read_layout(&mut **inbox)? != *layout {
                 let problem = format!("rank {from} reduces a tensor of another shape or type");
                 return Err(Error::internal(problem));
             }
-            match totals.get_mut(i) {
-                None => totals.push(Total::new(&value)?),
-                Some(total) => total.add(&value, op)?,
-            }
         }
-        let more = read_rest::<Array>(&mut *inbox)?.len();
+        results.push(T::from_elements(layout, |bytes| {
+            let blocks = bytes.chunks_mut(REDUCED * layout.dtype.size());
+            blocks.into_iter().try_for_each(|block| combine(&mut inboxes, layout.dtype, op, block))
+        })?);
+    }
+    for (from, inbox) in inboxes.iter_mut().enumerate() {
+        let more = read_rest::<Array>(&mut **inbox)?.len();
         if more > 0 {
             return Err(uneven(from, layouts.len() + more, group.rank(), layouts.len()));
         }
     }
-    let results = totals.iter().zip(layouts).map(|(total, layout)| {
-        T::from_elements(layout, |bytes| {
-            total.write(layout.dtype, bytes);
-            Ok(())
-        })
-    });
-    results.collect()
+    Ok(results)
+}
+
+/// Combines the next values of all ranks' messages in the order of ranks; `block` gets the result.
+fn combine(
+    inboxes: &mut [Box<dyn Inbox>],
+    dtype: Dtype,
+    op: ReduceOp,
+    block: &mut [u8],
+) -> Result<()> {
+    let mut total: Option<Total> = None;
+    for inbox in inboxes {
+        inbox.read(block)?;
+        match &mut total {
+            None => total = Some(Total::new(dtype, block)?),
+            Some(total) => total.add(dtype, block, op)?,
+        }
+    }
+    if let Some(total) = total {
+        total.write(dtype, block);
+    }
+    Ok(())
 }
 
 /// Sends `root`'s tensors, any number of them, to every rank; other ranks' tensors are dropped.

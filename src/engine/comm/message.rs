@@ -28,6 +28,12 @@ pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Res
 
 /// Reads the next array of a message.
 pub(super) fn read_array<T: Elements>(inbox: &mut dyn Inbox) -> Result<T> {
+    let layout = read_layout(inbox)?;
+    T::from_elements(&layout, |bytes| inbox.read(bytes))
+}
+
+/// Reads the layout of the next array of a message; its elements follow.
+pub(super) fn read_layout(inbox: &mut dyn Inbox) -> Result<ArrayLayout> {
     let (mut len, mut checksum) = ([0; 4], [0; 4]);
     inbox.read(&mut len)?;
     inbox.read(&mut checksum)?;
@@ -46,7 +52,7 @@ pub(super) fn read_array<T: Elements>(inbox: &mut dyn Inbox) -> Result<T> {
     if layout.byte_len().is_none_or(|len| len as u64 > inbox.remaining()) {
         return Err(Error::internal("a message is shorter than its tensor".to_owned()));
     }
-    T::from_elements(&layout, |bytes| inbox.read(bytes))
+    Ok(layout)
 }
 
 /// Element types in messages; the index in this list is a type's code.

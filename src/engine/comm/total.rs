@@ -3,7 +3,6 @@
 use half::{bf16, f16};
 
 use super::collectives::ReduceOp;
-use crate::engine::array::Array;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
 
@@ -20,23 +19,21 @@ pub(super) enum Total {
 
 impl Total {
     /// Starts with the values of the first rank.
-    pub(super) fn new(first: &Array) -> Result<Self> {
-        let dtype = first.dtype();
-        let len = first.bytes().len() / dtype.size();
+    pub(super) fn new(dtype: Dtype, first: &[u8]) -> Result<Self> {
+        let len = first.len() / dtype.size();
         if dtype.is_integer() {
             let mut values = vec![0; len];
-            widen(dtype, first.bytes(), &mut values)?;
+            widen(dtype, first, &mut values)?;
             return Ok(Total::Whole(values));
         }
         let mut values = vec![0.0; len];
-        dtype.to_f64(first.bytes(), &mut values);
+        dtype.to_f64(first, &mut values);
         Ok(Total::Real(values))
     }
 
-    /// Combines the values with the next rank's, which have the same type and shape.
-    pub(super) fn add(&mut self, next: &Array, op: ReduceOp) -> Result<()> {
-        let dtype = next.dtype();
-        let blocks = next.bytes().chunks(BLOCK * dtype.size());
+    /// Combines the values with the next rank's, of the same type and number.
+    pub(super) fn add(&mut self, dtype: Dtype, next: &[u8], op: ReduceOp) -> Result<()> {
+        let blocks = next.chunks(BLOCK * dtype.size());
         match self {
             Total::Real(totals) => {
                 let mut values = vec![0.0; BLOCK];
@@ -71,7 +68,7 @@ impl Total {
         Ok(())
     }
 
-    /// Writes the result in the type of the arrays.
+    /// Writes the result in the type of the values.
     pub(super) fn write(&self, dtype: Dtype, bytes: &mut [u8]) {
         match self {
             Total::Real(totals) => match dtype {
@@ -112,10 +109,9 @@ mod tests {
     use crate::engine::array::ArrayElement;
 
     fn reduced<T: ArrayElement>(op: ReduceOp, ranks: &[&[T]]) -> Result<Vec<T>> {
-        let array = |values: &[T]| Array::from_slice(&[values.len() as i64], values);
-        let mut total = Total::new(&array(ranks[0])?)?;
+        let mut total = Total::new(T::DTYPE, bytemuck::cast_slice(ranks[0]))?;
         for values in &ranks[1..] {
-            total.add(&array(values)?, op)?;
+            total.add(T::DTYPE, bytemuck::cast_slice(values), op)?;
         }
         let mut bytes = vec![0; size_of_val(ranks[0])];
         total.write(T::DTYPE, &mut bytes);

@@ -81,6 +81,9 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
+/// Number of elements that are updated at a time, so that intermediate results take little memory.
+const BLOCK: i64 = 1 << 18;
+
 /// An optimizer and its state.
 pub struct Optimizer {
     config: OptimizerConfig,
@@ -147,64 +150,115 @@ impl Optimizer {
     /// Updates the parameters; `gradient` is laid out as [`ParameterSet::flat`].
     ///
     /// # Errors
-    /// If the gradient has another size (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
+    /// If the gradient has another size (`Internal`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn step(&mut self, parameters: &ParameterSet, gradient: Tensor) -> Result<()> {
         self.state.step += 1;
         let value = tensor::copy(&*parameters.flat().pin()?)?;
-        let updated = match self.config {
-            OptimizerConfig::Sgd { lr, momentum, weight_decay } => {
-                let gradient = decayed(&gradient, &value, weight_decay)?;
-                self.sgd(value, gradient, lr, momentum)?
-            }
-            OptimizerConfig::Adam { lr, weight_decay } => {
-                let gradient = decayed(&gradient, &value, weight_decay)?;
-                self.adam(value, &gradient, lr)?
+        if gradient.size() != value.size() {
+            return Err(Error::internal("the gradient has another size".to_owned()));
+        }
+        let moment = |is_used: bool, old: Option<PointerTensor>| {
+            is_used.then(|| Moment::new(old, &value)).transpose()
+        };
+        let first = moment(self.config.has_first(), self.state.first.take())?;
+        let second = moment(self.config.has_second(), self.state.second.take())?;
+        let all = value.size()[0];
+        for begin in (0..all).step_by(BLOCK as usize) {
+            let len = BLOCK.min(all - begin);
+            let part = |tensor: &Tensor| tensor.f_narrow(0, begin, len);
+            let part_of = |moment: &Moment| moment.part(begin, len);
+            let gradient = part(&gradient)?;
+            let (first, second) = (
+                first.as_ref().map(part_of).transpose()?,
+                second.as_ref().map(part_of).transpose()?,
+            );
+            self.update(part(&value)?, gradient, first, second)?;
+        }
+        let label = match self.config {
+            OptimizerConfig::Sgd { .. } => "momentum",
+            OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } => "first-moment",
+        };
+        self.state.first = first.map(|moment| self.manager.track(label, moment.value));
+        self.state.second = second.map(|moment| self.manager.track("second-moment", moment.value));
+        parameters.set_trained(value)
+    }
+
+    /// Updates a part of the parameters and of the state in place.
+    fn update(
+        &self,
+        mut value: Tensor,
+        gradient: Tensor,
+        first: Option<Moment>,
+        second: Option<Moment>,
+    ) -> Result<()> {
+        let gradient = match self.config {
+            OptimizerConfig::Sgd { weight_decay, .. }
+            | OptimizerConfig::Adam { weight_decay, .. } => {
+                gradient.f_add(&value.f_mul_scalar(weight_decay)?)?
             }
             OptimizerConfig::AdamW { lr, weight_decay } => {
-                let value = value.f_mul_scalar(1.0 - lr * weight_decay)?;
-                self.adam(value, &gradient, lr)?
+                value = value.f_mul_scalar_(1.0 - lr * weight_decay)?;
+                gradient
             }
         };
-        parameters.set_trained(updated)
+        let step = match (self.config, first, second) {
+            (OptimizerConfig::Sgd { lr, momentum, .. }, first, _) => {
+                let direction = match first {
+                    Some(first) => first.decay(momentum, &gradient)?,
+                    None => gradient,
+                };
+                direction.f_mul_scalar(lr)?
+            }
+            (_, Some(first), Some(second)) => {
+                let first = first.decay(BETA1, &gradient.f_mul_scalar(1.0 - BETA1)?)?;
+                let squares = gradient.f_square()?.f_mul_scalar(1.0 - BETA2)?;
+                let second = second.decay(BETA2, &squares)?;
+                let correction1 = 1.0 - BETA1.powi(self.state.step);
+                let correction2 = 1.0 - BETA2.powi(self.state.step);
+                let scale =
+                    second.f_sqrt()?.f_div_scalar(correction2.sqrt())?.f_add_scalar(EPSILON)?;
+                first.f_div(&scale)?.f_mul_scalar(self.lr() / correction1)?
+            }
+            _ => return Err(Error::internal("an optimizer without its state".to_owned())),
+        };
+        let _updated = value.f_sub_(&step)?;
+        Ok(())
+    }
+}
+
+/// A tensor of an optimizer's state during a step, or a part of it.
+struct Moment {
+    value: Tensor,
+    /// Whether the state had no such tensor before the step.
+    is_new: bool,
+}
+
+impl Moment {
+    fn new(old: Option<PointerTensor>, parameters: &Tensor) -> Result<Self> {
+        let is_new = old.is_none();
+        let value = match old {
+            Some(old) => own(old)?,
+            None => tensor::empty(&parameters.size(), parameters.kind())?,
+        };
+        Ok(Moment { value, is_new })
     }
 
-    fn sgd(&mut self, value: Tensor, gradient: Tensor, lr: f64, momentum: f64) -> Result<Tensor> {
-        let direction = match self.state.first.take() {
-            Some(old) if momentum != 0.0 => own(old)?.f_mul_scalar_(momentum)?.f_add_(&gradient)?,
-            _ => gradient,
-        };
-        let updated = value.f_sub(&direction.f_mul_scalar(lr)?)?;
-        if momentum != 0.0 {
-            self.state.first = Some(self.manager.track("momentum", direction));
+    /// A part, which shares memory.
+    fn part(&self, begin: i64, len: i64) -> Result<Self> {
+        Ok(Moment { value: self.value.f_narrow(0, begin, len)?, is_new: self.is_new })
+    }
+
+    /// Multiplies the tensor by `factor` in place and adds `new`; a new one becomes `new`.
+    fn decay(mut self, factor: f64, new: &Tensor) -> Result<Tensor> {
+        if self.is_new {
+            self.value.f_copy_(new)?;
+            return Ok(self.value);
         }
-        Ok(updated)
-    }
-
-    fn adam(&mut self, value: Tensor, gradient: &Tensor, lr: f64) -> Result<Tensor> {
-        let moment = |old: Option<PointerTensor>, beta: f64, new: &Tensor| -> Result<Tensor> {
-            let new = new.f_mul_scalar(1.0 - beta)?;
-            match old {
-                Some(old) => Ok(own(old)?.f_mul_scalar_(beta)?.f_add_(&new)?),
-                None => Ok(new),
-            }
-        };
-        let first = moment(self.state.first.take(), BETA1, gradient)?;
-        let second = moment(self.state.second.take(), BETA2, &gradient.f_square()?)?;
-        let correction1 = 1.0 - BETA1.powi(self.state.step);
-        let correction2 = 1.0 - BETA2.powi(self.state.step);
-        let scale = second.f_sqrt()?.f_div_scalar(correction2.sqrt())?.f_add_scalar(EPSILON)?;
-        let update = first.f_div(&scale)?.f_mul_scalar(lr / correction1)?;
-        self.state.first = Some(self.manager.track("first-moment", first));
-        self.state.second = Some(self.manager.track("second-moment", second));
-        Ok(value.f_sub(&update)?)
+        Ok(self.value.f_mul_scalar_(factor)?.f_add_(new)?)
     }
 }
 
 /// A value that can be changed in place: a copy if other handles to it exist.
 fn own(value: PointerTensor) -> Result<Tensor> {
     if value.is_unique() { value.take() } else { tensor::copy(&*value.pin()?) }
-}
-
-fn decayed(gradient: &Tensor, value: &Tensor, weight_decay: f64) -> Result<Tensor> {
-    Ok(gradient.f_add(&value.f_mul_scalar(weight_decay)?)?)
 }
