@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use super::batch_model::{BatchForward, BatchModel};
 use super::batch_turn::with_next_batch;
 use super::step_log::{LoggedSteps, StepLog};
-use super::update::{GradientReduce, update};
+use super::update::{GradientReduce, Updates};
 use crate::engine::comm::{NoHooks, ProcessGroup, barrier, broadcast, exchange_tensors};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
@@ -103,6 +103,8 @@ impl LinkTrainer<'_> {
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
+        let updates = Updates::new(*group, manager, parameters, self.reduce, all.is_on_demand())
+            .clipped(clip_norm);
         let metric = Metric::MeanReciprocalRank;
         let scores = Scores { metric, train: None, val: None, test: None };
         for number in 0.. {
@@ -120,8 +122,7 @@ impl LinkTrainer<'_> {
             let ProcessorSeconds { user, system } = processor - earlier;
             let counts = [weight, weight * loss, batches, needed, rows_read, user, system];
             let counts = [&counts[..], &io].concat();
-            let sums =
-                update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
+            let sums = updates.make(gradient, &counts, optimizer)?;
             totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
             logged.step(number, sums[1] / sums[0].max(f64::MIN_POSITIVE), scores)?;
         }

@@ -10,7 +10,7 @@ use super::batch_turn::with_next_batch;
 use super::evaluation_loaders::EvaluationLoaders;
 use super::step_log::{LoggedSteps, StepLog};
 use super::trainer::Trainer;
-use super::update::{GradientReduce, update};
+use super::update::{GradientReduce, Updates};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{BlockGraph, SourceDegrees, Tape};
 use crate::engine::tensor;
@@ -96,6 +96,8 @@ impl SampledTrainer<'_> {
         let mut all = self.loader.epoch(epoch);
         let (metric, task) = (self.full.loss.task().metric(), self.full.loss.task());
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
+        let updates = Updates::new(group, manager, parameters, self.reduce, all.is_on_demand())
+            .clipped(clip_norm);
         for number in 0.. {
             let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, number))?;
             let Some((gradient, of_batch)) = step else { break };
@@ -110,8 +112,7 @@ impl SampledTrainer<'_> {
             let ProcessorSeconds { user, system } = processor - before;
             let [needed, rows_read] = of_rows;
             let counts = [&of_batch[..], &[needed, rows_read, user, system], &moved].concat();
-            let counts =
-                update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
+            let counts = updates.make(gradient, &counts, optimizer)?;
             let counts: Counts = std::array::from_fn(|i| counts[i]);
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
             let [weight, loss, _, a, b, c, seeds, ..] = counts;

@@ -1,10 +1,11 @@
-//! One update from the gradients of all ranks.
+//! Updates from the gradients of all ranks.
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::choice::{Choice, Named};
-use crate::engine::comm::{NoHooks, ProcessGroup, gather_grads};
+use crate::engine::comm::{Hooks, ProcessGroup, gather_grads};
+use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
@@ -48,36 +49,83 @@ impl Choice for GradientReduce {
     ];
 }
 
-/// Combines the gradients of all ranks and makes the same update on every rank; returns the sums of `counts` over the
-/// ranks. The first count is the [weight](GradientReduce::weight) of the rank's gradient. One collective, in which no rank
-/// gives up its turn.
-pub(super) fn update(
-    group: &dyn ProcessGroup,
+/// Size of parameters in bytes from which ranks take turns for updates. Otherwise all ranks would have the state of their
+/// optimizers in memory at the same time.
+const LARGE: usize = 1 << 20;
+
+/// Updates of a model's parameters after each batch.
+pub(super) struct Updates<'a> {
+    group: &'a dyn ProcessGroup,
+    manager: &'a PartitionDataManager,
+    parameters: &'a ParameterSet,
     reduce: GradientReduce,
-    gradient: Tensor,
-    counts: &[f64],
-    parameters: &ParameterSet,
-    optimizer: &mut Optimizer,
     clip_norm: Option<f64>,
-) -> Result<Vec<f64>> {
-    let gradient = match reduce {
-        GradientReduce::Sum | GradientReduce::Mean => gradient,
-        GradientReduce::Weighted => gradient.f_mul_scalar(counts[0])?,
-    };
-    let sums = vec![gradient, Tensor::f_from_slice(counts)?];
-    let sums = gather_grads(group, sums, &NoHooks)?;
-    let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
-        .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
-    let counts: Vec<f64> = Vec::try_from(counts)?;
-    let gradient = match reduce {
-        GradientReduce::Sum => gradient,
-        GradientReduce::Mean => gradient.f_div_scalar_(group.world_size() as f64)?,
-        GradientReduce::Weighted => gradient.f_div_scalar_(counts[0].max(f64::MIN_POSITIVE))?,
-    };
-    let gradient = match clip_norm {
-        Some(norm) => clip_grad_norm(&gradient, norm)?,
-        None => gradient,
-    };
-    optimizer.step(parameters, gradient)?;
-    Ok(counts)
+    /// Whether a rank takes a turn for each update.
+    takes_turns: bool,
+}
+
+impl<'a> Updates<'a> {
+    /// Updates of these parameters, before which no rank has the turn. With `in_turns`, ranks take turns if the parameters
+    /// are large.
+    pub(super) fn new(
+        group: &'a dyn ProcessGroup,
+        manager: &'a PartitionDataManager,
+        parameters: &'a ParameterSet,
+        reduce: GradientReduce,
+        in_turns: bool,
+    ) -> Self {
+        let flat = parameters.flat();
+        let bytes = flat.size()[0] as usize * flat.kind().elt_size_in_bytes();
+        let takes_turns = in_turns && bytes >= LARGE;
+        Updates { group, manager, parameters, reduce, clip_norm: None, takes_turns }
+    }
+
+    /// Limits the norm of the gradients.
+    pub(super) fn clipped(self, clip_norm: Option<f64>) -> Self {
+        Updates { clip_norm, ..self }
+    }
+
+    /// Combines the gradients of all ranks and makes the same update on every rank; returns the sums of `counts` over
+    /// the ranks. The first count is the [weight](GradientReduce::weight) of the rank's gradient. One collective.
+    pub(super) fn make(
+        &self,
+        gradient: Tensor,
+        counts: &[f64],
+        optimizer: &mut Optimizer,
+    ) -> Result<Vec<f64>> {
+        let gradient = match self.reduce {
+            GradientReduce::Sum | GradientReduce::Mean => gradient,
+            GradientReduce::Weighted => gradient.f_mul_scalar(counts[0])?,
+        };
+        let sums = vec![gradient, Tensor::f_from_slice(counts)?];
+        let sums = gather_grads(self.group, sums, self)?;
+        let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
+            .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
+        let counts: Vec<f64> = Vec::try_from(counts)?;
+        let gradient = match self.reduce {
+            GradientReduce::Sum => gradient,
+            GradientReduce::Mean => gradient.f_div_scalar_(self.group.world_size() as f64)?,
+            GradientReduce::Weighted => gradient.f_div_scalar_(counts[0].max(f64::MIN_POSITIVE))?,
+        };
+        let gradient = match self.clip_norm {
+            Some(norm) => clip_grad_norm(&gradient, norm)?,
+            None => gradient,
+        };
+        optimizer.step(self.parameters, gradient)?;
+        if self.takes_turns {
+            self.manager.precall_func()?;
+        }
+        Ok(counts)
+    }
+}
+
+/// A rank takes its turn when the gradients of all ranks have arrived.
+impl Hooks for Updates<'_> {
+    fn precall(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn callback(&self) -> Result<()> {
+        if self.takes_turns { self.manager.callback_func() } else { Ok(()) }
+    }
 }
