@@ -11,6 +11,7 @@ mod evaluation;
 mod first_epoch;
 mod group;
 mod plan;
+mod updates;
 
 use std::fs;
 use std::path::Path;

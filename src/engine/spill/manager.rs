@@ -216,7 +216,7 @@ impl PartitionDataManager {
     }
 
     /// Prepares for a kind of work that may take more or less memory than the work before: values beyond this rank's
-    /// share leave memory, and an evaluation on the full graph gets an allocator for large values. Returns whether the
+    /// share leave memory, and a pass over the full graph gets an allocator for large values. Returns whether the
     /// work is new. All ranks call this, with or without a turn, and then wait for one another (a
     /// [`barrier`](crate::engine::comm::barrier)) before any of them starts the work.
     ///
@@ -230,7 +230,7 @@ impl PartitionDataManager {
         let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
         self.spill(slots, resident, self.lock.parked_share_of(work))?;
         // Blocks freed by batches do not suit an evaluation, and vice versa.
-        map_blocks(work == Work::Evaluation);
+        map_blocks(work.is_pass());
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(0));
         self.lock.begin(work);

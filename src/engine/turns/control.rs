@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// Largest number of workers on one machine; a larger one is a mistake.
 const MAX_RANKS: u32 = 4096;
 
@@ -332,19 +332,19 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
-        assert_eq!(size_for(0), 1984);
+        assert_eq!(size_for(0), 2560);
         assert_eq!(size_of::<RankStatus>(), 64);
         assert_eq!(std::mem::offset_of!(Header, work), 12);
         assert_eq!(std::mem::offset_of!(Header, carriers), 16);
         assert_eq!(std::mem::offset_of!(Header, grants), 20);
         assert_eq!(size_of::<Grant>(), 12);
-        assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
-        assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
-        assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
-        assert_eq!(std::mem::offset_of!(Header, protocol.reason), 256);
-        assert_eq!(std::mem::offset_of!(Header, pool.claimed), 320);
-        assert_eq!(std::mem::offset_of!(Header, run), 384);
-        assert_eq!(std::mem::offset_of!(Header, growth), 448);
+        assert_eq!(std::mem::offset_of!(Header, protocol.released), 128);
+        assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 192);
+        assert_eq!(std::mem::offset_of!(Header, protocol.generation), 256);
+        assert_eq!(std::mem::offset_of!(Header, protocol.reason), 320);
+        assert_eq!(std::mem::offset_of!(Header, pool.claimed), 384);
+        assert_eq!(std::mem::offset_of!(Header, run), 448);
+        assert_eq!(std::mem::offset_of!(Header, growth), 512);
         assert_eq!(size_of::<GrowthTable>(), 512);
     }
 

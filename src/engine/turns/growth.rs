@@ -66,6 +66,11 @@ impl GrowthTable {
         u64::from(noted.max().unwrap_or(0)) << 10
     }
 
+    /// Forgets what was recorded since the last call of [`take`](Self::take).
+    pub(super) fn forget(&self) {
+        self.noted.iter().for_each(|noted| noted.store(0, Ordering::SeqCst));
+    }
+
     /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
     pub(super) fn take(&self) -> Option<Growth> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));

@@ -42,6 +42,11 @@ impl Control {
         self.growth(work).note(turn, bytes);
     }
 
+    /// Forgets the growth that was recorded during this work since it was last taken.
+    pub fn forget_growth(&self, work: Work) {
+        self.growth(work).forget();
+    }
+
     /// Maximum growth that has been recorded during this work since it was last taken, in bytes.
     pub fn noted_growth(&self, work: Work) -> u64 {
         self.growth(work).noted()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::{LeastMemory, Limits, RESIDENT};
+use super::limits::{LeastMemory, Limits};
 use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::{Control, Growth, Work, given_out};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,9 +14,6 @@ const LEAST: u64 = 4 << 20;
 /// Room in bytes for which no second worker begins; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
 
-/// Growth of a worker, as a multiple of the largest worker so far, that is assumed before growth has been measured.
-const FACTOR: u64 = 3;
-
 /// Factor by which a run may exceed its plan without exceeding the budget.
 const DOUBT: f64 = 1.5;
 
@@ -25,8 +22,6 @@ const DOUBT: f64 = 1.5;
 struct Knowledge {
     /// Whether growth has been measured.
     measured: bool,
-    /// Memory of the largest worker before growth was measured, in bytes.
-    worker: u64,
     /// Whether the budget has ever been exceeded.
     exceeded: bool,
 }
@@ -95,8 +90,13 @@ impl Governor {
         if work == self.work {
             return;
         }
-        self.judge();
-        self.judged |= self.work == Work::Training;
+        if self.work == Work::Training && self.control.rank(0).epoch() == 0 {
+            // Ranks have loaded their data, which says nothing about epochs.
+            self.control.forget_growth(self.work);
+        } else {
+            self.judge();
+            self.judged |= self.work == Work::Training;
+        }
         self.work = work;
         self.divided = true;
         // All ranks have already released what they may not keep during this work.
@@ -135,29 +135,14 @@ impl Governor {
         }
     }
 
-    /// Lends waiting workers half of what residents, if they grow, leave of the budget.
-    fn lend(&self, idle: u64, worker: u64) {
-        let Limits { budget, resident, .. } = self.limits;
-        let workers = self.control.num_ranks();
-        let free =
-            |residents: usize| budget.saturating_sub(idle + FACTOR * residents as u64 * worker) / 2;
-        let most = resident.unwrap_or(RESIDENT).min(workers);
-        let least = resident.unwrap_or(1).min(workers);
-        let residents = if free(most) > 0 { most } else { least };
-        self.grant(residents, free(residents) / workers as u64);
-    }
-
-    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest, and the largest
-    /// worker so far has taken `worker`.
-    fn divide_unmeasured(&self, idle: u64, worker: u64) {
-        let Limits { budget, planned, lends, bounds, .. } = self.limits;
+    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest.
+    fn divide_unmeasured(&self, idle: u64) {
+        let Limits { budget, planned, bounds, .. } = self.limits;
         if planned == Some(LeastMemory::default()) {
             return;
         }
         self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
-        if lends && self.work == Work::Training {
-            self.lend(idle, worker);
-        } else if let Some(bound) = bounds.during(self.work) {
+        if let Some(bound) = bounds.during(self.work) {
             let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, bound);
             self.grant(resident, share);
         } else if planned.is_some() {
@@ -184,12 +169,10 @@ impl Governor {
         self.follow();
         let before = self.idle.filter(|_| !std::mem::take(&mut self.divided));
         self.idle = before.max(Some(usage.idle));
-        let known = self.known();
-        known.worker = known.worker.max(usage.peak);
-        let Knowledge { measured, worker, exceeded } = *known;
+        let Knowledge { measured, exceeded } = *self.known();
         let is_unknown = !measured && !exceeded && budget > 0;
         if is_unknown {
-            self.divide_unmeasured(usage.idle, worker);
+            self.divide_unmeasured(usage.idle);
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
@@ -226,7 +209,7 @@ impl Governor {
             status.phase()
         );
         let hint = match self.work {
-            Work::Training | Work::SampledEvaluation => {
+            Work::Training | Work::SampledEvaluation | Work::Propagation => {
                 "raise ‹memory_budget›, lower ‹resident›, make hidden layers narrower or batches smaller, or cut the graph into more partitions"
             }
             Work::Evaluation => {
@@ -246,7 +229,7 @@ mod tests {
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
         let bounds = WorkerBounds::default();
-        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
+        Limits { budget, uncounted: 0, resident, planned: None, bounds }
     }
 
     /// A governor of four workers that has seen their memory at rest.
@@ -260,16 +243,12 @@ mod tests {
 
     /// A sample in which all processes take a gibibyte more than at rest.
     fn usage(sum: u64) -> MemoryUsage {
-        MemoryUsage {
-            sum,
-            largest: WorkerUsage { slot: 2, bytes: GIB },
-            peak: GIB,
-            idle: sum - GIB,
-        }
+        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB }, idle: sum - GIB }
     }
 
     /// An epoch in which a worker has grown by at most this number of bytes.
     fn epoch(governor: &mut Governor, growth: u64) {
+        governor.control.rank(0).set_epoch(1);
         governor.control.note_growth(governor.work, 0, growth);
         governor.epoch();
     }
@@ -330,15 +309,17 @@ mod tests {
     }
 
     #[test]
-    fn before_growth_is_measured_workers_borrow_what_leaves_room_for_larger_ones() {
-        let (mut governor, control) = governor(Limits { lends: true, ..limits(8 * GIB, None) });
-        assert_eq!(grants(&control), (2, GIB / 8));
-        governor.watch(MemoryUsage { peak: 2 * GIB, ..usage(2 * GIB) }).unwrap();
-        assert_eq!(grants(&control), (1, GIB / 8));
+    fn what_loading_takes_says_nothing_about_epochs() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        control.note_growth(Work::Training, 0, 1 << 20);
+        control.begin(Work::Propagation);
         governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
-        epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        control.begin(Work::Training);
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (1, 0));
+        assert!(!control.admits(0, 1));
+        epoch(&mut governor, 2 * GIB);
+        assert_eq!(grants(&control), (2, share(3 * GIB)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::engine::turns::Work;
 pub struct WorkerBounds {
     /// During epochs on samples, or a prediction.
     pub training: Option<u64>,
-    /// During evaluations on the full graph after epochs on samples.
+    /// During passes over the full graph before, between and after epochs on samples.
     pub evaluation: Option<u64>,
 }
 
@@ -17,7 +17,7 @@ impl WorkerBounds {
     pub(super) fn during(self, work: Work) -> Option<u64> {
         match work {
             Work::Training => self.training,
-            Work::Evaluation => self.evaluation,
+            Work::Evaluation | Work::Propagation => self.evaluation,
             Work::SampledEvaluation => None,
         }
     }

@@ -36,8 +36,7 @@ impl SharedLayers<'_> {
             let rows = nodes.rows.pin()?;
             tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect()
         };
-        // Like an evaluation, propagation takes the memory of passes over the whole graph.
-        if manager.begin_work(Work::Evaluation)? {
+        if manager.begin_work(Work::Propagation)? {
             barrier(&*setup.group, &**manager)?;
         }
         let inputs = {
