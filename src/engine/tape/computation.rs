@@ -1,6 +1,7 @@
 //! Computations with pauses for other ranks' rows, and the sharing of pauses.
 
-use super::graphs::graph::{Graph, Transfer};
+use super::graphs::exchange::Transfer;
+use super::graphs::graph::Graph;
 use super::record::Tape;
 use crate::engine::comm::Collective;
 use crate::error::{Error, Result};

@@ -24,16 +24,16 @@ pub use constants::Constants;
 pub use gradients::Gradients;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};
 pub use graphs::edge_inputs::{EdgeInputs, EdgeSource};
+pub use graphs::exchange::{Exchange, Transfer};
 pub use graphs::full_partition::FullPartitionGraph;
-pub use graphs::graph::{
-    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard,
-};
+pub use graphs::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard};
 pub use graphs::graph_shard_manager::GraphShardManager;
 pub use graphs::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
 pub use graphs::hetero_block_graph::{HeteroBlockGraph, RelationData};
 pub use graphs::hetero_mfg::{HeteroMfgs, construct_hetero_mfgs};
 pub use graphs::mfg::{Mfgs, Region, construct_mfgs, construct_region};
 pub use graphs::out_edges::OutEdges;
+pub use graphs::row_layout::RowLayout;
 pub use init::{Init, InitStyle};
 pub use ops::aggregate::{Aggregation, Reduce};
 pub use ops::attend::{Attend, Scoring};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
-use crate::engine::tape::graphs::graph::RowLayout;
+use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tensor;
 use crate::error::Result;
 

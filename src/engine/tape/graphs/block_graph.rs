@@ -5,10 +5,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::edge_inputs::EdgeInputs;
-use super::graph::{
-    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
-};
-use crate::engine::comm::Collective;
+use super::graph::{Ends, Graph, unknown_degrees};
 use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
@@ -153,10 +150,6 @@ impl Graph for BlockGraph {
         &self.ends
     }
 
-    fn is_whole(&self) -> bool {
-        true
-    }
-
     fn edge_inputs(&self) -> Option<&EdgeInputs> {
         self.edge_inputs.as_ref()
     }
@@ -167,30 +160,5 @@ impl Graph for BlockGraph {
 
     fn shards(&self) -> Vec<&ShardPointer> {
         vec![&self.shard]
-    }
-
-    fn pull(&self, _: &[&Tensor], _: &[RowLayout], _: bool) -> Result<Transfer> {
-        Ok(Transfer::Nothing)
-    }
-
-    fn push(&self, _: Option<Pulled<'_>>, _: &mut MakeRows<'_>) -> Result<Transfer> {
-        Ok(Transfer::Nothing)
-    }
-
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
-        Ok(transfers.iter().map(|_| None).collect())
-    }
-
-    fn pulled(
-        &self,
-        _: Option<&Collective>,
-        _: &[RowLayout],
-        _: &mut VisitShard<'_>,
-    ) -> Result<()> {
-        Ok(())
-    }
-
-    fn pushed(&self, _: Option<&Collective>, _: &[RowLayout], _: &mut VisitRows<'_>) -> Result<()> {
-        Ok(())
     }
 }

@@ -22,7 +22,7 @@ impl GraphShardManager {
     pub fn cover_sums(&mut self) -> Result<()> {
         let mut shards = self.shards.clone();
         let mut weighted = false;
-        let transfer = self.post(Operation::CoverEdges, false, |rank, outbox| {
+        let transfer = self.exchange.post(Operation::CoverEdges, false, |rank, outbox| {
             let shard = &self.shards[rank];
             let edges = shard.by_dst()?;
             let has_weights = edges.weights.is_some();
@@ -30,7 +30,7 @@ impl GraphShardManager {
             let wanted = match CoveredEdges::of(&edges, &*shard.by_src()?)? {
                 None => SentEdges::default(),
                 Some(CoveredEdges { sent, received, summed }) => {
-                    shards[rank] = self.manager.track_shard("shard", received);
+                    shards[rank] = self.exchange.manager.track_shard("shard", received);
                     SentEdges { rows: sent, summed }
                 }
             };
@@ -41,24 +41,23 @@ impl GraphShardManager {
         };
         let mut requested = self.requested.clone();
         let mut sums: Vec<_> = shards.iter().map(|_| None).collect();
-        for rank in self.others() {
-            let mut inbox = self.group.inbox(&collective, rank)?;
+        for rank in self.exchange.others() {
+            let mut inbox = self.exchange.group.inbox(&collective, rank)?;
             let (SentEdges { rows, summed }, has_weights) =
                 SentEdges::read(&mut *inbox, &self.requested[rank].pin()?)?;
             weighted |= has_weights;
             if summed.degrees.is_empty() {
                 continue;
             }
-            requested[rank] = self.manager.track("requested-rows", rows);
+            requested[rank] = self.exchange.manager.track("requested-rows", rows);
             let (edges, sources) = summed.into_shard(self.num_sources())?;
             sums[rank] = Some(PartialSums {
-                edges: self.manager.track_shard("summed-edges", edges),
-                sources: self.manager.track("summed-rows", sources),
+                edges: self.exchange.manager.track_shard("summed-edges", edges),
+                sources: self.exchange.manager.track("summed-rows", sources),
             });
         }
         let received = GraphShardManager {
-            manager: self.manager.clone(),
-            group: self.group.clone(),
+            exchange: self.exchange.clone(),
             shards,
             sources: Vec::new(),
             requested,

@@ -2,10 +2,10 @@
 
 use tch::{Kind, Tensor};
 
-use super::edge_inputs::EdgeInputs;
-use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
-use super::graph_shard_manager::{GraphShardManager, edges_of};
-use crate::engine::array::ArrayLayout;
+use super::exchange::{Exchange, Transfer, edges_of};
+use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard};
+use super::graph_shard_manager::GraphShardManager;
+use super::row_layout::RowLayout;
 use crate::engine::comm::{Collective, Operation};
 use crate::engine::spill::{Pointer, ShardPointer};
 use crate::engine::tape::ops::aggregate::{Factors, spmm};
@@ -64,8 +64,8 @@ impl Graph for CoveredGraph {
         self.received.ends()
     }
 
-    fn edge_inputs(&self) -> Option<&EdgeInputs> {
-        None
+    fn exchange(&self) -> Option<&Exchange> {
+        self.received.exchange()
     }
 
     fn local_shard(&self) -> &ShardPointer {
@@ -81,13 +81,13 @@ impl Graph for CoveredGraph {
     }
 
     fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
-        let received = &self.received;
-        received.post(Operation::PullRows, keep, |rank, outbox| {
-            let rows = received.requested[rank].pin()?;
+        let GraphShardManager { exchange, requested, .. } = &self.received;
+        exchange.post(Operation::PullRows, keep, |rank, outbox| {
+            let rows = requested[rank].pin()?;
             parts.iter().zip(layout).try_for_each(|(part, layout)| {
-                received.write_rows(part, &rows, layout, outbox)?;
+                exchange.write_rows(part, &rows, layout, outbox)?;
                 match &self.sums[rank] {
-                    Some(sums) => received.write_part(&sums.of(part, self.weighted)?, outbox),
+                    Some(sums) => exchange.write_part(&sums.of(part, self.weighted)?, outbox),
                     None => Ok(()),
                 }
             })
@@ -96,22 +96,6 @@ impl Graph for CoveredGraph {
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         self.received.push(kept, make)
-    }
-
-    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.received.all_reduce(values)
-    }
-
-    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
-        self.received.post_sums(values)
-    }
-
-    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
-        self.received.sums(collective, layouts)
-    }
-
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
-        self.received.complete_all(transfers)
     }
 
     fn pulled(
@@ -130,11 +114,11 @@ impl Graph for CoveredGraph {
         visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        let requested = &self.received.requested;
+        let GraphShardManager { exchange, requested, .. } = &self.received;
         let layout = layout.iter().map(|rows| RowLayout::new(rows.width, rows.kind));
         let layout: Vec<_> = layout.collect();
         let sent = |rank: usize| requested[rank].len() + self.num_sums(rank);
-        self.received.messages(collective, sent, &layout).try_for_each(|message| {
+        exchange.messages(collective, sent, &layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
             let rows = requested[rank].len() as i64;

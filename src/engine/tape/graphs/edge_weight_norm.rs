@@ -2,8 +2,9 @@
 
 use tch::{Kind, Tensor};
 
-use super::graph::{Graph, RowLayout};
+use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
+use super::row_layout::RowLayout;
 use crate::engine::spill::ShardPointer;
 use crate::engine::tape::ops::aggregate::add_rows;
 use crate::engine::tensor;
@@ -22,14 +23,14 @@ impl GraphShardManager {
     pub fn normalise_edge_weights(&mut self) -> Result<()> {
         let transfer = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
         let own = source_sums(self.local_shard())?;
-        let own = self.manager.track("weight-sums", own);
+        let own = self.exchange.manager.track("weight-sums", own);
         let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut sources = own.take()?;
         self.pushed(collective.as_ref(), &[RowLayout::new(1, KIND)], &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut sources)
         })?;
         let transfer = self.pull(&[&sources], &[RowLayout::new(1, KIND)], false)?;
-        let sources = self.manager.track("weight-sums", sources);
+        let sources = self.exchange.manager.track("weight-sums", sources);
         let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut destinations = vec![0.0; self.num_destinations()];
         for shard in self.shards() {
@@ -45,9 +46,9 @@ impl GraphShardManager {
             normalised.push(divided(shard, &parts[0], &destinations)?);
             Ok(())
         })?;
-        let ranks = std::iter::once(self.group.rank()).chain(self.others());
+        let ranks = std::iter::once(self.exchange.group.rank()).chain(self.exchange.others());
         for (rank, shard) in ranks.collect::<Vec<_>>().into_iter().zip(normalised) {
-            self.shards[rank] = self.manager.track_shard("shard", shard);
+            self.shards[rank] = self.exchange.manager.track_shard("shard", shard);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use tch::Tensor;
 
+use super::exchange::Exchange;
 use super::graph::{Ends, Graph, unknown_degrees};
 use super::graph_shard_manager::{GraphShardManager, of_a_relation};
 use super::requests::{Requests, exchange_requests};
@@ -53,7 +54,7 @@ impl EdgesInto {
         full: &GraphShardManager,
         destinations: &TakenDestinations<'_>,
     ) -> Result<Self> {
-        let GraphShardManager { manager, group, .. } = full;
+        let Exchange { manager, group } = &full.exchange;
         let row_of = destinations.numbers(full.num_destinations());
         let num_destinations = destinations.rows.len();
         let mut shards = Vec::new();
@@ -85,7 +86,7 @@ impl EdgesInto {
         own_sources: &[u32],
         kind: EndKind,
     ) -> Result<GraphShardManager> {
-        let GraphShardManager { manager, group, .. } = full;
+        let Exchange { manager, group } = &full.exchange;
         let source_of = numbers(own_sources, full.num_sources());
         let renumbered = |rows: &[u32]| -> Vec<u32> {
             rows.iter().map(|row| source_of[*row as usize]).collect()
@@ -113,8 +114,7 @@ impl EdgesInto {
             out_degrees: pick(full.out_degrees(), own_sources)?,
         };
         let mut graph = GraphShardManager {
-            manager: manager.clone(),
-            group: group.clone(),
+            exchange: full.exchange.clone(),
             shards: self.shards,
             sources: self.sources.into_iter().map(track).collect(),
             requested: self.requested.iter().map(|rows| track(renumbered(rows))).collect(),
@@ -150,7 +150,7 @@ pub(super) fn pick(
     let values = values.pin()?;
     let values = tensor::slice::<i64>(&values);
     let picked: Vec<i64> = rows.iter().map(|row| values[*row as usize]).collect();
-    Ok(full.manager.track("node-ids", Tensor::f_from_slice(&picked)?))
+    Ok(full.exchange.manager.track("node-ids", Tensor::f_from_slice(&picked)?))
 }
 
 /// Distinct rows, ascending.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use tch::Tensor;
 
 use super::edge_inputs::EdgeInputs;
-use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::exchange::{Exchange, Transfer};
+use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
-use crate::engine::array::ArrayLayout;
+use super::row_layout::RowLayout;
 use crate::engine::comm::{Collective, Operation};
 use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
@@ -38,7 +39,7 @@ impl GraphShardManager {
     /// # Errors
     /// If the partition has edges from more than 2^32 nodes of other ranks.
     pub fn get_full_partition_graph(&self) -> Result<FullPartitionGraph<'_>> {
-        let rank = self.group.rank();
+        let rank = self.exchange.group.rank();
         let num_destinations = self.num_destinations();
         let rows: Vec<u32> = (0..num_destinations as u32).collect();
         let mut edges = ShardBuilder::default();
@@ -58,9 +59,9 @@ impl GraphShardManager {
             columns.push(begin..end);
         }
         let (halo, _) = edges.build(num_destinations, end, true)?;
-        let halo = self.manager.track_shard("shard", halo);
+        let halo = self.exchange.manager.track_shard("shard", halo);
         let shards = || vec![self.local_shard(), &halo];
-        let rows = |source| EdgeInputs::new(&self.manager, shards(), source);
+        let rows = |source| EdgeInputs::new(&self.exchange.manager, shards(), source);
         let edge_inputs = self.edge_source.as_ref().map(rows);
         Ok(FullPartitionGraph { graph: self, halo, columns, edge_inputs })
     }
@@ -88,6 +89,10 @@ impl Graph for FullPartitionGraph<'_> {
         self.graph.ends()
     }
 
+    fn exchange(&self) -> Option<&Exchange> {
+        self.graph.exchange()
+    }
+
     fn edge_inputs(&self) -> Option<&EdgeInputs> {
         self.edge_inputs.as_ref()
     }
@@ -106,33 +111,17 @@ impl Graph for FullPartitionGraph<'_> {
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         let mut parts = Vec::new();
-        if self.graph.others().next().is_some() {
+        if self.graph.exchange.others().next().is_some() {
             let pulled = kept.map(|Pulled { collective, layout }| self.receive(collective, layout));
             parts = make(&self.halo, &pulled.transpose()?.unwrap_or_default())?;
         }
-        self.graph.post(Operation::PushRows, false, |rank, outbox| {
+        self.graph.exchange.post(Operation::PushRows, false, |rank, outbox| {
             let Range { start, end } = self.columns[rank];
             parts.iter().try_for_each(|part| {
                 let rows = part.f_narrow(0, start as i64, (end - start) as i64)?;
-                self.graph.write_part(&rows, outbox)
+                self.graph.exchange.write_part(&rows, outbox)
             })
         })
-    }
-
-    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.graph.all_reduce(values)
-    }
-
-    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
-        self.graph.post_sums(values)
-    }
-
-    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
-        self.graph.sums(collective, layouts)
-    }
-
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
-        self.graph.complete_all(transfers)
     }
 
     fn pulled(

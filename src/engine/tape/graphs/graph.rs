@@ -5,39 +5,12 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::edge_inputs::{EdgeInputs, edge_ids};
+use super::exchange::{Exchange, Transfer};
+use super::row_layout::RowLayout;
 use crate::engine::array::ArrayLayout;
-use crate::engine::comm::{Collective, Posted};
+use crate::engine::comm::{Collective, ReduceOp, all_reduce, complete_all, post_reduce, reduced};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
-use crate::io::Dtype;
-
-/// Messages in transit between the partitions of a graph.
-#[must_use]
-pub enum Transfer {
-    /// The graph is complete here; nothing is sent.
-    Nothing,
-    /// Messages that have been posted.
-    Posted(Posted),
-}
-
-/// The rows in one part of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowLayout {
-    /// Number of columns.
-    pub width: usize,
-    /// Element type in which the rows are used.
-    pub kind: Kind,
-    /// A narrower type that represents all values exactly, in which single-precision rows are sent, if all ranks know
-    /// one.
-    pub exact: Option<Dtype>,
-}
-
-impl RowLayout {
-    /// Layout of rows with arbitrary values.
-    pub fn new(width: usize, kind: Kind) -> Self {
-        RowLayout { width, kind, exact: None }
-    }
-}
 
 /// A function that takes a shard and the rows of its sources.
 pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;
@@ -86,14 +59,19 @@ pub(in crate::engine::tape) fn unknown_degrees(
 ///
 /// A pull (forward) fetches rows of sources; a push (backward) sends rows computed for sources to their owners. A
 /// message consists of parts with their own [`RowLayout`]. Both are posted, completed (this is the pause, which only
-/// `PointerTensor`s survive) and then read in the order of ranks.
+/// `PointerTensor`s survive) and then read in the order of ranks. A graph that is complete here sends nothing.
 pub trait Graph {
     /// Nodes at the two ends of the edges.
     fn ends(&self) -> &Ends;
 
+    /// This rank's side of the exchange with other ranks; `None` if the graph is complete here.
+    fn exchange(&self) -> Option<&Exchange> {
+        None
+    }
+
     /// Whether the graph is complete here, so that operations on it never wait for other ranks.
     fn is_whole(&self) -> bool {
-        false
+        self.exchange().is_none()
     }
 
     /// Number of own sources: rows of a layer's input.
@@ -176,14 +154,18 @@ pub trait Graph {
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
-    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer>;
+    fn pull(&self, _parts: &[&Tensor], _layout: &[RowLayout], _keep: bool) -> Result<Transfer> {
+        Ok(Transfer::Nothing)
+    }
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
     /// `[shard.num_sources(), width]`). `make` receives kept rows of a pull again.
     ///
     /// # Errors
     /// If `make` fails, or a message cannot be written (`Io`, `OutOfDisk`).
-    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
+    fn push(&self, _kept: Option<Pulled<'_>>, _make: &mut MakeRows<'_>) -> Result<Transfer> {
+        Ok(Transfer::Nothing)
+    }
 
     /// Sums of all ranks' values, in the shapes and types of this rank's values; a collective. A graph that is complete
     /// here returns the values unchanged.
@@ -192,23 +174,34 @@ pub trait Graph {
     /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
     /// `Interrupted`).
     fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        Ok(values)
+        match among_ranks(self) {
+            None => Ok(values),
+            Some(Exchange { group, manager }) => {
+                all_reduce(&**group, values, ReduceOp::Sum, &**manager)
+            }
+        }
     }
 
     /// Posts values that [`sums`](Graph::sums) adds up over all ranks after a pause.
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
-    fn post_sums(&self, _: &[Tensor]) -> Result<Transfer> {
-        Ok(Transfer::Nothing)
+    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
+        match among_ranks(self) {
+            None => Ok(Transfer::Nothing),
+            Some(exchange) => Ok(Transfer::Posted(post_reduce(&*exchange.group, values)?)),
+        }
     }
 
     /// Sums of all ranks' [posted](Graph::post_sums) values, in these layouts.
     ///
     /// # Errors
     /// If a message cannot be read (`Io`, `Corrupt`), or shapes differ between ranks.
-    fn sums(&self, _: &Collective, _: &[ArrayLayout]) -> Result<Vec<Tensor>> {
-        Err(Error::internal("a graph that is complete here has posted nothing".to_owned()))
+    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
+        let Some(exchange) = self.exchange() else {
+            return Err(Error::internal("a graph that is complete here has posted nothing"));
+        };
+        reduced(&*exchange.group, collective, layouts, ReduceOp::Sum)
     }
 
     /// Completes transfers, perhaps of several graphs of the same ranks, with one pause until all ranks have posted
@@ -216,7 +209,17 @@ pub trait Graph {
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or the run is being stopped (`Aborted`, `Interrupted`).
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>>;
+    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
+        let Some(Exchange { group, manager }) = among_ranks(self) else {
+            return Ok(transfers.iter().map(|_| None).collect());
+        };
+        let posted = transfers.into_iter().filter_map(|transfer| match transfer {
+            Transfer::Nothing => None,
+            Transfer::Posted(posted) => Some(posted),
+        });
+        let collectives = complete_all(&**group, posted.collect(), &**manager)?;
+        Ok(collectives.into_iter().map(Some).collect())
+    }
 
     /// After a pull: passes every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to `visit`.
     ///
@@ -224,10 +227,12 @@ pub trait Graph {
     /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pulled(
         &self,
-        collective: Option<&Collective>,
-        layout: &[RowLayout],
-        visit: &mut VisitShard<'_>,
-    ) -> Result<()>;
+        _collective: Option<&Collective>,
+        _layout: &[RowLayout],
+        _visit: &mut VisitShard<'_>,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// After a push: passes own source rows (ascending), and values that another rank computed for them (parts of
     /// `[rows.len(), width]`), to `visit`. `exact` does not apply, because the values are arbitrary.
@@ -235,8 +240,15 @@ pub trait Graph {
     /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pushed(
         &self,
-        collective: Option<&Collective>,
-        layout: &[RowLayout],
-        visit: &mut VisitRows<'_>,
-    ) -> Result<()>;
+        _collective: Option<&Collective>,
+        _layout: &[RowLayout],
+        _visit: &mut VisitRows<'_>,
+    ) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The exchange, unless there is only one rank.
+fn among_ranks(graph: &(impl Graph + ?Sized)) -> Option<&Exchange> {
+    graph.exchange().filter(|exchange| exchange.group.world_size() > 1)
 }

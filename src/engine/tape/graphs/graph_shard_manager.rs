@@ -5,33 +5,18 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::edge_inputs::{EdgeInputs, EdgeSource};
-use super::graph::{
-    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
-};
+use super::exchange::{Exchange, Transfer, edges_of};
+use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard, unknown_degrees};
 use super::requests::{Requests, exchange_requests};
-use crate::engine::array::ArrayLayout;
-use crate::engine::comm::{
-    Collective, Hooks, Operation, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce,
-    complete_all, post_reduce, reduced,
-};
-use crate::engine::spill::{
-    PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
-};
-use crate::engine::tape::ops::messages::{Messages, SentRows};
-use crate::engine::tensor;
-use crate::engine::tensor::with_element;
+use super::row_layout::RowLayout;
+use crate::engine::comm::{Collective, Hooks, Operation, ProcessGroup};
+use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
+use crate::engine::tape::ops::messages::Messages;
 use crate::error::{Error, Result};
-use crate::event::{Span, SpanKind, span};
-use crate::io::Dtype;
-use crate::kernels::gather_rows;
-
-/// Number of bytes that are collected before they are written to an outbox.
-const CHUNK: usize = 4 << 20;
 
 /// The partitioned graph from one rank's view: SAR's `GraphShardManager`. Layers use it like any other [`Graph`].
 pub struct GraphShardManager {
-    pub(in crate::engine::tape) manager: Rc<PartitionDataManager>,
-    pub(in crate::engine::tape) group: Rc<dyn ProcessGroup>,
+    pub(in crate::engine::tape) exchange: Exchange,
     /// Shards by source rank.
     pub(in crate::engine::tape) shards: Vec<ShardPointer>,
     /// By source rank: the rows of that rank that the columns of its shard stand for; empty for the own shard, whose
@@ -108,8 +93,7 @@ impl GraphShardManager {
             rows.into_iter().map(|rows| manager.track("requested-rows", rows)).collect()
         };
         Ok(GraphShardManager {
-            manager: manager.clone(),
-            group: group.clone(),
+            exchange: Exchange { manager: manager.clone(), group: group.clone() },
             shards,
             sources: track(sources),
             requested: track(rows),
@@ -123,7 +107,7 @@ impl GraphShardManager {
     /// Sets the features of edges, for this graph and graphs derived from it later. The shards must have been loaded
     /// with ids.
     pub fn set_edge_source(&mut self, source: EdgeSource) {
-        self.edge_inputs = Some(EdgeInputs::new(&self.manager, self.shards(), &source));
+        self.edge_inputs = Some(EdgeInputs::new(&self.exchange.manager, self.shards(), &source));
         self.edge_source = Some(source);
     }
 
@@ -132,7 +116,7 @@ impl GraphShardManager {
     /// # Errors
     /// As for [`PartitionDataManager::precall_func`].
     pub fn pause_process(&self) -> Result<()> {
-        self.manager.precall_func()
+        self.exchange.manager.precall_func()
     }
 
     /// Takes the next turn: SAR's `callback_func` during training. Tensors are read again when they are used.
@@ -140,66 +124,7 @@ impl GraphShardManager {
     /// # Errors
     /// As for [`PartitionDataManager::callback_func`].
     pub fn resume_process(&self) -> Result<()> {
-        self.manager.callback_func()
-    }
-
-    pub(in crate::engine::tape) fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let rank = self.group.rank();
-        (0..self.group.world_size()).filter(move |q| *q != rank)
-    }
-
-    pub(in crate::engine::tape) fn post(
-        &self,
-        operation: Operation,
-        keep: bool,
-        mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
-    ) -> Result<Transfer> {
-        if self.group.world_size() == 1 {
-            return Ok(Transfer::Nothing);
-        }
-        let mut outbox = self.group.outbox(operation)?;
-        if keep {
-            outbox.keep();
-        }
-        for rank in self.others() {
-            outbox.begin(Recipient::Rank(rank))?;
-            fill(rank, &mut *outbox)?;
-        }
-        Ok(Transfer::Posted(outbox.post()?))
-    }
-
-    /// The narrower type in which rows are sent, if there is one: a type that represents them exactly, or bfloat16.
-    fn sent_as(&self, rows: &RowLayout) -> Option<Dtype> {
-        let rounded = self.manager.held_kind(rows.width as i64, rows.kind) != rows.kind;
-        rows.exact.or_else(|| rounded.then_some(Dtype::BF16))
-    }
-
-    /// Writes all rows of a part to an outbox.
-    pub(in crate::engine::tape) fn write_part(
-        &self,
-        part: &Tensor,
-        outbox: &mut dyn Outbox,
-    ) -> Result<()> {
-        let width = part.size().iter().skip(1).product::<i64>() as usize;
-        match self.sent_as(&RowLayout::new(width, part.kind())) {
-            Some(dtype) => write_narrow(&tensor::slice(part), dtype, |bytes| {
-                outbox.write_elements(bytes, dtype.size())
-            }),
-            None => outbox.write_elements(&tensor::bytes(part), part.kind().elt_size_in_bytes()),
-        }
-    }
-
-    /// Messages of the other ranks, in parts of this layout; rank q sends `rows(q)` rows.
-    pub(in crate::engine::tape) fn messages<'m>(
-        &'m self,
-        collective: &'m Collective,
-        rows: impl Fn(usize) -> usize,
-        layout: &[RowLayout],
-    ) -> Messages<'m> {
-        let senders = self.others().map(|rank| (rank, rows(rank)));
-        let layout =
-            layout.iter().map(|rows| SentRows { rows: *rows, sent_as: self.sent_as(rows) });
-        Messages::new(&*self.group, collective, senders, layout.collect())
+        self.exchange.manager.callback_func()
     }
 
     /// Messages with a row for each source of a rank's shard.
@@ -208,18 +133,7 @@ impl GraphShardManager {
         collective: &'m Collective,
         layout: &[RowLayout],
     ) -> Messages<'m> {
-        self.messages(collective, |rank| self.shards[rank].num_sources(), layout)
-    }
-
-    /// Writes the given rows of a part of this layout to an outbox, a bounded number at a time.
-    pub(in crate::engine::tape) fn write_rows(
-        &self,
-        part: &Tensor,
-        rows: &[u32],
-        layout: &RowLayout,
-        outbox: &mut dyn Outbox,
-    ) -> Result<()> {
-        write_rows(part, rows, self.sent_as(layout), outbox)
+        self.exchange.messages(collective, |rank| self.shards[rank].num_sources(), layout)
     }
 }
 
@@ -242,50 +156,13 @@ pub(in crate::engine::tape) fn node_ids(
     manager.track_recipe("node-ids", &[num_nodes], kind, None, Rc::new(ids))
 }
 
-fn write_rows(
-    part: &Tensor,
-    rows: &[u32],
-    sent_as: Option<Dtype>,
-    outbox: &mut dyn Outbox,
-) -> Result<()> {
-    let width = part.size()[1..].iter().product::<i64>() as usize;
-    if part.kind() == Kind::Int64 {
-        let part = &tensor::slice::<i64>(part);
-        return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
-    }
-    if let Some(dtype) = sent_as {
-        let part = &tensor::slice::<f32>(part);
-        return write_chunks(part, width, rows, |rows| {
-            write_narrow(rows, dtype, |bytes| outbox.write_elements(bytes, dtype.size()))
-        });
-    }
-    with_element!(part.kind(), T => {
-        let part = &tensor::slice::<T>(part);
-        write_chunks(part, width, rows, |rows| {
-            outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())
-        })
-    })
-}
-
-fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
-    part: &[T],
-    width: usize,
-    rows: &[u32],
-    mut write: impl FnMut(&[T]) -> Result<()>,
-) -> Result<()> {
-    let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
-    let mut buffer = vec![T::default(); rows_at_once.min(rows.len()) * width];
-    for rows in rows.chunks(rows_at_once) {
-        let chunk = &mut buffer[..rows.len() * width];
-        gather_rows(part, width, rows, chunk);
-        write(chunk)?;
-    }
-    Ok(())
-}
-
 impl Graph for GraphShardManager {
     fn ends(&self) -> &Ends {
         &self.ends
+    }
+
+    fn exchange(&self) -> Option<&Exchange> {
+        Some(&self.exchange)
     }
 
     fn edge_inputs(&self) -> Option<&EdgeInputs> {
@@ -293,11 +170,11 @@ impl Graph for GraphShardManager {
     }
 
     fn local_shard(&self) -> &ShardPointer {
-        &self.shards[self.group.rank()]
+        &self.shards[self.exchange.group.rank()]
     }
 
     fn shards(&self) -> Vec<&ShardPointer> {
-        let others = self.others().map(|rank| &self.shards[rank]);
+        let others = self.exchange.others().map(|rank| &self.shards[rank]);
         std::iter::once(self.local_shard()).chain(others).collect()
     }
 
@@ -306,54 +183,26 @@ impl Graph for GraphShardManager {
     }
 
     fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
-        self.post(Operation::PullRows, keep, |rank, outbox| {
+        self.exchange.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
             let mut parts = parts.iter().zip(layout);
-            parts.try_for_each(|(part, layout)| self.write_rows(part, &rows, layout, outbox))
+            parts.try_for_each(|(part, layout)| {
+                self.exchange.write_rows(part, &rows, layout, outbox)
+            })
         })
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         let mut pulled =
             kept.map(|Pulled { collective, layout }| self.messages_of_sources(collective, layout));
-        self.post(Operation::PushRows, false, |rank, outbox| {
+        self.exchange.post(Operation::PushRows, false, |rank, outbox| {
             let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
                 Some((_, parts)) => parts,
                 None => Vec::new(),
             };
             let parts = make(&self.shards[rank], &pulled)?;
-            parts.iter().try_for_each(|part| self.write_part(part, outbox))
+            parts.iter().try_for_each(|part| self.exchange.write_part(part, outbox))
         })
-    }
-
-    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        match self.group.world_size() {
-            1 => Ok(values),
-            _ => all_reduce(&*self.group, values, ReduceOp::Sum, self),
-        }
-    }
-
-    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
-        match self.group.world_size() {
-            1 => Ok(Transfer::Nothing),
-            _ => Ok(Transfer::Posted(post_reduce(&*self.group, values)?)),
-        }
-    }
-
-    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
-        reduced(&*self.group, collective, layouts, ReduceOp::Sum)
-    }
-
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
-        if self.group.world_size() == 1 {
-            return Ok(transfers.iter().map(|_| None).collect());
-        }
-        let posted = transfers.into_iter().filter_map(|transfer| match transfer {
-            Transfer::Nothing => None,
-            Transfer::Posted(posted) => Some(posted),
-        });
-        let collectives = complete_all(&*self.group, posted.collect(), self)?;
-        Ok(collectives.into_iter().map(Some).collect())
     }
 
     fn pulled(
@@ -380,19 +229,12 @@ impl Graph for GraphShardManager {
         let layout = layout.iter().map(|rows| RowLayout::new(rows.width, rows.kind));
         let layout: Vec<_> = layout.collect();
         let rows = |rank: usize| self.requested[rank].len();
-        self.messages(collective, rows, &layout).try_for_each(|message| {
+        self.exchange.messages(collective, rows, &layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
             visit(&self.requested[rank].pin()?, &parts)
         })
     }
-}
-
-/// Begins a span of the work on another rank's messages.
-pub(super) fn edges_of(rank: usize) -> Span {
-    let mut span = span(SpanKind::Operation, "add rows of a rank");
-    span.set("from", rank);
-    span
 }
 
 impl Hooks for GraphShardManager {

@@ -62,7 +62,9 @@ fn layer_graph(
         let among = &sources[ntype];
         destination_rows.push((among != rows).then(|| {
             let place = |row: &u32| among.partition_point(|source| source < row) as u32;
-            any.manager.track("destination-rows", rows.iter().map(place).collect::<Vec<u32>>())
+            any.exchange
+                .manager
+                .track("destination-rows", rows.iter().map(place).collect::<Vec<u32>>())
         }));
     }
     let mut relations = Vec::new();

@@ -37,7 +37,7 @@ pub fn construct_mfgs(
         destinations = sources;
     }
     graphs.reverse();
-    let sources = full.manager.track("source-rows", destinations);
+    let sources = full.exchange.manager.track("source-rows", destinations);
     Ok(Mfgs { graphs, sources })
 }
 

@@ -20,7 +20,11 @@ impl GraphShardManager {
     /// If they cannot be read back (`Io`, `Corrupt`).
     pub fn out_edges(&self, rank: usize) -> Result<OutEdges> {
         let edges = self.shards[rank].by_src()?;
-        Ok(OutEdges { edges, sources: self.sources[rank].pin()?, own: rank == self.group.rank() })
+        Ok(OutEdges {
+            edges,
+            sources: self.sources[rank].pin()?,
+            own: rank == self.exchange.group.rank(),
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::{Pinned, ShardPointer};
-use crate::engine::tape::graphs::graph::{Graph, RowLayout};
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::{Parameter, ParameterSet};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;

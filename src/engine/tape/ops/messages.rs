@@ -7,7 +7,7 @@ use tch::Tensor;
 
 use crate::engine::comm::{Collective, Inbox, ProcessGroup};
 use crate::engine::spill::read_narrow;
-use crate::engine::tape::graphs::graph::RowLayout;
+use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
