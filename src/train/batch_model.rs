@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use super::sampled::{FEATURES, block_graphs};
 use super::stored_rows::StoredRows;
 use crate::engine::comm::ProcessGroup;
-use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::engine::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{Gradients, ParameterSet, Tape, Var};
 use crate::error::Result;
 use crate::load::RowBytes;
-use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
 
@@ -62,45 +60,5 @@ pub trait BatchForward {
     /// If a gradient cannot be read back (`Io`, `Corrupt`).
     fn keep_gradients(&self, _learned: &[Var], _gradients: &Gradients) -> Result<()> {
         Ok(())
-    }
-}
-
-/// A model on nodes of one type, or on a heterogeneous graph treated as homogeneous.
-pub struct GraphBatches<'a> {
-    /// The model.
-    pub model: &'a dyn Model,
-    /// Whether the model uses edge types.
-    pub edge_types: bool,
-}
-
-/// A batch of [`GraphBatches`].
-pub(super) struct GraphBatch<'a> {
-    pub(super) model: &'a dyn Model,
-    pub(super) graphs: Vec<BlockGraph>,
-    pub(super) features: PointerTensor,
-}
-
-impl BatchModel for GraphBatches<'_> {
-    fn take_up<'b>(
-        &'b self,
-        manager: &Rc<PartitionDataManager>,
-        parameters: &ParameterSet,
-        graph: &dyn GraphSource,
-        batch: &MiniBatch,
-    ) -> Result<Box<dyn BatchForward + 'b>> {
-        let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
-        Ok(Box::new(GraphBatch {
-            model: self.model,
-            graphs: block_graphs(manager, graph, batch, self.edge_types)?,
-            features: manager.track("features", features),
-        }))
-    }
-}
-
-impl BatchForward for GraphBatch<'_> {
-    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
-        let graphs: Vec<&dyn Graph> = self.graphs.iter().map(|graph| graph as &dyn Graph).collect();
-        let features = tape.input(&self.features);
-        Ok((self.model.forward(tape, &graphs, features)?, Vec::new()))
     }
 }

@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 
 use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
+use super::graph_batches::{EDGE_FEATURES, FEATURES};
 use super::relation_degrees::RelationDegrees;
-use super::sampled::{EDGE_FEATURES, FEATURES};
 use super::stored_rows::StoredRows;
 use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tch::{Kind, Tensor};
 
-use super::batch_model::{BatchForward, BatchModel, GraphBatch};
-use super::sampled::block_graphs;
+use super::batch_model::{BatchForward, BatchModel};
+use super::graph_batches::{GraphBatch, block_graphs};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -151,12 +151,9 @@ impl BatchModel for RowBatches<'_> {
         graph: &dyn GraphSource,
         batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>> {
-        let features = self.inputs.of_nodes(batch.seeds())?.f_to_kind(parameters.kind())?;
-        Ok(Box::new(GraphBatch {
-            model: self.model,
-            graphs: block_graphs(manager, graph, batch, false)?,
-            features: manager.track("features", features),
-        }))
+        let features = self.inputs.of_nodes(batch.seeds())?;
+        let graphs = block_graphs(manager, graph, batch, false)?;
+        GraphBatch::of(self.model, graphs, &features, manager, parameters)
     }
 
     fn row_bytes(&self) -> RowBytes {

@@ -6,7 +6,7 @@ use super::link_loaders::LinkLoaders;
 use super::link_trainer::{LinkEvaluation, LinkTrainer};
 use super::training::Training;
 use crate::error::Result;
-use crate::event::{EpochEvaluation, EpochReport, Evaluation, Metric, Scores};
+use crate::event::{EpochReport, Evaluation, Metric, Scores};
 
 impl Training<'_> {
     /// One epoch: a pass over the training edges, and a prediction of the validation edges if an evaluation is due.
@@ -24,28 +24,13 @@ impl Training<'_> {
         let epoch_s = begin.elapsed().as_secs_f64();
         let lock_turns = trainer.manager.lock().turns() - turns;
         let begin = Instant::now();
-        let none =
-            Scores { metric: Metric::MeanReciprocalRank, train: None, val: None, test: None };
         let scores = if self.regime.evaluates(self.epoch) {
             let val = trainer.evaluate(&loaders.val)?.mean_reciprocal_rank;
-            Some(Scores { val, ..none })
+            Some(Scores { metric: Metric::MeanReciprocalRank, train: None, val, test: None })
         } else {
             None
         };
-        self.judge(scores)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        Ok(EpochReport {
-            epoch: self.epoch,
-            loss: pass.loss,
-            scores: none,
-            lr,
-            evaluation: scores.map(|scores| EpochEvaluation { scores, seconds }),
-            epoch_s,
-            processor: pass.processor,
-            lock_turns,
-            io: pass.io,
-            samples: Some(pass.samples),
-        })
+        self.report_pass(pass, lr, epoch_s, lock_turns, scores, begin)
     }
 }
 

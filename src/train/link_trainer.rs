@@ -5,19 +5,17 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::batch_model::{BatchForward, BatchModel};
-use super::batch_turn::with_next_batch;
-use super::step_log::{LoggedSteps, StepLog};
-use super::update::{GradientReduce, Updates};
+use super::pass::{BatchPass, BatchTrainer};
+use super::step_log::StepLog;
+use super::update::GradientReduce;
 use crate::engine::comm::{NoHooks, ProcessGroup, barrier, broadcast, exchange_tensors};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
-use crate::engine::turns::{Phase, Work};
+use crate::engine::turns::Work;
 use crate::error::Result;
-use crate::event::{Metric, SampleReport, Scores};
-use crate::io::IoTotals;
+use crate::event::{Metric, Scores};
 use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_link_loss, mean_reciprocal_rank};
-use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
 /// A model whose output rows are compared in pairs, with its data. The loss is the binary cross entropy of the scores
@@ -43,19 +41,6 @@ pub struct LinkTrainer<'a> {
     pub log: Option<StepLog<'a>>,
 }
 
-/// Results of a pass over all batches of training edges, summed over all ranks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkPass {
-    /// Mean loss over the batches, before each step's update.
-    pub loss: f64,
-    /// Bytes written and read by all ranks.
-    pub io: IoTotals,
-    /// Processor time of all ranks.
-    pub processor: ProcessorSeconds,
-    /// Batches of all ranks, and the rows that they used.
-    pub samples: SampleReport,
-}
-
 /// Quality of the scores of edges compared with drawn pairs, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkEvaluation {
@@ -65,18 +50,6 @@ pub struct LinkEvaluation {
     pub auc: Option<f64>,
     /// Mean over edges of 1 / the edge's rank among its own pairs.
     pub mean_reciprocal_rank: Option<f64>,
-}
-
-/// A rank's part of a step.
-struct RankStep {
-    /// Gradient of the mean loss over the batch's pairs.
-    gradient: Tensor,
-    /// Weight of the gradient.
-    weight: f64,
-    /// The value of the loss.
-    loss: f64,
-    /// 1 if the batch has edges, otherwise 0.
-    batches: f64,
 }
 
 impl LinkTrainer<'_> {
@@ -92,79 +65,45 @@ impl LinkTrainer<'_> {
         epoch: u32,
         optimizer: &mut Optimizer,
         clip_norm: Option<f64>,
-    ) -> Result<LinkPass> {
-        let LinkTrainer { manager, group, parameters, .. } = self;
-        manager.lock().status().set_epoch(epoch);
-        if manager.begin_work(Work::Training)? {
-            barrier(*group, &NoHooks)?;
+    ) -> Result<BatchPass> {
+        if self.manager.begin_work(Work::Training)? {
+            barrier(self.group, &NoHooks)?;
         }
-        let mut totals = [0.0; 7 + IoTotals::COUNTS];
-        let mut processor = ProcessorSeconds::of_this_process();
-        let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
-        let mut all = loader.epoch(epoch);
-        let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
-        let updates = Updates::new(*group, manager, parameters, self.reduce, all.is_on_demand())
-            .clipped(clip_norm);
         let metric = Metric::MeanReciprocalRank;
-        let scores = Scores { metric, train: None, val: None, test: None };
-        for number in 0.. {
-            let work = |batch: &EdgeMiniBatch| self.step(loader, batch, epoch, number);
-            let step = with_next_batch(manager, &mut all, work)?;
-            let Some(RankStep { gradient, weight, loss, batches }) = step else { break };
-            manager.set_phase(Phase::GatherGrads);
-            self.model.update_rows(optimizer.lr(), *group)?;
-            let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
-            let rows = now.1 - before.1;
-            let io = (now.0 - before.0).to_f64();
-            let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
-            before = now;
-            let earlier = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
-            let ProcessorSeconds { user, system } = processor - earlier;
-            let counts = [weight, weight * loss, batches, needed, rows_read, user, system];
-            let counts = [&counts[..], &io].concat();
-            let sums = updates.make(gradient, &counts, optimizer)?;
-            totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
-            logged.step(number, sums[1] / sums[0].max(f64::MIN_POSITIVE), scores)?;
-        }
-        let [weight, loss, batches, needed, rows_read, user, system, io @ ..] = totals;
-        Ok(LinkPass {
-            loss: loss / weight.max(f64::MIN_POSITIVE),
-            io: IoTotals::from_f64(io),
-            processor: ProcessorSeconds { user, system },
-            samples: SampleReport {
-                batches: batches as u64,
-                row_bytes_needed: needed as u64,
-                row_bytes_read: rows_read as u64,
-            },
-        })
+        let scores = |_| Scores { metric, train: None, val: None, test: None };
+        let trainer = self.in_epoch(epoch);
+        let step = |batch: &EdgeMiniBatch, number| self.step(&trainer, loader, batch, number);
+        trainer.pass(loader, 0, optimizer, clip_norm, step, scores)
     }
 
-    /// This rank's part of a step; zeros without edges.
+    fn in_epoch(&self, epoch: u32) -> BatchTrainer<'_> {
+        let LinkTrainer { manager, group, model, parameters, seed, policy, reduce, log, .. } =
+            *self;
+        BatchTrainer { manager, group, model, parameters, seed, policy, reduce, log, epoch }
+    }
+
+    /// This rank's part of a step: the gradient's weight, weighted loss, and 1 batch; zeros without edges.
     fn step(
         &self,
+        trainer: &BatchTrainer<'_>,
         loader: &DistEdgeDataLoader,
         batch: &EdgeMiniBatch,
-        epoch: u32,
         step: usize,
-    ) -> Result<RankStep> {
-        let LinkTrainer { manager, parameters, seed, policy, .. } = self;
+    ) -> Result<(Tensor, [f64; 3])> {
         if batch.edges.is_empty() {
-            let flat = parameters.flat();
-            let gradient = tensor::zeros(flat.size(), flat.kind())?;
-            return Ok(RankStep { gradient, weight: 0.0, loss: 0.0, batches: 0.0 });
+            return trainer.no_step();
         }
-        let neighbourhood = &batch.neighbourhood;
-        let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
-        // Dropout must differ between the steps of an epoch.
-        let seed = seed ^ (step as u64) << 32;
-        let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
-        let (scores, learned) = self.scores(loader, &mut tape, &*forward, batch)?;
-        let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
-        let gradients = tape.backward(scores, gradient)?;
-        forward.keep_gradients(&learned, &gradients)?;
-        let gradient = parameters.flat_gradients(&gradients)?;
-        let weight = self.reduce.weight(batch.edges.len() as f64);
-        Ok(RankStep { gradient, weight, loss, batches: 1.0 })
+        trainer.step(
+            loader.graph(),
+            &batch.neighbourhood,
+            step,
+            |tape, forward| self.scores(loader, tape, forward, batch),
+            |scores| {
+                let (loss, gradient) = link_loss(scores, batch.edges.len() as i64)?;
+                let weight = self.reduce.weight(batch.edges.len() as f64);
+                Ok((gradient, [weight, weight * loss, 1.0]))
+            },
+        )
     }
 
     /// Scores of a batch's pairs, `[pairs, 1]`, edges first, and the learned rows that were used.

@@ -1,36 +1,18 @@
 //! One rank's pass over sampled neighbourhoods.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use tch::{Kind, Tensor};
 
 use super::batch_model::BatchModel;
-use super::batch_turn::with_next_batch;
 use super::evaluation_loaders::EvaluationLoaders;
-use super::step_log::{LoggedSteps, StepLog};
+use super::graph_batches::LABELS;
+use super::pass::{BatchPass, BatchTrainer};
+use super::step_log::StepLog;
 use super::trainer::Trainer;
-use super::update::{GradientReduce, Updates};
-use crate::engine::spill::PartitionDataManager;
-use crate::engine::tape::{BlockGraph, SourceDegrees, Tape};
-use crate::engine::tensor;
-use crate::engine::turns::Phase;
+use super::update::GradientReduce;
 use crate::error::Result;
-use crate::event::{SampleReport, Scores};
-use crate::graph::Block;
-use crate::io::IoTotals;
-use crate::load::RowBytes;
+use crate::event::Scores;
 use crate::nn::{Optimizer, ScoreSums};
-use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
-use crate::sampling::stores::GraphSource;
-
-/// Name of the input features in a batch.
-pub const FEATURES: &str = "features";
-/// Name of the seeds' labels in a batch.
-pub const LABELS: &str = "labels";
-/// Name of the edge features in a batch.
-pub const EDGE_FEATURES: &str = "edge-features";
 
 /// Trains a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
 #[derive(Clone, Copy)]
@@ -49,24 +31,8 @@ pub struct SampledTrainer<'a> {
     pub log: Option<StepLog<'a>>,
 }
 
-/// Results of a pass over all batches, summed over all ranks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampledPass {
-    /// Mean loss over the batches, before each step's update; `None` without seeds.
-    pub loss: Option<f64>,
-    /// The task's metric over the seeds, before each step's update.
-    pub score: Option<f64>,
-    /// Bytes written and read by all ranks.
-    pub io: IoTotals,
-    /// Processor time of all ranks.
-    pub processor: ProcessorSeconds,
-    /// Batches of all ranks, and the rows that they used.
-    pub samples: SampleReport,
-}
-
-/// Numbers that ranks sum in each step, along with the gradient: its weight, weighted loss, batches, the sums of the score,
-/// seeds, bytes of rows requested and read, seconds in user and kernel mode, bytes written and read.
-type Counts = [f64; 11 + IoTotals::COUNTS];
+/// Numbers that ranks sum in each step: the gradient's weight, weighted loss, batches, the sums of the score, seeds.
+type Counts = [f64; 7];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1). Each batch has a forward and a backward pass, one collective, and the
@@ -85,113 +51,51 @@ impl SampledTrainer<'_> {
         optimizer: &mut Optimizer,
         clip_norm: Option<f64>,
         room: u64,
-    ) -> Result<SampledPass> {
-        let Trainer { manager, group, parameters, outputs, .. } = *self.full;
-        manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 11 + IoTotals::COUNTS];
-        let mut io = manager.store().counters().totals();
-        let mut processor = ProcessorSeconds::of_this_process();
-        let mut rows = self.row_bytes();
-        self.loader.keep_rows(room)?;
-        let mut all = self.loader.epoch(epoch);
-        let (metric, task) = (self.full.loss.task().metric(), self.full.loss.task());
-        let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
-        let updates = Updates::new(group, manager, parameters, self.reduce, all.is_on_demand())
-            .clipped(clip_norm);
-        for number in 0.. {
-            let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, number))?;
-            let Some((gradient, of_batch)) = step else { break };
-            manager.set_phase(Phase::GatherGrads);
-            self.model.update_rows(optimizer.lr(), group)?;
-            let before = std::mem::replace(&mut io, manager.store().counters().totals());
-            let moved = (io - before).to_f64();
-            let before = std::mem::replace(&mut rows, self.row_bytes());
-            let of_rows = rows - before;
-            let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
-            let before = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
-            let ProcessorSeconds { user, system } = processor - before;
-            let [needed, rows_read] = of_rows;
-            let counts = [&of_batch[..], &[needed, rows_read, user, system], &moved].concat();
-            let counts = updates.make(gradient, &counts, optimizer)?;
-            let counts: Counts = std::array::from_fn(|i| counts[i]);
-            totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
-            let [weight, loss, _, a, b, c, seeds, ..] = counts;
+    ) -> Result<BatchPass> {
+        let (task, outputs) = (self.full.loss.task(), self.full.outputs);
+        let scores = |[_, _, _, a, b, c, seeds]: Counts| {
             let train = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
-            let scores = Scores { metric, train, val: None, test: None };
-            logged.step(number, loss / weight.max(f64::MIN_POSITIVE), scores)?;
-        }
-        let [weight, loss, batches, a, b, c, seeds, of_ranks @ ..] = totals;
-        let [needed, rows_read, user, system, io @ ..] = of_ranks;
-        let processor = ProcessorSeconds { user, system };
-        let io = IoTotals::from_f64(io);
-        let score = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
-        let samples = SampleReport {
-            batches: batches as u64,
-            row_bytes_needed: needed as u64,
-            row_bytes_read: rows_read as u64,
+            Scores { metric: task.metric(), train, val: None, test: None }
         };
-        let loss = (weight > 0.0).then(|| loss / weight);
-        Ok(SampledPass { loss, score, io, processor, samples })
+        let trainer = self.in_epoch(epoch);
+        let step = |batch: &MiniBatch, number| self.step(&trainer, batch, number);
+        trainer.pass(self.loader, room, optimizer, clip_norm, step, scores)
     }
 
-    /// Bytes of input rows that this rank's batches have used so far, and bytes that were read for them.
-    pub(super) fn row_bytes(&self) -> RowBytes {
-        self.loader.sampler().row_bytes() + self.model.row_bytes()
+    fn in_epoch(&self, epoch: u32) -> BatchTrainer<'_> {
+        let Trainer { manager, group, parameters, seed, policy, .. } = *self.full;
+        let SampledTrainer { model, reduce, log, .. } = *self;
+        BatchTrainer { manager, group, model, parameters, seed, policy, reduce, log, epoch }
     }
 
-    /// This rank's gradient of the mean loss over the batch, and its first counts.
-    fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 7])> {
-        let Trainer { manager, parameters, loss, seed, policy, .. } = self.full;
+    /// This rank's gradient of the mean loss over the batch, and its counts.
+    fn step(
+        &self,
+        trainer: &BatchTrainer<'_>,
+        batch: &MiniBatch,
+        step: usize,
+    ) -> Result<(Tensor, Counts)> {
+        let loss = &self.full.loss;
         let seeds = batch.seeds().len();
         if seeds == 0 {
-            let flat = parameters.flat();
-            return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 7]));
+            return trainer.no_step();
         }
-        let forward = self.model.take_up(manager, parameters, self.loader.graph(), batch)?;
-        // Dropout must differ between the steps of an epoch.
-        let seed = seed ^ (step as u64) << 32;
-        let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
-        let (logits, learned) = forward.forward(&mut tape)?;
-        let labels = batch.output(LABELS)?;
-        let (counts, gradient) = {
-            let values = logits.pin()?;
-            let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
-            // All class weights of a batch may be 0.
-            let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
-            let (mean, gradient) = loss.forward(&values, labels, &all, divisor)?;
-            let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), &values, labels, &all)?;
-            let weight = self.reduce.weight(divisor);
-            ([weight, mean * weight, 1.0, a, b, c, seeds as f64], gradient)
-        };
-        let gradients = tape.backward(logits, gradient)?;
-        forward.keep_gradients(&learned, &gradients)?;
-        Ok((parameters.flat_gradients(&gradients)?, counts))
+        let graph = self.loader.graph();
+        trainer.step(
+            graph,
+            batch,
+            step,
+            |tape, forward| forward.forward(tape),
+            |values| {
+                let labels = batch.output(LABELS)?;
+                let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
+                // All class weights of a batch may be 0.
+                let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
+                let (mean, gradient) = loss.forward(values, labels, &all, divisor)?;
+                let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), values, labels, &all)?;
+                let weight = self.reduce.weight(divisor);
+                Ok((gradient, [weight, mean * weight, 1.0, a, b, c, seeds as f64]))
+            },
+        )
     }
-}
-
-/// Blocks of a batch as graphs for a model's layers, with edge types if they are needed, and with [`EDGE_FEATURES`] if
-/// the batch has them.
-///
-/// # Errors
-/// If the batch was sampled without degrees or types that the graphs need, or memory runs out (`Tensor`).
-pub fn block_graphs(
-    manager: &Rc<PartitionDataManager>,
-    graph: &dyn GraphSource,
-    batch: &MiniBatch,
-    edge_types: bool,
-) -> Result<Vec<BlockGraph>> {
-    let book = edge_types.then(|| &**graph.book());
-    let graph = |(block, edata): (&Block, &BTreeMap<String, Tensor>)| {
-        let sources = ..block.num_sources();
-        let degrees = SourceDegrees {
-            incoming: batch.in_degrees.as_ref().map(|degrees| &degrees[sources]),
-            outgoing: batch.out_degrees.as_ref().map(|degrees| &degrees[sources]),
-        };
-        let graph = BlockGraph::new(manager, block, degrees, book)?;
-        Ok(match edata.get(EDGE_FEATURES) {
-            Some(features) => graph.with_edge_features(manager, block, features.shallow_clone())?,
-            None => graph,
-        })
-    };
-    batch.blocks.iter().zip(&batch.edata).map(graph).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::pass::{BatchPass, row_bytes};
 use super::sampled::SampledTrainer;
 use super::training::Training;
 use crate::engine::comm::{NoHooks, barrier};
@@ -29,12 +30,13 @@ impl Training<'_> {
         }
         let begin = Instant::now();
         let sampler = samples.loader.sampler();
-        let before = samples.row_bytes();
+        let used = || row_bytes(samples.loader, samples.model).needed;
+        let before = used();
         // Rows that are used only a few times are not worth keeping.
         let room = trainer.manager.spare_share().min(self.row_bytes_needed / 4);
         let clip_norm = self.regime.clip_norm;
         let pass = samples.pass(self.epoch, &mut self.optimizers[0], clip_norm, room)?;
-        self.row_bytes_needed = (samples.row_bytes() - before).needed;
+        self.row_bytes_needed = used() - before;
         sampler.forget_rows();
         let epoch_s = begin.elapsed().as_secs_f64();
         let lock_turns = trainer.manager.lock().turns() - turns;
@@ -51,19 +53,28 @@ impl Training<'_> {
             None if evaluates => Some(trainer.validate()?),
             scores => scores,
         };
-        self.judge(scores)?;
+        self.report_pass(pass, lr, epoch_s, lock_turns, scores, begin)
+    }
+
+    /// The report of an epoch on batches, whose evaluation began at `begin`, if there was one; uses the evaluation.
+    pub(super) fn report_pass(
+        &mut self,
+        pass: BatchPass,
+        lr: f64,
+        epoch_s: f64,
+        lock_turns: u64,
+        evaluated: Option<Scores>,
+        begin: Instant,
+    ) -> Result<EpochReport> {
+        self.judge(evaluated)?;
         let seconds = begin.elapsed().as_secs_f64();
+        let metric = self.learner.metric();
         Ok(EpochReport {
             epoch: self.epoch,
             loss: pass.loss.unwrap_or(f64::NAN),
-            scores: Scores {
-                metric: trainer.loss.task().metric(),
-                train: pass.score,
-                val: None,
-                test: None,
-            },
+            scores: Scores { metric, train: pass.score, val: None, test: None },
             lr,
-            evaluation: scores.map(|scores| EpochEvaluation { scores, seconds }),
+            evaluation: evaluated.map(|scores| EpochEvaluation { scores, seconds }),
             epoch_s,
             processor: pass.processor,
             lock_turns,

@@ -3,7 +3,8 @@
 use tch::{Kind, Tensor};
 
 use super::evaluation_loaders::EvaluationLoaders;
-use super::sampled::{LABELS, SampledTrainer};
+use super::graph_batches::LABELS;
+use super::sampled::SampledTrainer;
 use super::trainer::Trainer;
 use crate::engine::comm::{NoHooks, ReduceOp, all_reduce};
 use crate::engine::tape::Tape;

@@ -27,7 +27,7 @@ use crate::nn::{LearningRate, Optimizer, ValidationScore, clip_factor};
 
 /// One rank's part of training, between epochs.
 pub struct Training<'a> {
-    learner: Learner<'a>,
+    pub(super) learner: Learner<'a>,
     pub(super) regime: Regime,
     /// One optimizer per entry of [`sets`](Training::sets) that has none of its own; these entries come first.
     pub(super) optimizers: Vec<Optimizer>,
