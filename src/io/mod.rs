@@ -1,6 +1,7 @@
 //! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records, and
 //! spooling and sorting of data that do not fit in memory.
 
+mod accounted_storage;
 mod aligned_buffer;
 mod array_header;
 mod arrays_file;
@@ -20,19 +21,19 @@ mod input;
 mod interrupted;
 mod key_layout;
 mod made_folders;
-mod metered;
+mod meter;
 mod page_cache;
 mod private_file;
 mod ranged_read;
 mod request_queue;
 mod reserve;
-mod reserved_storage;
 mod result_file;
 mod row_file;
 mod spare_files;
 mod storage;
 mod unnamed_file;
 
+pub use accounted_storage::{AccountedStorage, SpaceAccount};
 pub(crate) use array_header::NPY_TYPES;
 pub use array_header::{ArraySpec, npy_header, safetensors_header};
 pub use arrays_file::ArraysFile;
@@ -52,12 +53,11 @@ pub use input::{open_input, read_input};
 pub(crate) use interrupted::uninterrupted;
 pub(crate) use key_layout::KeyLayout;
 pub use made_folders::MadeFolders;
-pub use metered::MeteredStorage;
+pub use meter::DiskMeter;
 pub(crate) use page_cache::drop_pages;
 pub(crate) use private_file::new_private_file;
 pub use ranged_read::read_ranges;
 pub use reserve::Reserve;
-pub use reserved_storage::ReservedStorage;
 pub use result_file::ResultFile;
 pub use row_file::RowFile;
 pub use storage::{FileWriter, Storage, StorageFile, overlap, read_split};

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::retry_on_intr;
 
+use super::accounted_storage::SpaceAccount;
 use super::aligned_buffer::PAGE;
 use super::private_file::new_private_file;
 use crate::platform::free_space::free_space;
@@ -64,37 +65,6 @@ impl Reserve {
         Ok(Reserve { file, piece: piece.max(PAGE), credit: Mutex::default() })
     }
 
-    /// Makes room for bytes about to be written. Bytes beyond the reserve's remainder must be free on the disk.
-    ///
-    /// # Errors
-    /// If the reserve's file cannot be changed.
-    pub fn give(&self, bytes: u64) -> io::Result<()> {
-        let mut credit = self.credit.lock();
-        if let Some(missing) = bytes.checked_sub(*credit).filter(|missing| *missing > 0) {
-            let more = missing.next_multiple_of(self.piece);
-            self.change(|given| given + more)?;
-            *credit += more;
-        }
-        *credit -= bytes;
-        Ok(())
-    }
-
-    /// Returns the room of removed bytes to the reserve. If others took the space first, the reserve gets less.
-    ///
-    /// # Errors
-    /// If the reserve's file cannot be changed.
-    pub fn take_back(&self, bytes: u64) -> io::Result<()> {
-        let mut credit = self.credit.lock();
-        *credit += bytes;
-        if *credit >= 2 * self.piece {
-            // The remainder lets the next file begin without a call.
-            let back = *credit - self.piece - *credit % self.piece;
-            self.change(|given| given.saturating_sub(back))?;
-            *credit -= back;
-        }
-        Ok(())
-    }
-
     /// Changes the number of claimed bytes, and the file's length with it, under a lock.
     fn change(&self, change: impl FnOnce(u64) -> u64) -> io::Result<()> {
         self.file.lock()?;
@@ -117,6 +87,33 @@ impl Reserve {
                 Err(e) if is_full(&e) => self.file.set_len(len)?,
                 taken => taken?,
             }
+        }
+        Ok(())
+    }
+}
+
+impl SpaceAccount for Reserve {
+    /// Makes room for the bytes. Bytes beyond the reserve's remainder must be free on the disk.
+    fn take(&self, bytes: u64) -> io::Result<()> {
+        let mut credit = self.credit.lock();
+        if let Some(missing) = bytes.checked_sub(*credit).filter(|missing| *missing > 0) {
+            let more = missing.next_multiple_of(self.piece);
+            self.change(|given| given + more)?;
+            *credit += more;
+        }
+        *credit -= bytes;
+        Ok(())
+    }
+
+    /// Returns the bytes' room to the reserve. If others took the space first, the reserve gets less.
+    fn give_back(&self, bytes: u64) -> io::Result<()> {
+        let mut credit = self.credit.lock();
+        *credit += bytes;
+        if *credit >= 2 * self.piece {
+            // The remainder lets the next file begin without a call.
+            let back = *credit - self.piece - *credit % self.piece;
+            self.change(|given| given.saturating_sub(back))?;
+            *credit -= back;
         }
         Ok(())
     }
@@ -167,15 +164,15 @@ mod tests {
         assert!((SIZE..SIZE + SIZE / 64).contains(&taken()), "{}", taken());
         let reserve = Reserve::open(&path, 1).unwrap();
         let piece = SIZE / PIECES;
-        reserve.give(1).unwrap();
+        reserve.take(1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - piece);
         assert!(taken() <= SIZE - piece + PAGE, "{}", taken());
         // The remainder of a piece costs nothing.
-        reserve.give(piece - 1).unwrap();
+        reserve.take(piece - 1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - piece);
-        reserve.give(3 * piece + 1).unwrap();
+        reserve.take(3 * piece + 1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - 5 * piece);
-        reserve.take_back(4 * piece + 1).unwrap();
+        reserve.give_back(4 * piece + 1).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE - piece);
         assert!(taken() >= SIZE - piece, "{}", taken());
     }
@@ -195,18 +192,18 @@ mod tests {
         };
         // One rank writes much more than its part, and more than the reserve; the other removes it.
         for _ in 0..14 {
-            ranks[0].give(700_001).unwrap();
+            ranks[0].take(700_001).unwrap();
             files += 700_001;
             check(files);
         }
         assert!(files > SIZE);
         for _ in 0..14 {
-            ranks[1].take_back(700_001).unwrap();
+            ranks[1].give_back(700_001).unwrap();
             files -= 700_001;
             check(files);
         }
         // Space that never came out of the reserve does not make it larger.
-        ranks[1].take_back(SIZE).unwrap();
+        ranks[1].give_back(SIZE).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE);
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use rustix::process::Signal;
-use sar::io::Reserve;
+use sar::io::{Reserve, SpaceAccount};
 use sar::platform::free_space;
 
 use super::run::{Run, wait_for};
@@ -88,15 +88,15 @@ fn space_that_another_program_has_taken_makes_a_reserve_smaller() {
     Reserve::create(&path, SIZE).unwrap();
     let reserve = Reserve::open(&path, 1).unwrap();
     let left = || fs::metadata(&path).unwrap().len();
-    reserve.give(SIZE).unwrap();
+    reserve.take(SIZE).unwrap();
     let given = left();
     let other = disk.path().join("other");
     Reserve::create(&other, free_space(disk.path()).unwrap()).unwrap();
-    reserve.take_back(SIZE / 2).unwrap();
+    reserve.give_back(SIZE / 2).unwrap();
     assert_eq!(left(), given);
     // As soon as there is room again, it is taken.
     fs::remove_file(&other).unwrap();
-    reserve.take_back(SIZE / 2).unwrap();
+    reserve.give_back(SIZE / 2).unwrap();
     assert!(left() > SIZE / 4 * 3, "{}", left());
 }
 

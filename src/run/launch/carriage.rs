@@ -13,7 +13,7 @@ use crate::engine::comm::machines::{
 };
 use crate::engine::turns::{Control, Stop};
 use crate::error::{Error, Result};
-use crate::io::{DiskStorage, IoMode, Reserve, ReservedStorage, Storage};
+use crate::io::{AccountedStorage, DiskStorage, IoMode, Reserve, Storage};
 use crate::platform::signals;
 
 /// Interval at which the launcher looks for signals while the carrier ends.
@@ -99,7 +99,7 @@ fn carry(
         Some(path) => {
             let reserve = Reserve::open(&path, control.num_ranks());
             let reserve = reserve.map_err(|e| Error::io("open", &path, e))?;
-            Arc::new(ReservedStorage::new(disk, reserve))
+            Arc::new(AccountedStorage::new(disk, reserve))
         }
     };
     let site = Site { control: &control, folder: &folder, storage };

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
+use crate::io::{AccountedStorage, DiskStorage, IoCounters, IoMode, Reserve, Storage};
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
@@ -130,7 +130,7 @@ impl RankSetup {
             (None, Some(path)) => {
                 let reserve = Reserve::open(path, control.num_ranks());
                 let reserve = reserve.map_err(|e| Error::io("open", path, e))?;
-                Arc::new(ReservedStorage::new(disk, reserve))
+                Arc::new(AccountedStorage::new(disk, reserve))
             }
             (None, None) => disk,
         };

@@ -7,7 +7,7 @@ use super::setup::Surroundings;
 use crate::engine::spill::WaitingMemory;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
-use crate::io::{MeteredStorage, Storage};
+use crate::io::{AccountedStorage, DiskMeter, Storage};
 use crate::platform::{FilePages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 
 /// Storage that measures disk use.
@@ -16,8 +16,9 @@ pub(super) fn metered(
     here: Surroundings<'_>,
 ) -> Result<Arc<dyn Storage>> {
     let Surroundings { rank, control, folder, .. } = here;
-    let metered = MeteredStorage::new(storage, folder, rank, control.num_ranks());
-    Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
+    let meter = DiskMeter::open(folder, rank, control.num_ranks());
+    let meter = meter.map_err(|e| Error::io("measure", folder, e))?;
+    Ok(Arc::new(AccountedStorage::new(storage, meter)))
 }
 
 /// Runs a rank's work and reports its memory, bytes and time. `launcher` holds the pages of files that the launcher had
@@ -37,7 +38,7 @@ pub fn measured(
         RankMemory::default()
     };
     let Surroundings { rank, folder, .. } = here;
-    let disk = MeteredStorage::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
+    let disk = DiskMeter::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
     let RankMemory { peak, waiting, files } = memory;
     here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, files, disk }))
 }

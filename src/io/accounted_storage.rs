@@ -1,31 +1,44 @@
-//! A storage whose files take a reserve's place.
+//! A storage with an account of its files' space.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::reserve::Reserve;
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// A storage around another one, with disk space reserved for its files.
-#[derive(Clone)]
-pub struct ReservedStorage {
-    inner: Arc<dyn Storage>,
-    reserve: Arc<Reserve>,
+/// An account of disk space.
+pub trait SpaceAccount: Send + Sync {
+    /// Takes note of bytes that are about to be written.
+    ///
+    /// # Errors
+    /// If the account cannot be changed.
+    fn take(&self, bytes: u64) -> io::Result<()>;
+    /// Takes note of removed bytes.
+    ///
+    /// # Errors
+    /// If the account cannot be changed.
+    fn give_back(&self, bytes: u64) -> io::Result<()>;
 }
 
-impl ReservedStorage {
-    /// A storage around `inner`, whose files are on the reserve's disk.
-    pub fn new(inner: Arc<dyn Storage>, reserve: Reserve) -> Self {
-        ReservedStorage { inner, reserve: Arc::new(reserve) }
+/// A storage around another one, with an account of its files' space.
+#[derive(Clone)]
+pub struct AccountedStorage {
+    inner: Arc<dyn Storage>,
+    account: Arc<dyn SpaceAccount>,
+}
+
+impl AccountedStorage {
+    /// A storage around `inner`.
+    pub fn new(inner: Arc<dyn Storage>, account: impl SpaceAccount + 'static) -> Self {
+        AccountedStorage { inner, account: Arc::new(account) }
     }
 }
 
-impl Storage for ReservedStorage {
+impl Storage for AccountedStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
         let inner = self.inner.create(path)?;
-        Ok(Box::new(ReservedWriter { inner, reserve: self.reserve.clone() }))
+        Ok(Box::new(AccountedWriter { inner, account: self.account.clone() }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
@@ -35,7 +48,7 @@ impl Storage for ReservedStorage {
     fn remove(&self, path: &Path) -> io::Result<()> {
         let len = fs::metadata(path)?.len();
         self.inner.remove(path)?;
-        self.reserve.take_back(len)
+        self.account.give_back(len)
     }
 
     fn set_cache_share(&self, bytes: u64) {
@@ -47,14 +60,14 @@ impl Storage for ReservedStorage {
     }
 }
 
-struct ReservedWriter {
+struct AccountedWriter {
     inner: Box<dyn FileWriter>,
-    reserve: Arc<Reserve>,
+    account: Arc<dyn SpaceAccount>,
 }
 
-impl FileWriter for ReservedWriter {
+impl FileWriter for AccountedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.reserve.give(bytes.len() as u64)?;
+        self.account.take(bytes.len() as u64)?;
         self.inner.write(bytes)
     }
 
@@ -73,7 +86,7 @@ impl FileWriter for ReservedWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DiskStorage, IoMode};
+    use super::super::{DiskStorage, IoMode, Reserve};
     use super::*;
 
     #[test]
@@ -87,7 +100,7 @@ mod tests {
         let left = || fs::metadata(path("reserve")).unwrap().len();
         let disk = Arc::new(DiskStorage::with_share(IoMode::Auto));
         let reserve = Reserve::open(&path("reserve"), 1).unwrap();
-        let storage = ReservedStorage::new(disk.clone(), reserve);
+        let storage = AccountedStorage::new(disk.clone(), reserve);
         storage.set_cache_share(3 << 20);
         let content: Vec<u8> = (0..6 << 20_u32).map(|i| (i % 251) as u8).collect();
         let mut file = storage.create(&path("file")).unwrap();

@@ -1,30 +1,23 @@
-//! A storage that records the disk space of all ranks' files together.
+//! The disk space of all ranks' files together.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::accounted_storage::SpaceAccount;
 use super::interrupted::uninterrupted;
-use super::storage::{FileWriter, Storage, StorageFile};
 
 /// Name of the file in the run's folder that ranks share. For each rank it holds the bytes that the rank's calls added
 /// to the disk (`i64`), and the largest sum over all ranks that the rank has seen (`i64`).
 const LEDGER: &str = "disk-use";
 const ENTRY: usize = 16;
 
-/// A storage around another one, with a ledger of its files' space. Used by the runs that a plan is made from, because
-/// each write costs two more small calls.
-#[derive(Clone)]
-pub struct MeteredStorage {
-    inner: Arc<dyn Storage>,
-    meter: Arc<Meter>,
-}
-
-struct Meter {
+/// A ledger of the space of ranks' files. Used by the runs that a plan is made from, because each write costs two more
+/// small calls.
+pub struct DiskMeter {
     ledger: File,
     rank: usize,
     world_size: usize,
@@ -32,23 +25,17 @@ struct Meter {
     entry: Mutex<[i64; 2]>,
 }
 
-impl MeteredStorage {
-    /// A metered storage around `inner`. All ranks share `folder`.
+impl DiskMeter {
+    /// Opens the ledger of the ranks that share `folder`.
     ///
     /// # Errors
     /// If the ledger cannot be created.
-    pub fn new(
-        inner: Arc<dyn Storage>,
-        folder: &Path,
-        rank: usize,
-        world_size: usize,
-    ) -> io::Result<Self> {
+    pub fn open(folder: &Path, rank: usize, world_size: usize) -> io::Result<Self> {
         let path = folder.join(LEDGER);
         let mut options = OpenOptions::new();
         let ledger =
             options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        let meter = Meter { ledger, rank, world_size, entry: Mutex::default() };
-        Ok(MeteredStorage { inner, meter: Arc::new(meter) })
+        Ok(DiskMeter { ledger, rank, world_size, entry: Mutex::default() })
     }
 
     /// Peak of the bytes in files, over all ranks that shared `folder`.
@@ -59,14 +46,7 @@ impl MeteredStorage {
         let ledger = fs::read(folder.join(LEDGER))?;
         Ok(entries(&ledger).map(|[_, peak]| peak).max().unwrap_or(0).max(0) as u64)
     }
-}
 
-fn entries(ledger: &[u8]) -> impl Iterator<Item = [i64; 2]> {
-    let numbers = ledger.as_chunks::<8>().0.as_chunks::<2>().0;
-    numbers.iter().map(|entry| entry.map(i64::from_ne_bytes))
-}
-
-impl Meter {
     fn add(&self, bytes: i64) -> io::Result<()> {
         let mut entry = self.entry.lock();
         entry[0] += bytes;
@@ -83,58 +63,26 @@ impl Meter {
     }
 }
 
-impl Storage for MeteredStorage {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
-        let inner = self.inner.create(path)?;
-        Ok(Box::new(MeteredWriter { inner, meter: self.meter.clone() }))
+impl SpaceAccount for DiskMeter {
+    fn take(&self, bytes: u64) -> io::Result<()> {
+        self.add(bytes as i64)
     }
 
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        self.inner.open(path)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        let len = fs::metadata(path)?.len();
-        self.inner.remove(path)?;
-        self.meter.add(-(len as i64))
-    }
-
-    fn set_cache_share(&self, bytes: u64) {
-        self.inner.set_cache_share(bytes);
-    }
-
-    fn cached_bytes(&self) -> u64 {
-        self.inner.cached_bytes()
+    fn give_back(&self, bytes: u64) -> io::Result<()> {
+        self.add(-(bytes as i64))
     }
 }
 
-struct MeteredWriter {
-    inner: Box<dyn FileWriter>,
-    meter: Arc<Meter>,
-}
-
-impl FileWriter for MeteredWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.inner.write(bytes)?;
-        self.meter.add(bytes.len() as i64)
-    }
-
-    fn cached(&self) -> u64 {
-        self.inner.cached()
-    }
-
-    fn shared(&self) -> u64 {
-        self.inner.shared()
-    }
-
-    fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
-        self.inner.finish()
-    }
+fn entries(ledger: &[u8]) -> impl Iterator<Item = [i64; 2]> {
+    let numbers = ledger.as_chunks::<8>().0.as_chunks::<2>().0;
+    numbers.iter().map(|entry| entry.map(i64::from_ne_bytes))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::DiskStorage;
+    use std::sync::Arc;
+
+    use super::super::{AccountedStorage, DiskStorage, Storage};
     use super::*;
 
     #[test]
@@ -142,10 +90,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let rank = |rank| {
-            MeteredStorage::new(Arc::new(DiskStorage::default()), folder.path(), rank, 2).unwrap()
+            let meter = DiskMeter::open(folder.path(), rank, 2).unwrap();
+            AccountedStorage::new(Arc::new(DiskStorage::default()), meter)
         };
         let (first, second) = (rank(0), rank(1));
-        let write = |storage: &MeteredStorage, name: &str, bytes: &[u8]| {
+        let write = |storage: &AccountedStorage, name: &str, bytes: &[u8]| {
             let mut file = storage.create(&path(name)).unwrap();
             file.write(bytes).unwrap();
             file.finish().unwrap();
@@ -155,6 +104,6 @@ mod tests {
         // A file counts until it is removed, whoever wrote it.
         first.remove(&path("a")).unwrap();
         write(&second, "c", &[0; 60]);
-        assert_eq!(MeteredStorage::peak(folder.path()).unwrap(), 130);
+        assert_eq!(DiskMeter::peak(folder.path()).unwrap(), 130);
     }
 }
