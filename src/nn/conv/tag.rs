@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
+use super::hops::Hops;
 use super::in_degree_norm::InDegreeNorm;
 use super::layer::{Conv, ConvInput, aggregates_first};
 use crate::engine::tape::{
@@ -134,19 +133,7 @@ impl Conv for TagConv {
 }
 
 /// Options of a stack of [`TagConv`]s.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TagOptions {
-    /// Number of steps of propagation in each layer, k.
-    pub hops: usize,
-    /// Whether messages are multiplied by normalised edge weights.
-    pub edge_weights: bool,
-}
-
-impl Default for TagOptions {
-    fn default() -> Self {
-        TagOptions { hops: 2, edge_weights: false }
-    }
-}
+pub type TagOptions = Hops<2>;
 
 impl Describe for TagConv {
     type Options = TagOptions;

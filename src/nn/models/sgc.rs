@@ -1,65 +1,16 @@
 //! Simplified graph convolution: Wu et al., "Simplifying graph convolutional networks", ICML 2019.
 
-use serde::{Deserialize, Serialize};
-
 use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
-use crate::nn::conv::in_degree_norm::InDegreeNorm;
+use crate::error::Result;
+use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 
 /// Options of an [`Sgc`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SgcOptions {
-    /// Steps of propagation: k.
-    pub hops: usize,
-    /// Whether messages are multiplied by normalised edge weights.
-    pub edge_weights: bool,
-}
-
-impl Default for SgcOptions {
-    fn default() -> Self {
-        SgcOptions { hops: 2, edge_weights: false }
-    }
-}
-
-/// The propagation of features that SGC and SIGN do before training.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::nn) struct Hops {
-    pub(in crate::nn) hops: usize,
-    pub(in crate::nn) edge_weights: bool,
-}
-
-impl Hops {
-    pub(in crate::nn) fn check(self) -> Result<()> {
-        if self.hops == 0 {
-            return Err(Error::config("model.hops", "at least one step of propagation is needed"));
-        }
-        Ok(())
-    }
-
-    /// Passes ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights, the
-    /// entries of Â are the [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) weights.
-    pub(in crate::nn) fn run<'a>(
-        self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        x: Var,
-        mut each: impl FnMut(&mut Tape<'a>, &Var) -> Result<()>,
-    ) -> Result<()> {
-        let norm = InDegreeNorm { edge_weights: self.edge_weights, factor: 1.0 };
-        let mut x = x;
-        for hop in 0..self.hops {
-            tape.enter_layer(hop);
-            x = norm.propagate(tape, graph, x, None)?;
-            each(tape, &x)?;
-        }
-        Ok(())
-    }
-}
+pub type SgcOptions = Hops<2>;
 
 /// `dgl.nn.SGConv`: a linear layer on Â^k X. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge
 /// weights, its entries are `w_uv / sqrt(sum of w_u. · sum of w_.v)`, for which the graph's weights must be
@@ -84,7 +35,7 @@ impl Hops {
 /// ```
 pub struct Sgc {
     fc: Linear,
-    propagation: Hops,
+    propagation: SgcOptions,
 }
 
 impl Sgc {
@@ -97,9 +48,7 @@ impl Sgc {
         sizes: Sizes,
         options: SgcOptions,
     ) -> Result<Self> {
-        let SgcOptions { hops, edge_weights } = options;
-        let propagation = Hops { hops, edge_weights };
-        propagation.check()?;
+        let propagation = options.checked()?;
         let Sizes { in_feats, out_feats, .. } = sizes;
         let fc = parameters.scope("convs.0.fc", |p| Linear::new(p, in_feats, out_feats));
         Ok(Sgc { fc, propagation })

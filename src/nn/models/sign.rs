@@ -1,12 +1,11 @@
 //! Scalable inception graph networks: Frasca et al., "SIGN: Scalable inception graph neural networks", 2020.
 
-use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::sgc::Hops;
 use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
+use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
@@ -42,7 +41,7 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 /// # Ok::<(), sar::Error>(())
 /// ```
 pub struct Sign {
-    propagation: Hops,
+    propagation: SignOptions,
     hops: Vec<Perceptron>,
     slope: Parameter,
     project: Perceptron,
@@ -51,19 +50,7 @@ pub struct Sign {
 }
 
 /// Options of a [`Sign`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SignOptions {
-    /// Steps of propagation: K.
-    pub hops: usize,
-    /// Whether messages are multiplied by normalised edge weights.
-    pub edge_weights: bool,
-}
-
-impl Default for SignOptions {
-    fn default() -> Self {
-        SignOptions { hops: 3, edge_weights: false }
-    }
-}
+pub type SignOptions = Hops<3>;
 
 /// Linear layers with PReLU and dropout between them.
 struct Perceptron {
@@ -136,9 +123,8 @@ impl Sign {
         options: SignOptions,
     ) -> Result<Self> {
         HiddenLayers { layers, width, dropout }.check()?;
-        let SignOptions { hops, edge_weights } = options;
-        let propagation = Hops { hops, edge_weights };
-        propagation.check()?;
+        let propagation = options.checked()?;
+        let hops = options.hops;
         let widths = |first: i64, last: i64| {
             let mut widths = vec![width; layers + 1];
             (widths[0], widths[layers]) = (first, last);
