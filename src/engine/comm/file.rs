@@ -17,11 +17,12 @@ use super::group::{
 use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
-use crate::engine::packed::{PackedEnd, Packer, Unpacker, pad};
+use crate::engine::packed::Unpacker;
+use crate::engine::spill::{Extent, ValueFile};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
-use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
+use crate::io::{IoCounters, Storage, StorageFile, overlap, read_split};
 
 /// One rank's view of the group of worker processes.
 pub struct FileGroup {
@@ -107,19 +108,9 @@ impl ProcessGroup for FileGroup {
         let path = self.path(tag.sequence, self.rank);
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let entries = vec![MessageEntry::default(); self.world_size()];
-        let message = Message::default();
+        let out = ValueFile::new(file, path, self.counters.clone(), self.pads);
         let (keep, writes) = (false, span(SpanKind::Disk, "write messages"));
-        Ok(Box::new(FileOutbox {
-            group: self,
-            tag,
-            keep,
-            path,
-            file,
-            len: 0,
-            entries,
-            message,
-            writes,
-        }))
+        Ok(Box::new(FileOutbox { group: self, tag, keep, out, entries, recipient: None, writes }))
     }
 
     fn arrive(&self) -> Arrival {
@@ -164,59 +155,23 @@ struct FileOutbox<'a> {
     group: &'a FileGroup,
     tag: Tag,
     keep: bool,
-    path: PathBuf,
-    file: Box<dyn FileWriter>,
-    len: u64,
+    out: ValueFile,
     entries: Vec<MessageEntry>,
-    message: Message,
+    /// Recipient of the message that is being written.
+    recipient: Option<Recipient>,
     /// Time from the first message to the end of the last one, including the computation of rows.
     writes: Span,
 }
 
-/// The message being written.
-#[derive(Default)]
-struct Message {
-    recipient: Option<Recipient>,
-    begin: u64,
-    /// Size of the message before packing, in bytes.
-    len: u64,
-    checksum: crc32fast::Hasher,
-    packer: Option<Packer>,
-}
-
 impl FileOutbox<'_> {
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.write(bytes);
-        written.map_err(|e| Error::io("write", &self.path, e))?;
-        self.len += bytes.len() as u64;
-        self.group.counters.wrote(bytes.len() as u64);
-        Ok(())
-    }
-
-    /// Appends bytes in stored form.
-    fn store(&mut self, bytes: &[u8]) -> Result<()> {
-        self.message.checksum.update(bytes);
-        self.append(bytes)
-    }
-
     /// Adds the current message to the index.
     fn end_message(&mut self) -> Result<()> {
-        let mut word = 0;
-        if let Some(packer) = self.message.packer.take() {
-            let PackedEnd { packed, table } = packer.finish(|block| self.store(block))?;
-            self.append(&table)?;
-            word = packed.word.size() as u64;
-        }
-        let Message { recipient, begin, len, checksum, .. } = std::mem::take(&mut self.message);
-        let (stored, checksum) = (self.len - begin, u64::from(checksum.finalize()));
-        if self.group.pads {
-            let saved = len.saturating_sub(stored);
-            pad(saved, |zeros| self.file.write(zeros))
-                .map_err(|e| Error::io("write", &self.path, e))?;
-            self.len += saved;
-        }
-        self.message.begin = self.len;
-        let entry = MessageEntry { offset: begin, stored, checksum, len, word };
+        let extent = self.out.end_value()?;
+        let Extent { offset, len: stored, checksum, packed } = extent;
+        let word = packed.map_or(0, |packed| packed.word.size() as u64);
+        let (checksum, len) = (u64::from(checksum), extent.value_len());
+        let entry = MessageEntry { offset, stored, checksum, len, word };
+        let recipient = self.recipient.take();
         let placement = &self.group.placement;
         let copies = match recipient {
             Some(Recipient::Rank(rank)) => u64::from(placement.slot(rank).is_none()),
@@ -229,7 +184,6 @@ impl FileOutbox<'_> {
             None => {}
         }
         self.group.counters.sent(stored * copies);
-        self.group.counters.saved_in_writing(len.saturating_sub(stored));
         Ok(())
     }
 }
@@ -237,27 +191,16 @@ impl FileOutbox<'_> {
 impl Outbox for FileOutbox<'_> {
     fn begin(&mut self, recipient: Recipient) -> Result<()> {
         self.end_message()?;
-        self.message.recipient = Some(recipient);
+        self.recipient = Some(recipient);
         Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.message.len += bytes.len() as u64;
-        match self.message.packer.take() {
-            None => self.store(bytes),
-            Some(mut packer) => {
-                packer.write(bytes, |block| self.store(block))?;
-                self.message.packer = Some(packer);
-                Ok(())
-            }
-        }
+        self.out.write(bytes)
     }
 
     fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
-        if self.message.len == 0 {
-            self.message.packer = Packer::that_saves(bytes, size);
-        }
-        self.write(bytes)
+        self.out.write_elements(bytes, size)
     }
 
     fn keep(&mut self) {
@@ -266,15 +209,15 @@ impl Outbox for FileOutbox<'_> {
 
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message()?;
-        let shared = self.file.shared();
+        let (cached, shared) = (self.out.file.cached(), self.out.file.shared());
         self.group.counters.cached(shared);
         let entries = std::mem::take(&mut self.entries);
-        let index = OutboxIndex { entries, tag: self.tag, cached: self.file.cached(), shared };
-        self.append(bytemuck::cast_slice(&index.words()))?;
-        let written = self.file.finish();
-        written.map_err(|e| Error::io("write", &self.path, e))?;
-        debug!(collective = self.tag.sequence, bytes = self.len, "messages written");
-        self.writes.set("bytes", self.len);
+        let index = OutboxIndex { entries, tag: self.tag, cached, shared };
+        self.out.append(bytemuck::cast_slice(&index.words()))?;
+        let ValueFile { file, path, len, .. } = self.out;
+        file.finish().map_err(|e| Error::io("write", &path, e))?;
+        debug!(collective = self.tag.sequence, bytes = len, "messages written");
+        self.writes.set("bytes", len);
         Ok(Posted { tag: self.tag, keep: self.keep })
     }
 }

@@ -22,6 +22,7 @@ mod tensor;
 #[cfg(feature = "torch")]
 mod tracked_tensor;
 mod value;
+mod value_file;
 mod waiting_memory;
 
 pub use dtype::{ComputeDtype, SpillDtype, read_narrow, write_narrow};
@@ -33,4 +34,5 @@ pub use store::{SpillReader, SpillStore, SpillWriter};
 #[cfg(feature = "torch")]
 pub use tensor::{Masks, PointerTensor, TensorLayout};
 pub use value::{EdgesLayout, Spill};
+pub(super) use value_file::{Extent, ValueFile};
 pub use waiting_memory::WaitingMemory;

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use tracing::debug;
 
 use super::room::ValueSizes;
-use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
+use super::store::{SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
+use super::value_file::Extent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{SpanKind, span_of};
 

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::memory_file::MemoryFile;
-use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, pad};
+use super::value_file::{Extent, ValueFile};
+use crate::engine::packed::Unpacker;
 use crate::error::{Error, Result};
-use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
+use crate::io::{IoCounters, Storage, StorageFile, read_split};
 
 /// Number of bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
@@ -56,15 +57,11 @@ impl SpillStore {
         let number = self.next.replace(self.next.get() + 1);
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+        let out = ValueFile::new(file, path.clone(), self.counters.clone(), self.pads);
         let guard = Removal { path, storage: Some(self.storage.clone()) };
         // Values that fit stay in memory rather than in the page cache.
         self.storage.set_cache_share(0);
-        Ok(SpillWriter {
-            for_messages: self.for_messages.get(),
-            counters: self.counters.clone(),
-            pads: self.pads,
-            ..SpillWriter::new(file, guard)
-        })
+        Ok(SpillWriter { out, guard, for_messages: self.for_messages.get() })
     }
 
     /// Removes everything in the folder.
@@ -97,38 +94,19 @@ impl SpillStore {
 
 /// A file that is being written, with one or more values. If it is dropped before it is finished, the file is removed.
 pub struct SpillWriter {
-    file: Box<dyn FileWriter>,
+    out: ValueFile,
     guard: Removal,
     for_messages: u64,
-    counters: IoCounters,
-    len: u64,
-    /// Offset of the current value.
-    begin: u64,
-    checksum: crc32fast::Hasher,
-    pads: bool,
-    /// Packs the current value, if it is packed.
-    packer: Option<Packer>,
 }
 
 impl SpillWriter {
-    fn new(file: Box<dyn FileWriter>, guard: Removal) -> Self {
-        SpillWriter {
-            file,
-            guard,
-            for_messages: 0,
-            counters: IoCounters::default(),
-            len: 0,
-            begin: 0,
-            checksum: crc32fast::Hasher::new(),
-            pads: false,
-            packer: None,
-        }
-    }
-
     /// Starts a packed value's file of `len` bytes in memory; `None` if memory runs out.
     pub(super) fn in_memory(label: &str, len: u64) -> Option<Self> {
-        let guard = Removal { path: format!("{label}, packed in memory").into(), storage: None };
-        Some(SpillWriter::new(Box::new(MemoryFile::with_room(len)?), guard))
+        let path = PathBuf::from(format!("{label}, packed in memory"));
+        let guard = Removal { path: path.clone(), storage: None };
+        let file = Box::new(MemoryFile::with_room(len)?);
+        let out = ValueFile::new(file, path, IoCounters::default(), false);
+        Some(SpillWriter { out, guard, for_messages: 0 })
     }
 
     /// Appends bytes to the value.
@@ -136,14 +114,7 @@ impl SpillWriter {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match self.packer.take() {
-            None => self.store(bytes),
-            Some(mut packer) => {
-                packer.write(bytes, |block| self.store(block))?;
-                self.packer = Some(packer);
-                Ok(())
-            }
-        }
+        self.out.write(bytes)
     }
 
     /// Appends all elements of a value, of `size` bytes each; zeros take little space in the file.
@@ -151,43 +122,12 @@ impl SpillWriter {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()> {
-        if self.len == self.begin {
-            self.packer = Packer::that_saves(bytes, size);
-        }
-        self.write(bytes)
-    }
-
-    fn store(&mut self, bytes: &[u8]) -> Result<()> {
-        self.checksum.update(bytes);
-        self.append(bytes)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
-        self.len += bytes.len() as u64;
-        self.counters.wrote(bytes.len() as u64);
-        Ok(())
+        self.out.write_elements(bytes, size)
     }
 
     /// Ends the value; the next bytes belong to another one.
     pub(super) fn end_value(&mut self) -> Result<Extent> {
-        let mut packed = None;
-        if let Some(packer) = self.packer.take() {
-            let end: PackedEnd = packer.finish(|block| self.store(block))?;
-            self.append(&end.table)?;
-            packed = Some(end.packed);
-        }
-        let offset = std::mem::replace(&mut self.begin, self.len);
-        let checksum = std::mem::take(&mut self.checksum).finalize();
-        let extent = Extent { offset, len: self.len - offset, checksum, packed };
-        self.counters.saved_in_writing(extent.saved());
-        if self.pads {
-            pad(extent.saved(), |zeros| self.file.write(zeros))
-                .map_err(|e| Error::io("write", &self.guard.path, e))?;
-            self.len += extent.saved();
-            self.begin = self.len;
-        }
-        Ok(extent)
+        self.out.end_value()
     }
 
     /// Copies a value from another file in its stored form.
@@ -195,60 +135,29 @@ impl SpillWriter {
     /// # Errors
     /// If the other file cannot be read, or this one cannot be written (`Io`, `OutOfDisk`).
     pub(super) fn copy(&mut self, file: &SpillFile, from: Extent) -> Result<Extent> {
-        let offset = std::mem::replace(&mut self.begin, self.len + from.len);
+        let offset = self.out.len;
         let mut piece = vec![0; COPIED.min(from.len as usize)];
         let mut at = 0;
         while at < from.len {
             let piece = &mut piece[..COPIED.min((from.len - at) as usize)];
             file.read(piece, from.offset + at)?;
-            self.append(piece)?;
+            self.out.append(piece)?;
             at += piece.len() as u64;
         }
-        self.counters.saved_in_writing(from.saved());
+        self.out.counters.saved_in_writing(from.saved());
+        self.out.skip();
         Ok(Extent { offset, ..from })
     }
 
     /// Ends the file.
     pub(super) fn finish(self) -> Result<Rc<SpillFile>> {
-        let SpillWriter { file, guard, for_messages, counters, .. } = self;
+        let SpillWriter { out: ValueFile { file, counters, .. }, guard, for_messages } = self;
         let cached = file.cached();
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
         if let Some(storage) = &guard.storage {
             storage.set_cache_share(for_messages);
         }
         Ok(Rc::new(SpillFile { file, guard, counters, cached }))
-    }
-}
-
-/// Location of a value in its file, and the checksum of its stored bytes (without the table of packed values, which has
-/// its own).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    offset: u64,
-    len: u64,
-    checksum: u32,
-    packed: Option<Packed>,
-}
-
-impl Extent {
-    /// Size of the value in bytes.
-    fn value_len(&self) -> u64 {
-        self.packed.map_or(self.len, |packed| packed.len)
-    }
-
-    /// Size of the stored bytes.
-    pub(super) fn byte_len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether the value is packed.
-    pub(super) fn is_packed(&self) -> bool {
-        self.packed.is_some()
-    }
-
-    /// Number of bytes that packing saves.
-    fn saved(&self) -> u64 {
-        self.value_len().saturating_sub(self.len)
     }
 }
 
