@@ -56,17 +56,6 @@ impl InEdges {
     }
 }
 
-/// The edges of one type in a block, as type-wise ids.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TypedEdges {
-    /// Source of each edge.
-    pub sources: Vec<u64>,
-    /// Destination of each edge.
-    pub destinations: Vec<u64>,
-    /// Id of each edge.
-    pub edges: Vec<u64>,
-}
-
 impl Block {
     /// Creates the block of `destinations` and their in-edges.
     ///
@@ -153,30 +142,6 @@ impl Block {
     pub fn to_shard(&self, types: &[u16]) -> GraphShard {
         shard(self.by_dst.clone(), &self.weights, types)
     }
-
-    /// The edges of one type in type-wise ids. Empty for an unknown type.
-    pub fn edges_of_type(&self, book: &PartitionBook, etype: usize) -> TypedEdges {
-        let mut typed = TypedEdges::default();
-        let type_wise = |node: u64| book.to_per_type(node).map(|(_, id)| id);
-        for (i, &row) in self.by_dst.rows().iter().enumerate() {
-            let first = self.by_dst.indptr()[i] as usize;
-            for (place, &column) in self.by_dst.columns(i).iter().enumerate() {
-                let Some((ty, edge)) = book.edge_to_per_type(self.edges[first + place]) else {
-                    continue;
-                };
-                let ends = (
-                    type_wise(self.sources[column as usize]),
-                    type_wise(self.sources[row as usize]),
-                );
-                if let (true, (Some(source), Some(destination))) = (ty == etype, ends) {
-                    typed.sources.push(source);
-                    typed.destinations.push(destination);
-                    typed.edges.push(edge);
-                }
-            }
-        }
-        typed
-    }
 }
 
 /// A shard of the edges, with weights and types if they exist, in the order of `by_dst`.
@@ -253,7 +218,6 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::CanonicalEtype;
 
     fn in_edges(counts: &[u32], sources: &[u64], edges: &[u64]) -> InEdges {
         let (counts, sources, edges) = (counts.to_vec(), sources.to_vec(), edges.to_vec());
@@ -289,19 +253,5 @@ mod tests {
         let weights = vec![0.0, 2.0, 4.0];
         let expected = in_edges(&[2, 0, 1], &[9, 9, 6], &[30, 32, 11]);
         assert_eq!(edges, InEdges { weights, ..expected });
-    }
-
-    #[test]
-    fn edges_of_a_type_are_told_in_type_wise_ids() {
-        // Nodes: a 0 1 | b 2, a 3 | b 4 5. Edges: r 0 1 | s 2, r 3 | s 4.
-        let names = vec!["a".to_owned(), "b".to_owned()];
-        let etypes = vec![CanonicalEtype::new("a", "r", "b"), CanonicalEtype::new("b", "s", "a")];
-        let nodes = [vec![2, 1], vec![1, 2]];
-        let book = PartitionBook::new(names, etypes, &nodes, &[vec![2, 1], vec![1, 1]]).unwrap();
-        let block = Block::new(&[5, 3], in_edges(&[1, 2], &[1, 2, 4], &[3, 2, 4])).unwrap();
-        let expected = |sources, destinations, edges| TypedEdges { sources, destinations, edges };
-        assert_eq!(block.edges_of_type(&book, 0), expected(vec![1], vec![2], vec![2]));
-        assert_eq!(block.edges_of_type(&book, 1), expected(vec![0, 1], vec![2, 2], vec![0, 1]));
-        assert_eq!(block.edges_of_type(&book, 7), TypedEdges::default());
     }
 }

@@ -14,7 +14,7 @@ mod shard;
 mod vertex_cover;
 
 pub(crate) use bitmap::{Bitmap, RankedBitmap};
-pub use block::{Block, InEdges, TypedEdges};
+pub use block::{Block, InEdges};
 pub use book_maps::PartitionMetadata;
 pub use canonical_etype::CanonicalEtype;
 pub use covered_edges::{CoveredEdges, SummedEdges};
