@@ -1,6 +1,6 @@
 """Compares modules of PyTorch Geometric on `rank.edge_index` with the package's own layers, and with PyG in memory, in turns.
 
-    python python/benchmarks/against_pyg.py layers [--parts 4,16] [--models sage,gcn,gat,gatv2] [--rounds 2]
+    python python/benchmarks/against_pyg.py layers [--parts 4,16] [--models sage,gcn,gat,gatv2] [--rounds 3]
     python python/benchmarks/against_pyg.py memory [--parts 4] [--models transformer,edge,own] [--budget 1GiB] [--nodes 50000 --edges 1000000]
 
 Needs a Python with this package and torch_geometric. Partitions are kept in --folder for the next time. A ratio is of the same round's runs;
@@ -171,7 +171,7 @@ def main():
     parser.add_argument("--parts", default="4,16")
     parser.add_argument("--budget")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", default=os.path.join(tempfile.gettempdir(), "sar-single-bench-pyg"))
     arguments = parser.parse_args()
     Path(arguments.folder).mkdir(parents=True, exist_ok=True)
