@@ -10,6 +10,7 @@ use crate::choice::choices;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, Partition};
+use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 
@@ -24,6 +25,16 @@ const LARGEST_RUN: u64 = 4 << 20;
 
 /// Minimum size in bytes of arrays that are dropped from the page cache.
 const LARGE: u64 = 16 << 20;
+
+/// Features are held as entries if at most one value in this number is not zero. An entry takes 16 bytes in the two orders
+/// in which it is held, a value of a matrix 4; and products of matrices take less time per value.
+const FEW: f64 = 16.0;
+
+/// Largest expected number of entries of a rank, which numbers them in 32 bits.
+const MOST: f64 = (1_u64 << 31) as f64;
+
+/// Number of rows of a table in which zeros are counted.
+const COUNTED: u64 = 1024;
 
 pub(super) const FEATURES: Role<'_> =
     Role { what: "node features", field: "keys.features", usual: &["feat", "features"] };
@@ -243,6 +254,67 @@ impl NodeFeatures {
             Normalize::None => Ok(values),
             Normalize::Row => self.normalize_rows(values),
         }
+    }
+
+    /// The fraction of values that are not zero, in rows spread evenly over the tables.
+    ///
+    /// # Errors
+    /// If the files cannot be read.
+    pub fn filled(&self) -> Result<f64> {
+        let (mut filled, mut counted) = (0, 0);
+        let mut row = vec![0.0; self.width as usize];
+        for (rows, feature) in &self.tables {
+            let rows = rows.end - rows.start;
+            for at in (0..rows).step_by(rows.div_ceil(COUNTED).max(1) as usize) {
+                feature.array().read_f32(at..at + 1, &mut row)?;
+                filled += row.iter().filter(|value| **value != 0.0).count();
+                counted += row.len();
+            }
+        }
+        Ok(filled as f64 / counted.max(1) as f64)
+    }
+
+    /// Whether so few values are not zero that entries take less memory and time than a matrix.
+    ///
+    /// # Errors
+    /// If the files cannot be read.
+    pub fn has_few_entries(&self) -> Result<bool> {
+        let filled = self.filled()?;
+        Ok(filled * FEW <= 1.0 && filled * (self.rows * self.width) as f64 <= MOST)
+    }
+
+    /// Reads the values of selected rows, ascending, that are not zero: rows are destinations, columns are sources, and
+    /// weights are values.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_entries(&self, rows: &[u32], counters: &IoCounters) -> Result<GraphShard> {
+        let width = self.width.max(1) as usize;
+        let mut entries = ShardBuilder::default();
+        let mut place = 0;
+        for block in rows.chunks((CHUNK as usize / width).max(1)) {
+            let values = self.read_rows(block, counters)?;
+            for row in tensor::slice::<f32>(&values).chunks_exact(width) {
+                for (column, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    entries.push(column as u32, place);
+                    entries.push_weight(*value);
+                }
+                place += 1;
+            }
+            self.drop_cached(u64::from(block[0])..u64::from(block[block.len() - 1]) + 1)?;
+        }
+        Ok(entries.build(rows.len(), self.width as usize, true)?.0)
+    }
+
+    /// Drops rows of large arrays from the page cache, if they are not read again soon.
+    fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
+        for (range, feature) in self.tables.iter().filter(|_| self.leave_cache) {
+            let [start, end] = [rows.start, rows.end].map(|row| row.clamp(range.start, range.end));
+            if feature.array().byte_len() >= LARGE {
+                feature.array().drop_cached(start - range.start..end - range.start)?;
+            }
+        }
+        Ok(())
     }
 
     /// Memory for rows; zeros if some rows belong to no array.

@@ -1,5 +1,6 @@
 //! Trained weights do not depend on a run's use of memory, disk and processors.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -59,4 +60,68 @@ fn budgets_residents_threads_and_ways_to_the_disk_do_not_change_a_bit() {
     let (computed, bytes) = check("--compute-dtype bf16");
     assert!(computed != kept, "products are of bfloat16s, too");
     assert!(bytes <= half, "{bytes} bytes, {half} with --spill-dtype alone");
+}
+
+const PAPERS: usize = 3000;
+const WORDS: usize = 400;
+
+/// Papers with four of 400 words each, one of which depends on the label.
+fn papers(folder: &Path) -> std::path::PathBuf {
+    let hash = |of: usize| of.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+    let entries = 4 * PAPERS;
+    let mut words =
+        format!("%%MatrixMarket matrix coordinate real general\n{PAPERS} {WORDS} {entries}\n");
+    let (mut edges, mut labels) = (String::new(), String::new());
+    for paper in 0..PAPERS {
+        let label = hash(paper) % 5;
+        writeln!(labels, "{label}").unwrap();
+        for word in 0..4 {
+            let column = word * 100 + if word == 0 { label } else { hash(7 * paper + word) % 100 };
+            let value = if word == 0 { "2" } else { "0.1" };
+            writeln!(words, "{} {} {value}", paper + 1, column + 1).unwrap();
+            writeln!(edges, "{paper} {}", hash(5 * paper + word) % PAPERS).unwrap();
+        }
+    }
+    fs::write(folder.join("words.mtx"), words).unwrap();
+    fs::write(folder.join("edges.txt"), edges).unwrap();
+    fs::write(folder.join("labels.txt"), labels).unwrap();
+    fs::write(folder.join("some.txt"), "5\n1200\n2999\n").unwrap();
+    let partition = "partition --edges edges.txt --node-data feat=words.mtx --node-data label=labels.txt \
+        --split random:0.6,0.2,0.2 --num-parts 3 --out graph";
+    Program::new().args(partition.split_whitespace()).current_dir(folder).assert().success();
+    folder.join("graph/g.json")
+}
+
+#[test]
+fn features_of_few_words_are_held_and_multiplied_as_such_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = papers(folder.path());
+    for model in ["--model sage", "--model gcn --mfg", "--model gat --heads 2"] {
+        let train = |flags: &str| train(&json, &format!("{model} {flags}")).0;
+        let weights = train("--memory-budget min");
+        for flags in ["--memory-budget 4GiB", "--memory-budget 4GiB --resident 3 --threads 1"] {
+            assert!(train(flags) == weights, "{model} {flags}");
+        }
+    }
+    let words =
+        "--part-json graph/g.json --layers 2 --epochs 30 --hidden 16 --memory-budget min --out run";
+    Program::new().args(words.split(' ')).current_dir(folder.path()).assert().success();
+    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let lines: Vec<_> = lines.collect();
+    let numbers = |name: &str| lines.iter().filter_map(|line| line[name].as_f64()).next_back();
+    // The features alone have 4.8 million bytes as a matrix, which an epoch uses four times.
+    let read = numbers("bytes_read").unwrap();
+    assert!(read < 4.8e6, "{read} bytes were read");
+    let accuracy = numbers("test_acc").unwrap();
+    assert!(accuracy > 0.9, "{accuracy}");
+
+    let predict = |nodes: &str| {
+        let words = format!("predict --run run --output logits --overwrite --out o.csv {nodes}");
+        Program::new().args(words.split_whitespace()).current_dir(folder.path()).assert().success();
+        fs::read_to_string(folder.path().join("o.csv")).unwrap()
+    };
+    let (all, some) = (predict(""), predict("--nodes some.txt"));
+    assert_eq!(some.lines().count(), 4);
+    some.lines().for_each(|line| assert!(all.lines().any(|other| other == line), "{line}"));
 }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use tch::{Kind, Tensor};
 
 use super::pointer::Pointer;
+use super::shard::ShardPointer;
 use super::store::{SpillReader, SpillWriter};
 use super::value::Spill;
 use crate::engine::packed::packed_len;
@@ -51,7 +52,7 @@ impl PointerTensor {
 }
 
 /// Layout of a tensor in memory and in its file.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TensorLayout {
     pub(super) shape: Vec<i64>,
     /// Element type in which the tensor is used.
@@ -60,6 +61,8 @@ pub struct TensorLayout {
     pub(super) held: Kind,
     /// A narrower type that represents all values exactly.
     pub(super) exact: Option<Dtype>,
+    /// The entries other than zero, if the tensor is held as these.
+    pub(super) entries: Option<ShardPointer>,
 }
 
 /// Contiguous CPU tensors of any element type.
@@ -67,7 +70,8 @@ impl Spill for Tensor {
     type Layout = TensorLayout;
 
     fn layout(&self) -> TensorLayout {
-        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind(), exact: None }
+        let (shape, kind) = (self.size(), self.kind());
+        TensorLayout { shape, kind, held: kind, exact: None, entries: None }
     }
 
     fn byte_len(layout: &TensorLayout) -> u64 {

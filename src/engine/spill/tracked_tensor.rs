@@ -1,4 +1,4 @@
-//! Tracking of tensors in the type in which they are held.
+//! Tracking of tensors in the type in which they are held, or as entries.
 
 use std::rc::Rc;
 
@@ -6,9 +6,13 @@ use tch::{Kind, Tensor};
 
 use super::dtype::{ComputeDtype, SpillDtype};
 use super::manager::PartitionDataManager;
+use super::pointer::Pointer;
+use super::shard::ShardPointer;
 use super::tensor::{PointerTensor, TensorLayout, converted};
 use super::value::Spill;
+use crate::engine::tensor;
 use crate::error::Result;
+use crate::graph::{GraphShard, SortedEdges};
 use crate::io::Dtype;
 
 impl PartitionDataManager {
@@ -73,12 +77,29 @@ impl PartitionDataManager {
         self.track_made_in(label, layout, None, recipe)
     }
 
+    /// Tracks a matrix by its entries: destinations are rows, sources are columns, and weights are values. Products use
+    /// the entries. Other operations use the matrix, which is made again from the entries whenever it is used.
+    ///
+    /// `exact` is as in [`track_exact`](Self::track_exact).
+    pub fn track_entries(
+        &self,
+        label: &str,
+        entries: GraphShard,
+        exact: Option<Dtype>,
+    ) -> PointerTensor {
+        let entries = self.track_shard(label, entries);
+        let shape = [entries.num_destinations() as i64, entries.num_sources() as i64];
+        let layout = self.recipe_layout(&shape, Kind::Float, exact);
+        let layout = TensorLayout { entries: Some(entries.clone()), ..layout };
+        self.track_made_in(label, layout, None, Rc::new(move || matrix(&*entries.by_dst()?)))
+    }
+
     fn recipe_layout(&self, shape: &[i64], kind: Kind, exact: Option<Dtype>) -> TensorLayout {
         let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
         let held = self.computed_kind(shape.iter().skip(1).product(), kind);
         // Rounded values differ.
         let exact = exact.filter(|_| held == Kind::Float);
-        TensorLayout { shape: shape.to_vec(), kind, held, exact }
+        TensorLayout { shape: shape.to_vec(), kind, held, exact, entries: None }
     }
 
     fn track_made_in(
@@ -95,4 +116,38 @@ impl PartitionDataManager {
         });
         self.track_made(label, layout, value, recipe)
     }
+}
+
+impl PointerTensor {
+    /// The entries of a matrix that is held as such.
+    pub fn entries(&self) -> Option<&ShardPointer> {
+        self.layout().entries.as_ref()
+    }
+
+    /// The entries in these rows, ascending, of a matrix that is held as entries.
+    ///
+    /// # Errors
+    /// If the entries or the list of rows cannot be read back (`Io`, `Corrupt`).
+    pub fn entries_of_rows(&self, rows: &Pointer<Vec<u32>>) -> Result<Option<GraphShard>> {
+        let Some(entries) = self.entries() else { return Ok(None) };
+        let mut places = vec![u32::MAX; entries.num_destinations()];
+        rows.pin()?.iter().zip(0..).for_each(|(row, place)| places[*row as usize] = place);
+        let picked = entries.by_dst()?.edges_into(&places, |column| column);
+        Ok(Some(picked.build(rows.len(), entries.num_sources(), true)?.0))
+    }
+}
+
+fn matrix(entries: &SortedEdges) -> Result<Tensor> {
+    let SortedEdges { ends, weights, .. } = entries;
+    let width = ends.num_cols();
+    let mut matrix = tensor::zeros(&[ends.num_rows() as i64, width as i64], Kind::Float)?;
+    let mut values = tensor::slice_mut::<f32>(&mut matrix);
+    let mut weights = weights.iter().flatten();
+    for (i, row) in ends.rows().iter().enumerate() {
+        for (column, weight) in ends.columns(i).iter().zip(&mut weights) {
+            values[*row as usize * width + *column as usize] = *weight;
+        }
+    }
+    drop(values);
+    Ok(matrix)
 }

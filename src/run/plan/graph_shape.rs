@@ -103,6 +103,7 @@ impl GraphShape {
             ranks: vec![rank; parts as usize],
             // Features are computed in single precision, whatever their stored type.
             features: FeatureColumns { width: self.width, dtype: Dtype::F32 },
+            filled: None,
             edge_features: self.edge_width.map(|width| FeatureColumns { width, dtype: Dtype::F32 }),
             outputs: self.outputs,
             masks: self.masks,

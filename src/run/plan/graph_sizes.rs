@@ -33,6 +33,8 @@ pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
     /// The features.
     pub(super) features: FeatureColumns,
+    /// Largest fraction of values of a rank's features that are not zero, if all ranks have few of these.
+    pub(super) filled: Option<f64>,
     /// The edge features, if the run uses them.
     pub(super) edge_features: Option<FeatureColumns>,
     /// Number of classes, or of columns of the labels.
@@ -55,7 +57,7 @@ impl GraphSizes {
         let sampled = book.num_edges() > COUNTED;
         let mut ranks = Vec::with_capacity(parts);
         let mut features = FeatureColumns { width: 0, dtype: Dtype::F32 };
-        let mut outputs = 0;
+        let (mut outputs, mut filled) = (0, Some(0.0_f64));
         let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
         for part in 0..parts {
             signals::check()?;
@@ -67,6 +69,12 @@ impl GraphSizes {
                 run.normalize_features,
             )?;
             features = FeatureColumns { width: found.width() as u64, dtype: found.dtype() };
+            filled = if found.has_few_entries()? {
+                let here = found.filled()?;
+                filled.map(|most| most.max(here))
+            } else {
+                None
+            };
             outputs = outputs.max(num_outputs(partition, run)?);
             for (i, mask) in mask_counts(partition, &run.keys)?.into_iter().enumerate() {
                 known[i] |= mask.is_some();
@@ -89,6 +97,7 @@ impl GraphSizes {
         Ok(GraphSizes {
             ranks,
             features,
+            filled,
             edge_features: edge_features
                 .map(|found| FeatureColumns { width: found.width() as u64, dtype: found.dtype() }),
             outputs,

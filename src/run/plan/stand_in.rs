@@ -149,10 +149,12 @@ fn write_node_features(
     specs.extend(masks.iter().map(|(name, _)| spec(0, name, Dtype::U8, &[])));
     let mut file = writer.node_features(part, &specs)?;
     if let [features, labels, mask_arrays @ ..] = file.arrays() {
-        // All columns except one are zero, because sizes do not depend on values of features.
-        let size = dtype.size();
-        let mut row = vec![0; columns as usize * size];
-        row[..size.min(columns as usize * size)].fill(0x3c);
+        // Sizes depend on the number of zeros only if they are many.
+        let filled = sizes.filled.map_or(columns, |share| (share * columns as f64) as u64);
+        let values: Vec<f32> =
+            (0..columns).map(|column| f32::from(u8::from(column < filled))).collect();
+        let mut row = vec![0; columns as usize * dtype.size()];
+        dtype.from_f32(&values, &mut row);
         repeat(features, &row, nodes)?;
         for node in ids.clone() {
             match task {
@@ -204,6 +206,7 @@ mod tests {
         let sizes = GraphSizes {
             ranks: ranks.to_vec(),
             features: FeatureColumns { width: 3, dtype: Dtype::F16 },
+            filled: None,
             edge_features: Some(FeatureColumns { width: 2, dtype: Dtype::F32 }),
             outputs: 4,
             masks: [Some(0.5), None, Some(0.1)],

@@ -88,14 +88,16 @@ impl LabelledMfgs {
         let seeds = seeds.f_index_fill(0, &*nodes.rows.pin()?, 1)?;
         let seeds = manager.track("seeds", seeds);
         let Mfgs { graphs, sources } = construct_mfgs(graph, &seeds, num_graphs)?;
-        let features = {
-            let (all, kind, exact) = (input.clone(), input.kind(), input.exact_dtype());
-            let size = [sources.len() as i64, input.size()[1]];
+        let exact = input.exact_dtype();
+        let features = if let Some(entries) = input.entries_of_rows(&sources)? {
+            manager.track_entries("features", entries, exact)
+        } else {
+            let (all, size) = (input.clone(), [sources.len() as i64, input.size()[1]]);
             let read = Rc::new(move || {
                 let rows: Vec<i64> = sources.pin()?.iter().map(|row| i64::from(*row)).collect();
                 Ok(all.pin()?.f_index_select(0, &Tensor::f_from_slice(&rows)?)?)
             });
-            manager.track_exact("features", &size, kind, exact, read)
+            manager.track_exact("features", &size, input.kind(), exact, read)
         };
         Ok(LabelledMfgs { graphs, features, nodes })
     }

@@ -178,6 +178,16 @@ impl RankSetup {
         self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
+    /// Tracks selected rows of features, ascending, as the entries that are not zero. They are read now.
+    pub(super) fn track_entries(
+        &self,
+        features: &NodeFeatures,
+        rows: &[u32],
+    ) -> Result<PointerTensor> {
+        let entries = features.read_entries(rows, self.manager.store().counters())?;
+        Ok(self.manager.track_entries("features", entries, features.message_dtype()))
+    }
+
     /// Sends a row of numbers from every rank to every rank. One collective.
     pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mine = Tensor::f_from_slice(numbers)?;
@@ -193,14 +203,20 @@ impl RankSetup {
     }
 
     /// Checks that all ranks have features of one width. If their stored type is narrow and the same on all ranks, rows
-    /// are sent in this type. One collective.
-    pub(super) fn agree_on_features(&self, features: NodeFeatures) -> Result<NodeFeatures> {
+    /// are sent in this type. The second result says whether all ranks have `few` entries that are not zero. One
+    /// collective.
+    pub(super) fn agree_on_features(
+        &self,
+        features: NodeFeatures,
+        few: bool,
+    ) -> Result<(NodeFeatures, bool)> {
         let (width, exact) = (features.width(), features.exact_dtype());
         let dtype = exact.map_or(-1, |dtype| dtype as i64);
-        let all = self.gather(&[width, dtype])?;
+        let all = self.gather(&[width, dtype, i64::from(few)])?;
         self.compare_widths(&[width], all.iter().map(|row| &row[..1]))?;
         let agreed = all.iter().all(|row| row[1] == dtype);
-        Ok(features.sent_as(exact.filter(|_| agreed)))
+        let few = all.iter().all(|row| row[2] == 1);
+        Ok((features.sent_as(exact.filter(|_| agreed)), few))
     }
 
     /// Checks that the width of features, by node or edge type (-1: none), is the same on all ranks. One collective.

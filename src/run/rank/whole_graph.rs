@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
-use crate::engine::spill::{Pointer, PointerTensor};
+use crate::engine::spill::{ComputeDtype, Pointer, PointerTensor};
 use crate::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterSet, Tape};
 use crate::error::Result;
 use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
@@ -14,9 +14,10 @@ use crate::run::config::run_config::RunConfig;
 pub(super) struct WholeGraph {
     /// The graph.
     pub(super) graph: GraphShardManager,
-    /// Input features, `[num_inner_nodes, in_feats]`.
-    pub(super) features: PointerTensor,
+    /// Input features of all own nodes.
     stored: NodeFeatures,
+    /// Whether few of the features' values are not zero, and products use only these.
+    few_entries: bool,
     in_feats: i64,
     num_rels: usize,
     edge_feats: i64,
@@ -41,8 +42,11 @@ impl WholeGraph {
             graph.normalise_edge_weights()?;
         }
         let in_feats = features.width();
-        let stored = setup.agree_on_features(features)?;
-        let features = setup.track_features(stored.clone());
+        // Batches of samples have rows of matrices, and propagation uses matrices.
+        let products = run.sampling.is_none() && !run.model.kind.propagates_once();
+        let few =
+            products && run.compute_dtype == ComputeDtype::F32 && features.has_few_entries()?;
+        let (stored, few_entries) = setup.agree_on_features(features, few)?;
         let edge_features = run
             .keys
             .edge_features
@@ -57,8 +61,8 @@ impl WholeGraph {
         }
         Ok(WholeGraph {
             graph,
-            features,
             stored,
+            few_entries,
             in_feats,
             num_rels: partition.book().etypes().len(),
             edge_feats,
@@ -76,8 +80,11 @@ impl WholeGraph {
     }
 
     /// Features of selected own nodes, ascending. Only these rows are read from the partition.
-    pub(super) fn rows(&self, setup: &RankSetup, rows: Vec<u32>) -> PointerTensor {
-        setup.track_rows(self.stored.clone(), rows)
+    pub(super) fn rows(&self, setup: &RankSetup, rows: Vec<u32>) -> Result<PointerTensor> {
+        if self.few_entries {
+            return setup.track_entries(&self.stored, &rows);
+        }
+        Ok(setup.track_rows(self.stored.clone(), rows))
     }
 
     /// Input of a model: the features, or the result of the model's precomputation; for all own nodes, or for these rows.
@@ -89,8 +96,14 @@ impl WholeGraph {
         graph: &dyn Graph,
         rows: Option<&Pointer<Vec<u32>>>,
     ) -> Result<PointerTensor> {
+        let features = if self.few_entries {
+            let rows: Vec<u32> = (0..self.stored.size()[0] as u32).collect();
+            setup.track_entries(&self.stored, &rows)?
+        } else {
+            setup.track_features(self.stored.clone())
+        };
         let mut tape = Tape::evaluation(&setup.manager, parameters);
-        let features = tape.input(&self.features);
+        let features = tape.input(&features);
         Ok(model.precompute(&mut tape, graph, features, rows)?.value())
     }
 }

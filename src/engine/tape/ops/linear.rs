@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::dense::{column_sums, dense_product, is_narrow, product_over_rows, square_product};
+use super::entries::entries_product;
 use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::spill::{ComputeDtype, Pinned, PointerTensor};
@@ -56,18 +57,20 @@ impl Weight {
     }
 
     /// Adds the gradients of the parameters, from x and gy.
-    fn add_grad(&self, tape: &mut Tape<'_>, x: &Tensor, gy: &Tensor) -> Result<()> {
-        match self {
-            Weight::OutIn(parameter) => {
-                let gradient = product_over_rows(gy, x)?;
-                tape.add_parameter_grad(*parameter, gradient)
+    fn add_grad(&self, tape: &mut Tape<'_>, x: &PointerTensor, gy: &Tensor) -> Result<()> {
+        let gradient = match (x.entries(), self) {
+            (Some(entries), Weight::OutIn(_)) => {
+                entries_product(&*entries.by_src()?, gy, None, None)?.f_tr()?.f_contiguous()?
             }
-            Weight::InOut(parameter) => {
-                let gradient = product_over_rows(x, gy)?;
+            (Some(entries), _) => entries_product(&*entries.by_src()?, gy, None, None)?,
+            (None, Weight::OutIn(_)) => product_over_rows(gy, &*tape.factor(x)?)?,
+            (None, _) => product_over_rows(&*tape.factor(x)?, gy)?,
+        };
+        match self {
+            Weight::OutIn(parameter) | Weight::InOut(parameter) => {
                 tape.add_parameter_grad(*parameter, gradient)
             }
             Weight::Derived(derived) => {
-                let gradient = product_over_rows(x, gy)?;
                 let run = SegmentGrad::run(&*derived.code, vec![], &[], derived.values(tape)?)?;
                 let (_, gradients) = run.vjp(&gradient)?;
                 for (parameter, gradient) in derived.parameters.iter().zip(gradients) {
@@ -116,7 +119,12 @@ impl Tape<'_> {
     ) -> Result<Tensor> {
         let weight = weight.value(self)?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
-        let x = self.factor(&x.value())?;
+        let x = x.value();
+        if let Some(entries) = x.entries() {
+            let onto = onto.map(Var::into_tensor).transpose()?;
+            return entries_product(&*entries.by_dst()?, &weight, bias.as_ref(), onto);
+        }
+        let x = self.factor(&x)?;
         let onto =
             onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
         self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
@@ -163,7 +171,7 @@ impl Adjoint for LinearAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let LinearAdjoint { x: Saved { value: x, target }, weight, bias, onto } = *self;
         let gy = tape.factor(&gradient)?;
-        weight.add_grad(tape, &*tape.factor(&x)?, &gy)?;
+        weight.add_grad(tape, &x, &gy)?;
         drop(x);
         if let Some(bias) = bias {
             tape.add_parameter_grad(bias, column_sums(&gy)?)?;

@@ -9,6 +9,7 @@ mod dropout;
 mod edge_chunks;
 mod edge_reduce;
 mod edge_softmax;
+mod entries;
 pub(super) mod linear;
 pub(super) mod messages;
 mod pick_rows;

@@ -33,12 +33,14 @@ impl Tape<'_> {
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
         let _span = self.span("rows");
-        let layout = ([rows.len() as i64, x.width()], x.kind());
-        let recipe = {
+        let value = if let Some(entries) = x.value().entries_of_rows(rows)? {
+            self.manager().track_entries("rows", entries, None)
+        } else {
+            let layout = ([rows.len() as i64, x.width()], x.kind());
             let (x, rows) = (x.value(), rows.clone());
-            Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
+            let recipe = Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?));
+            self.manager().track_recipe("rows", &layout.0, layout.1, None, recipe)
         };
-        let value = self.manager().track_recipe("rows", &layout.0, layout.1, None, recipe);
         if x.is_constant() {
             // Like `destinations` on a rank whose sources are its destinations, so that all ranks remember the same
             // aggregates.
