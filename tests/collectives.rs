@@ -12,8 +12,8 @@ use std::time::Duration;
 use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::comm::{
     Collective, FileGroup, Hooks, LocalGroup, Operation, ProcessGroup, Recipient, ReduceOp,
-    all_reduce, all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
-    gather_grads, sync_params,
+    all_reduce, all_reduce_in_slices, all_to_all, barrier, broadcast, complete,
+    exchange_single_tensor, exchange_tensors, gather_grads, sync_params,
 };
 use sar::engine::turns::Control;
 use sar::io::{DiskStorage, Dtype, IoCounters};
@@ -202,6 +202,24 @@ fn all_reduce_gives_the_same_bits_everywhere() {
         let sum = list(&all_reduce(group, vec![value], ReduceOp::Sum, hooks).unwrap()[0]);
         let mut first = first.lock();
         assert_eq!(*first.entry(group.world_size()).or_insert(sum.clone()), sum);
+    });
+}
+
+#[test]
+fn slices_give_the_bits_of_all_reduce() {
+    // Some slices are empty, and one reduction is in one pause, the other in two.
+    on_every_backend(3, |group, hooks| {
+        let of = |i: usize| 0.1 + (i * 7 + group.rank()) as f32 * 0.37;
+        let bring = || {
+            let long: Vec<f32> = (0..150_001).map(of).collect();
+            vec![numbers(&long), numbers(&[of(3)]), numbers(&[])]
+        };
+        let whole = all_reduce(group, bring(), ReduceOp::Sum, hooks).unwrap();
+        let sliced = all_reduce_in_slices(group, bring(), ReduceOp::Sum, hooks).unwrap();
+        for (whole, sliced) in whole.iter().zip(&sliced) {
+            assert_eq!(whole.layout(), sliced.layout());
+            assert_eq!(whole.bytes(), sliced.bytes());
+        }
     });
 }
 

@@ -1,10 +1,12 @@
 //! Updates from the gradients of all ranks.
 
+use std::cell::Cell;
+
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::choice::{Choice, Named};
-use crate::engine::comm::{Hooks, ProcessGroup, gather_grads};
+use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce_in_slices, gather_grads};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
@@ -53,6 +55,9 @@ impl Choice for GradientReduce {
 /// optimizers in memory at the same time.
 const LARGE: usize = 1 << 20;
 
+/// Number of ranks from which each of them reduces a slice of the gradients of large parameters.
+const SLICED: usize = 8;
+
 /// Updates of a model's parameters after each batch.
 pub(super) struct Updates<'a> {
     group: &'a dyn ProcessGroup,
@@ -62,6 +67,7 @@ pub(super) struct Updates<'a> {
     clip_norm: Option<f64>,
     /// Whether a rank takes a turn for each update.
     takes_turns: bool,
+    has_turn: Cell<bool>,
 }
 
 impl<'a> Updates<'a> {
@@ -77,7 +83,8 @@ impl<'a> Updates<'a> {
         let flat = parameters.flat();
         let bytes = flat.size()[0] as usize * flat.kind().elt_size_in_bytes();
         let takes_turns = in_turns && bytes >= LARGE;
-        Updates { group, manager, parameters, reduce, clip_norm: None, takes_turns }
+        let (clip_norm, has_turn) = (None, Cell::new(false));
+        Updates { group, manager, parameters, reduce, clip_norm, takes_turns, has_turn }
     }
 
     /// Limits the norm of the gradients.
@@ -86,7 +93,7 @@ impl<'a> Updates<'a> {
     }
 
     /// Combines the gradients of all ranks and makes the same update on every rank; returns the sums of `counts` over
-    /// the ranks. The first count is the [weight](GradientReduce::weight) of the rank's gradient. One collective.
+    /// the ranks. The first count is the [weight](GradientReduce::weight) of the rank's gradient.
     pub(super) fn make(
         &self,
         gradient: Tensor,
@@ -98,7 +105,11 @@ impl<'a> Updates<'a> {
             GradientReduce::Weighted => gradient.f_mul_scalar(counts[0])?,
         };
         let sums = vec![gradient, Tensor::f_from_slice(counts)?];
-        let sums = gather_grads(self.group, sums, self)?;
+        let sums = if self.takes_turns && self.group.world_size() >= SLICED {
+            all_reduce_in_slices(self.group, sums, ReduceOp::Sum, self)?
+        } else {
+            gather_grads(self.group, sums, self)?
+        };
         let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
             .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
         let counts: Vec<f64> = Vec::try_from(counts)?;
@@ -112,9 +123,7 @@ impl<'a> Updates<'a> {
             None => gradient,
         };
         optimizer.step(self.parameters, gradient)?;
-        if self.takes_turns {
-            self.manager.precall_func()?;
-        }
+        self.precall()?;
         Ok(counts)
     }
 }
@@ -122,10 +131,15 @@ impl<'a> Updates<'a> {
 /// A rank takes its turn when the gradients of all ranks have arrived.
 impl Hooks for Updates<'_> {
     fn precall(&self) -> Result<()> {
-        Ok(())
+        if self.has_turn.replace(false) { self.manager.precall_func() } else { Ok(()) }
     }
 
     fn callback(&self) -> Result<()> {
-        if self.takes_turns { self.manager.callback_func() } else { Ok(()) }
+        if !self.takes_turns {
+            return Ok(());
+        }
+        self.manager.callback_func()?;
+        self.has_turn.set(true);
+        Ok(())
     }
 }

@@ -16,14 +16,22 @@ struct ArrayHeader {
 
 /// Appends an array to the current message.
 pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {
-    let ArrayLayout { dtype, shape } = value.array_layout()?;
+    let layout = value.array_layout()?;
+    value.read_elements(|bytes| write_elements(outbox, layout, bytes))
+}
+
+/// Appends an array with this layout and these bytes to the current message.
+pub(super) fn write_elements(
+    outbox: &mut dyn Outbox,
+    layout: ArrayLayout,
+    bytes: &[u8],
+) -> Result<()> {
+    let ArrayLayout { dtype, shape } = layout;
     let header = io::encode(&ArrayHeader { dtype: code(dtype)?, shape })?;
-    value.read_elements(|bytes| {
-        outbox.write(&(header.len() as u32).to_le_bytes())?;
-        outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
-        outbox.write(&header)?;
-        outbox.write(bytes)
-    })
+    outbox.write(&(header.len() as u32).to_le_bytes())?;
+    outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
+    outbox.write(&header)?;
+    outbox.write(bytes)
 }
 
 /// Reads the next array of a message.

@@ -17,6 +17,7 @@ mod message;
 mod outbox_file;
 mod placement;
 mod ranks;
+mod slices;
 mod tag;
 #[cfg(feature = "torch")]
 mod tensor;
@@ -37,4 +38,5 @@ pub use hooks::{Hooks, NoHooks};
 pub use local::LocalGroup;
 pub use placement::Placement;
 pub use ranks::Ranks;
+pub use slices::all_reduce_in_slices;
 pub use tag::Operation;

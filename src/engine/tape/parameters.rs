@@ -19,6 +19,9 @@ use crate::error::{Error, Result};
 /// Parameters begin at multiples of this number of elements, so that each is aligned like a separate tensor.
 const ALIGNMENT: usize = 16;
 
+/// Number of initial values that are rounded at a time.
+const BLOCK: usize = 1 << 18;
+
 /// A handle to one parameter of a [`ParameterSet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameter(usize);
@@ -166,7 +169,11 @@ impl ParameterBuilder {
             Entry { offset, ..entry }
         });
         let buffers = buffers.collect();
-        let flat = Tensor::f_from_slice(&values)?.f_to_kind(kind)?;
+        let flat = tensor::empty(&[values.len() as i64], kind)?;
+        for (block, begin) in values.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            let len = block.len() as i64;
+            flat.f_narrow(0, begin, len)?.f_copy_(&Tensor::f_from_slice(block)?)?;
+        }
         let flat = RefCell::new(manager.track("parameters", flat));
         Ok(ParameterSet { parameters, buffers, trained, manager: manager.clone(), flat })
     }
