@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::{LeastMemory, Limits};
+use super::limits::{LeastMemory, Limits, RESIDENT};
 use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::{Control, Growth, Work, given_out};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,6 +14,9 @@ const LEAST: u64 = 4 << 20;
 /// Room in bytes for which no second worker begins; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
 
+/// Growth of a worker, as a multiple of the largest worker so far, that is assumed before growth has been measured.
+const FACTOR: u64 = 3;
+
 /// Factor by which a run may exceed its plan without exceeding the budget.
 const DOUBT: f64 = 1.5;
 
@@ -22,6 +25,8 @@ const DOUBT: f64 = 1.5;
 struct Knowledge {
     /// Whether growth has been measured.
     measured: bool,
+    /// Memory of the largest worker before growth was measured, in bytes.
+    worker: u64,
     /// Whether the budget has ever been exceeded.
     exceeded: bool,
 }
@@ -135,14 +140,29 @@ impl Governor {
         }
     }
 
-    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest.
-    fn divide_unmeasured(&self, idle: u64) {
-        let Limits { budget, planned, bounds, .. } = self.limits;
+    /// Lends waiting workers half of what residents, if they grow, leave of the budget.
+    fn lend(&self, idle: u64, worker: u64) {
+        let Limits { budget, resident, .. } = self.limits;
+        let workers = self.control.num_ranks();
+        let free =
+            |residents: usize| budget.saturating_sub(idle + FACTOR * residents as u64 * worker) / 2;
+        let most = resident.unwrap_or(RESIDENT).min(workers);
+        let least = resident.unwrap_or(1).min(workers);
+        let residents = if free(most) > 0 { most } else { least };
+        self.grant(residents, free(residents) / workers as u64);
+    }
+
+    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest, and the largest
+    /// worker so far has taken `worker`.
+    fn divide_unmeasured(&self, idle: u64, worker: u64) {
+        let Limits { budget, planned, lends, bounds, .. } = self.limits;
         if planned == Some(LeastMemory::default()) {
             return;
         }
         self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
-        if let Some(bound) = bounds.during(self.work) {
+        if lends && self.work == Work::Training {
+            self.lend(idle, worker);
+        } else if let Some(bound) = bounds.during(self.work) {
             let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, bound);
             self.grant(resident, share);
         } else if planned.is_some() {
@@ -169,10 +189,12 @@ impl Governor {
         self.follow();
         let before = self.idle.filter(|_| !std::mem::take(&mut self.divided));
         self.idle = before.max(Some(usage.idle));
-        let Knowledge { measured, exceeded } = *self.known();
+        let known = self.known();
+        known.worker = known.worker.max(usage.peak);
+        let Knowledge { measured, worker, exceeded } = *known;
         let is_unknown = !measured && !exceeded && budget > 0;
         if is_unknown {
-            self.divide_unmeasured(usage.idle);
+            self.divide_unmeasured(usage.idle, worker);
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
@@ -229,7 +251,7 @@ mod tests {
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
         let bounds = WorkerBounds::default();
-        Limits { budget, uncounted: 0, resident, planned: None, bounds }
+        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }
 
     /// A governor of four workers that has seen their memory at rest.
@@ -243,7 +265,12 @@ mod tests {
 
     /// A sample in which all processes take a gibibyte more than at rest.
     fn usage(sum: u64) -> MemoryUsage {
-        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB }, idle: sum - GIB }
+        MemoryUsage {
+            sum,
+            largest: WorkerUsage { slot: 2, bytes: GIB },
+            peak: GIB,
+            idle: sum - GIB,
+        }
     }
 
     /// An epoch in which a worker has grown by at most this number of bytes.
@@ -304,6 +331,18 @@ mod tests {
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, share(3 * GIB)));
         governor.watch(usage(2 * GIB)).unwrap();
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
+    }
+
+    #[test]
+    fn before_growth_is_measured_workers_borrow_what_leaves_room_for_larger_ones() {
+        let (mut governor, control) = governor(Limits { lends: true, ..limits(8 * GIB, None) });
+        assert_eq!(grants(&control), (2, GIB / 8));
+        governor.watch(MemoryUsage { peak: 2 * GIB, ..usage(2 * GIB) }).unwrap();
+        assert_eq!(grants(&control), (1, GIB / 8));
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, share(5 * GIB)));
     }

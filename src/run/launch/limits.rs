@@ -8,7 +8,7 @@ const FULL: f64 = 0.9;
 
 /// Number of workers that are resident at a time if the budget allows it: one computes while the other waits for the
 /// disk or does single-threaded work.
-const RESIDENT: usize = 2;
+pub(super) const RESIDENT: usize = 2;
 
 /// Number of workers from which a planned run may have a third resident worker, which computes while two wait for the
 /// disk.
@@ -38,6 +38,9 @@ pub struct Limits {
     pub resident: Option<usize>,
     /// Planned memory of the run (0 bytes if it certainly fits into the budget); `None` without a plan.
     pub planned: Option<LeastMemory>,
+    /// Whether waiting workers may keep memory before growth has been measured, as long as all of them are small
+    /// compared with the budget. For programs that may have no epochs.
+    pub lends: bool,
     /// Upper bounds on a worker's growth.
     pub bounds: WorkerBounds,
 }
@@ -85,7 +88,7 @@ mod tests {
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
         let bounds = WorkerBounds::default();
-        Limits { budget, uncounted: 0, resident, planned: None, bounds }
+        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }
 
     #[test]

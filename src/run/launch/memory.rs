@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control, RankStatus};
-use crate::platform::{Rollup, anonymous_bytes};
+use crate::platform::{Rollup, anonymous_bytes, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -33,6 +33,8 @@ pub(super) struct MemoryUsage {
     pub(super) sum: u64,
     /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
+    /// Maximum memory of one worker in its turn or wait so far, including peaks between samples.
+    pub(super) peak: u64,
     /// Sum over all processes without values that waiting workers keep; a worker in its turn counts with its memory
     /// when it last waited.
     pub(super) idle: u64,
@@ -104,6 +106,8 @@ impl MemorySampler {
                 continue;
             };
             usage.sum += status.cached();
+            let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
+            usage.peak = usage.peak.max(bytes + unseen);
             if bytes > usage.largest.bytes {
                 usage.largest = WorkerUsage { slot, bytes };
             }

@@ -94,7 +94,7 @@ impl<'a> Launch<'a> {
     fn limits(&self) -> Limits {
         let Launch { resources, memory: planned, bounds, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
-        Limits { budget, uncounted: 0, resident, planned, bounds }
+        Limits { budget, uncounted: 0, resident, planned, lends: false, bounds }
     }
 }
 

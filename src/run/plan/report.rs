@@ -151,6 +151,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         uncounted: 0,
         resident: config.resident,
         planned: Some(planned),
+        lends: false,
         bounds: WorkerBounds::default(),
     };
     let (resident, share) = limits.room(sizes.ranks.len(), resident, planned);
