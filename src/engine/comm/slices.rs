@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// A rank's slice of a tensor's elements.
 struct Slice {
     layout: ArrayLayout,
-    /// Its place in the tensor's bytes.
+    /// Position in the tensor's bytes.
     bytes: Range<usize>,
 }
 
