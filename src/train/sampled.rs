@@ -14,7 +14,7 @@ use crate::event::Scores;
 use crate::nn::{Optimizer, ScoreSums};
 use crate::sampling::loaders::{DataLoader, MiniBatch};
 
-/// Trains a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
+/// Trains a [`Trainer`]'s model on batches with [`FEATURES`](super::FEATURES) and [`LABELS`].
 #[derive(Clone, Copy)]
 pub struct SampledTrainer<'a> {
     /// The task and the model's parameters; its data are not used.
