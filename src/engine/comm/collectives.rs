@@ -159,10 +159,7 @@ pub fn reduced<T: Elements>(
             if inbox.remaining() == 0 {
                 return Err(uneven(from, i, group.rank(), layouts.len()));
             }
-            if read_layout(&mut **inbox)? != *layout {
-                let problem = format!("rank {from} reduces a tensor of another shape or type");
-                return Err(Error::internal(problem));
-            }
+            expect_layout(&mut **inbox, from, layout)?;
         }
         results.push(T::from_elements(layout, |bytes| {
             let blocks = bytes.chunks_mut(REDUCED * layout.dtype.size());
@@ -176,6 +173,19 @@ pub fn reduced<T: Elements>(
         }
     }
     Ok(results)
+}
+
+/// Reads the layout of the next tensor that `from` reduces, which must be this one.
+pub(super) fn expect_layout(
+    inbox: &mut dyn Inbox,
+    from: usize,
+    layout: &ArrayLayout,
+) -> Result<()> {
+    if read_layout(inbox)? != *layout {
+        let problem = format!("rank {from} reduces a tensor of another shape or type");
+        return Err(Error::internal(problem));
+    }
+    Ok(())
 }
 
 /// Combines the next values of all ranks' messages in the order of ranks; `block` gets the result.

@@ -17,11 +17,11 @@ struct ArrayHeader {
 /// Appends an array to the current message.
 pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {
     let layout = value.array_layout()?;
-    value.read_elements(|bytes| write_elements(outbox, layout, bytes))
+    value.read_elements(|bytes| write_bytes(outbox, layout, bytes))
 }
 
 /// Appends an array with this layout and these bytes to the current message.
-pub(super) fn write_elements(
+pub(super) fn write_bytes(
     outbox: &mut dyn Outbox,
     layout: ArrayLayout,
     bytes: &[u8],

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::collectives::{ReduceOp, reduced};
+use super::collectives::{ReduceOp, expect_layout, reduced};
 use super::group::{Inbox, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
-use super::message::{read_layout, write_array, write_elements};
+use super::message::{write_array, write_bytes};
 use super::tag::Operation;
 use crate::engine::array::{Array, ArrayLayout, Elements};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A rank's slice of a tensor's elements.
 struct Slice {
@@ -45,7 +45,7 @@ pub fn all_reduce_in_slices<T: Elements>(
         outbox.begin(Recipient::Rank(rank))?;
         for (tensor, layout) in tensors.iter().zip(&layouts) {
             let Slice { layout, bytes } = Slice::of(layout, rank, ranks);
-            tensor.read_elements(|all| write_elements(&mut *outbox, layout, &all[bytes]))?;
+            tensor.read_elements(|all| write_bytes(&mut *outbox, layout, &all[bytes]))?;
         }
     }
     let posted = outbox.post()?;
@@ -70,10 +70,7 @@ fn join(inboxes: &mut [Box<dyn Inbox>], tensor: &ArrayLayout, into: &mut [u8]) -
     let ranks = inboxes.len();
     for (rank, inbox) in inboxes.iter_mut().enumerate() {
         let Slice { layout, bytes } = Slice::of(tensor, rank, ranks);
-        if read_layout(&mut **inbox)? != layout {
-            let problem = format!("rank {rank} reduces a tensor of another shape or type");
-            return Err(Error::internal(problem));
-        }
+        expect_layout(&mut **inbox, rank, &layout)?;
         inbox.read(&mut into[bytes])?;
     }
     Ok(())
