@@ -205,6 +205,21 @@ fn predicted_edges_go_on_to_the_same_bits_too() {
     }
 }
 
+/// Parameters of 2 MB, for whose updates ranks take turns.
+#[test]
+fn batches_with_large_parameters_go_on_to_the_same_bits_too() {
+    let samples = ["--mode", "sample", "--layers", "3", "--hidden", "512", "--batch-size", "8"];
+    let settings = [&SETTINGS[..], &samples].concat();
+    let expected = Run::start(&karate(), &settings).end();
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    for worker in [None, Some(1)] {
+        assert_same_bits_with(&settings, &karate(), &out(&expected), |run| match worker {
+            None => run.signal(Signal::KILL),
+            Some(rank) => kill_process(run.workers(2)[rank], Signal::KILL).unwrap(),
+        });
+    }
+}
+
 #[test]
 fn a_finished_run_can_have_more_epochs() {
     let long = Run::start(&karate(), &["--epochs", "14"]).end();
