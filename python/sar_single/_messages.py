@@ -6,13 +6,15 @@ All in-edges of a node are on its owner, so a range of destinations has all of i
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
+from ._destinations import cuts, edges_of_block
+from ._rows import Rows
 from .pyg.pooling import of_messages
 from .pyg.unfit import INSIDE_BLOCK, Unfit, note
 
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from ._graph import Graph
 
 Messages = Dict[str, Tensor]
-
-# Edges that a message function gets at a time; a block has at least one destination.
-_BLOCK = 1 << 16
 
 _OPERATIONS: Dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": lambda a, b: a + b,
@@ -77,30 +76,32 @@ def reduced(graph: "Graph", message: Any, reduce: Any) -> Messages:
     """The messages of all in-edges, reduced to a row per destination. One pause per value of the sources."""
     rows = {name: graph.halo(graph.srcdata[name]) for name in _needed(message, "u", graph.srcdata)}
     try:
-        return _in_blocks(graph, rows, message, reduce, _BLOCK)
+        return _in_blocks(graph, rows, message, reduce, whole=False)
     except Unfit as problem:
         note(message if is_python(message) else reduce, str(problem))
-        return _in_blocks(graph, rows, message, reduce, None)
+        return _in_blocks(graph, rows, message, reduce, whole=True)
 
 
-def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, most: Optional[int]) -> Messages:
+def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, *, whole: bool) -> Messages:
     order = graph.by_destination()
     source, destination = (ends[order] for ends in graph.edge_arrays()[:2])
     node_data = {name: graph.dstdata[name] for name in (graph.dstdata if is_python(reduce) else _needed(message, "v", graph.dstdata))}
     edge_data = {name: graph.edata[name] for name in _needed(message, "e", graph.edata)}
     fields: List[str] = []
     outputs: List[Tuple[Tensor, ...]] = []
-    cuts = _cuts(graph.in_degrees(), most)
+    most = None if whole else edges_of_block([*rows.values(), *node_data.values(), *edge_data.values()])
+    of_sources, of_nodes, of_edges = ({name: Rows(value) for name, value in values.items()} for values in (rows, node_data, edge_data))
+    blocks = cuts(graph.in_degrees(), most, apart=False)
     # Whether a block without edges gets one, because a reducer, and some operations, fail without. Sums over all edges must not include it.
-    filled = most is not None
-    for begin, end, first, last in cuts:
+    filled = not whole
+    for begin, end, first, last in blocks:
 
         def block(begin: int = begin, end: int = end, first: int = first, last: int = last) -> Any:
             which = slice(begin, end)
             index = destination[which] - first
-            src = {name: value[source[which]] for name, value in rows.items()}
-            dst = {name: value[first:last] for name, value in node_data.items()}
-            data = {name: value[order[which]] for name, value in edge_data.items()}
+            src = {name: value[source[which]] for name, value in of_sources.items()}
+            dst = {name: value[first:last] for name, value in of_nodes.items()}
+            data = {name: value[order[which]] for name, value in of_edges.items()}
             added = int(filled and begin == end)
             if added:
                 src, dst, data = _with_an_edge(src), _with_an_edge(dst), _with_an_edge(data)
@@ -108,35 +109,18 @@ def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, most: 
             edges = EdgeBatch(src, {name: value[index] for name, value in dst.items()}, data, len(index))
             count = last - first + added
             try:  # What leaves a checkpoint as an exception leaves its hooks behind in old versions of torch.
-                with of_messages(), nullcontext() if most is None else INSIDE_BLOCK.of(True):
+                with of_messages(), nullcontext() if whole else INSIDE_BLOCK.of(True):
                     result = _reduce(_message(message, edges), dst, index, count, reduce)
             except Exception as problem:
                 return problem
             fields[:] = sorted(result)
             return tuple(result[name][added:] for name in fields)
 
-        output = checkpoint(block, use_reentrant=False) if torch.is_grad_enabled() and len(cuts) > 1 else block()
+        output = checkpoint(block, use_reentrant=False) if torch.is_grad_enabled() and len(blocks) > 1 else block()
         if isinstance(output, Exception):
             raise output
         outputs.append(output)
     return {name: torch.cat([output[i] for output in outputs]) for i, name in enumerate(fields)}
-
-
-def _cuts(degrees: Tensor, most: Optional[int]) -> List[Tuple[int, int, int, int]]:
-    """Ranges of edges in the order of destinations, each with its destinations."""
-    nodes = len(degrees)
-    begins = torch.zeros(nodes + 1, dtype=torch.int64)
-    begins[1:] = degrees.cumsum(0)
-    if most is None or begins[-1] <= most:
-        return [(0, int(begins[-1]), 0, nodes)]
-    cuts: List[Tuple[int, int, int, int]] = []
-    at = 0
-    while at < nodes:
-        behind = int(torch.searchsorted(begins, begins[at] + most, right=True)) - 1
-        behind = min(max(behind, at + 1), nodes)
-        cuts.append((int(begins[at]), int(begins[behind]), at, behind))
-        at = behind
-    return cuts
 
 
 def _with_an_edge(values: Messages) -> Messages:

@@ -27,7 +27,7 @@ This page lists how each convolution of `dgl.nn` {version} runs on `rank.graph`.
 and on four, one of which has no edges; outputs and all gradients agree to 1e-9. The same test makes this page.
 
 * **fused**: the engine adds messages up; only factors that the module computes itself have a row per edge.
-* **blocks**: messages and reducers run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
+* **blocks**: messages and reducers run on blocks of destinations with at most 65,536 edges and 8 million values (one destination may have more), which the backward pass computes again.
 * **edge values**: values of all edges of a rank are in memory, because the module computes them with `apply_edges`.
 * **refused**: the module raises an error with the given text.
 
@@ -186,9 +186,9 @@ def worker(rank, keys, block):
     """Results by case, and how the cases ran."""
     import dgl.nn as nn
 
-    from sar_single import _functions, _graph, _messages
+    from sar_single import _destinations, _functions, _graph
 
-    _messages._BLOCK = block
+    _destinations.EDGES = block
     found = {}
     for key in keys:
         ways = recorded({"fused": [(_functions, "neighbour_sum"), (_functions, "neighbour_select")], "blocks": [(_graph, "reduced")]})

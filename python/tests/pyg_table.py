@@ -28,7 +28,7 @@ This page lists how each module of `torch_geometric.nn` {version} runs on `rank.
 workers, on one partition and on four, one of which has no edges; outputs and all gradients agree to 1e-9. The same test makes this page.
 
 * **fused**: the engine adds messages up; only factors that the module computes itself have a row per edge.
-* **blocks**: `message` and `aggregate` run on blocks of destinations with at most 65,536 edges, which the backward pass computes again.
+* **blocks**: `message` and `aggregate` run on blocks of destinations with at most 65,536 edges and 8 million values (one destination may have more), which the backward pass computes again.
 * **all edges**: the messages of all edges of a rank are in memory at once, for the reason given.
 * **rows of all edges**: the module takes the rows of sources and destinations itself, which are in memory at once.
 * **refused**: the module raises an error with the given text.
@@ -37,9 +37,10 @@ workers, on one partition and on four, one of which has no edges; outputs and al
 
 def worker(rank, nn, keys, block):
     """Results by case, and how the cases ran."""
-    from sar_single.pyg import columns, patch, places, unfit
+    from sar_single import _destinations
+    from sar_single.pyg import patch, places, unfit
 
-    columns.BLOCK = block
+    _destinations.EDGES = block
     found = {}
     for key in keys:
         make, call = pyg_cases.cases(nn)[key]

@@ -145,9 +145,9 @@ def run(data, tmp_path, num_parts, dropout, names, budget="2GiB", block=16):
 
 
 def in_small_blocks(rank, names, dropout, block):
-    from sar_single.pyg import columns
+    from sar_single import _destinations
 
-    columns.BLOCK = block
+    _destinations.EDGES = block
     return worker(rank, names, dropout)
 
 

@@ -169,9 +169,9 @@ def result(steps, update, x, edge_index, w, kind):
 
 def worker(rank, cases, update):
     """Results by case, or the text of the error, and the numbers of the rank's nodes."""
-    from sar_single.pyg import columns
+    from sar_single import _destinations
 
-    columns.BLOCK = 16
+    _destinations.EDGES = 16
     found = []
     for steps, _ in cases:
         try:
@@ -460,9 +460,9 @@ CLASSES = {**dict.fromkeys(_RIGHT), **dict.fromkeys(_MEANS, "mean"), Centred: "m
 
 def aggregating(rank, classes):
     """The output or the error of each class, and the numbers of the rank's nodes."""
-    from sar_single.pyg import columns
+    from sar_single import _destinations
 
-    columns.BLOCK = 16
+    _destinations.EDGES = 16
     found = []
     for cls in classes:
         try:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from .. import _current
+from .._destinations import edges_of_block
+from .._rows import Rows, Which
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .ends import Ends
@@ -48,24 +50,40 @@ class Arguments:
         """The arguments with a row per source, destination or edge."""
         return {**self.sources, **self.destinations, **self.edges}
 
-    def with_halo(self) -> "Arguments":
-        """The arguments with rows of all sources of edges. One pause per argument."""
+    def in_rows(self) -> "BlockArguments":
+        """The arguments for blocks. One pause per argument of sources."""
         topology = self.columns.topology
-        rows = {name: rows_of_sources(topology, self.sources[name]) for name in sorted(self.sources)}
-        edges = {name: read(value) for name, value in self.edges.items()}
-        return Arguments(self.columns, rows, self.destinations, edges, self.others, self.dims)
+        sources = {name: Rows(rows_of_sources(topology, self.sources[name])) for name in sorted(self.sources)}
+        destinations = {name: Rows(value) for name, value in self.destinations.items()}
+        edges = {name: Rows(read(value)) for name, value in self.edges.items()}
+        return BlockArguments(self.columns, sources, destinations, edges, self.others, self.dims)
 
-    def of_block(self, names: Sequence[str], which: Any, first: int, last: int) -> Dict[str, Any]:
+
+@dataclass
+class BlockArguments:
+    """Values by the name of the argument, of which blocks take rows. ``sources`` have the rows of other ranks, too."""
+
+    columns: Columns
+    sources: Dict[str, Rows]
+    destinations: Dict[str, Rows]
+    edges: Dict[str, Rows]
+    others: Dict[str, Any]
+    dims: Dict[str, int]
+
+    def edges_of_block(self) -> int:
+        """Number of edges of a block."""
+        return edges_of_block([rows.tensor for values in (self.sources, self.destinations, self.edges) for rows in values.values()])
+
+    def of_block(self, names: Sequence[str], which: Which, first: int, last: int) -> Dict[str, Any]:
         """The arguments for a block of edges to the destinations from ``first`` to ``last``."""
-        given: Dict[str, Any] = {**self.others, **{name: value[which] for name, value in self.edges.items()}}
-        index = self.columns.destination[which] - first
-        source = self.columns.source[which]
-        given.update({name: value[source] for name, value in self.sources.items()})
-        given.update({name: value[first:last][index] for name, value in self.destinations.items()})
+        source, destination = self.columns.source[which], self.columns.destination[which]
+        ends = (self.edges, which), (self.sources, source), (self.destinations, destination)
+        given: Dict[str, Any] = {**self.others, **{name: rows[of_edges] for values, of_edges in ends for name, rows in values.items()}}
+        index = destination - first
         if len(index) > 1:
             return self._with_index(given, names, index, first, last - first)
-        for values in (self.edges, self.sources, self.destinations):
-            given.update({name: torch.cat([_some_rows(value), given[name]]) for name, value in values.items()})
+        for values, _ in ends:
+            given.update({name: torch.cat([_some_rows(rows.tensor), given[name]]) for name, rows in values.items()})
         return self._with_index(given, names, torch.cat([torch.zeros(PADDING, dtype=torch.int64), index + 1]), first - 1, last - first + 1)
 
     def _with_index(self, given: Dict[str, Any], names: Sequence[str], index: Tensor, first: int, count: int) -> Dict[str, Any]:

@@ -26,9 +26,9 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
     # The backward pass recomputes outside the call of the module.
     widest = None if per_edge else widest_of(module, arguments.columns)
     dim = module.node_dim if arguments.dims and not per_edge else 0
-    arguments = arguments.with_halo()
-    order, cuts = arguments.columns.blocks()
-    topology, drawn = arguments.columns.topology, Block()
+    values = arguments.in_rows()
+    order, cuts = values.columns.blocks(values.edges_of_block())
+    topology, drawn = values.columns.topology, Block()
     outputs: List[Tensor] = []
     attributes: List[Dict[str, Tensor]] = []
     for begin, end, first, last in cuts:
@@ -37,7 +37,7 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
 
         def block(which: Any = which, first: int = first, last: int = last, edges: int = padding + end - begin, padding: int = padding) -> Any:
             def of_edges() -> Tensor:
-                keys = arguments.columns.keys(which)
+                keys = values.columns.keys(which)
                 return torch.cat([keys[:0].new_zeros(edges - len(keys)), keys])
 
             def of_nodes() -> Tensor:
@@ -47,7 +47,7 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
             rows = {last - first + bool(padding): of_nodes, edges: of_edges}
             try:  # What leaves a checkpoint as an exception leaves its hooks behind in old versions of torch.
                 with INSIDE_BLOCK.of(True), of_messages(widest), drawn.of(rows):
-                    return called(module, run, arguments.of_block(names, which, first, last), edges)
+                    return called(module, run, values.of_block(names, which, first, last), edges)
             except Exception as problem:
                 return problem
 

@@ -7,13 +7,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
+from .._destinations import Block, cuts
 from .edge_mask import EdgeMask
 from .topology import Loops, Topology
-
-# Edges that a message function gets at a time; a block has at least one destination.
-BLOCK = 1 << 16
-
-Block = Tuple[int, int, int, int]
 
 
 class Columns:
@@ -37,7 +33,8 @@ class Columns:
         self.loops_at_end = loops_at_end
         self._count, self._make = count, make
         self._arrays: Dict[str, Tensor] = {}
-        self._blocks: Optional[Tuple[Optional[Tensor], List[Block]]] = None
+        self._in_order: Optional[Tuple[Optional[Tensor], Tensor]] = None
+        self._blocks: Dict[int, List[Block]] = {}
         self._without_loops: Optional[Columns] = None
         self._with_loops: Optional[Columns] = None
 
@@ -146,14 +143,16 @@ class Columns:
 
         return Columns(parts[0].topology, sum(map(len, parts)), make, loops=loops, loops_at_end=loops_at_end)
 
-    def blocks(self) -> Tuple[Optional[Tensor], List[Block]]:
-        """The order by destinations (None if edges are already in it), and blocks of destinations with all their edges: places of the first edge and
-        after the last, then of the nodes.
+    def blocks(self, most: int) -> Tuple[Optional[Tensor], List[Block]]:
+        """The order by destinations (None if edges are already in it), and blocks of destinations with all their edges, at most ``most`` if a
+        destination does not have more.
         """
-        if self._blocks is None:
-            order = self._order()
-            self._blocks = order, self._cuts()
-        return self._blocks
+        if self._in_order is None:
+            self._in_order = self._order(), self.in_degrees()
+        order, degrees = self._in_order
+        if most not in self._blocks:
+            self._blocks[most] = cuts(degrees, most, apart=True)
+        return order, self._blocks[most]
 
     def _order(self) -> Optional[Tensor]:
         if self.loops_at_end is None:
@@ -174,22 +173,3 @@ class Columns:
         ends = torch.bincount(destination, minlength=nodes).cumsum(0)
         order[ends + loops] = count + loops
         return order
-
-    def _cuts(self) -> List[Block]:
-        nodes = self.topology.num_nodes
-        begins = torch.zeros(nodes + 1, dtype=torch.int64)
-        begins[1:] = torch.bincount(self.destination, minlength=nodes).cumsum(0)
-        cuts: List[Block] = []
-        at = 0
-        while at < nodes or not cuts:
-            # Nodes without edges form a separate block, because some aggregations fail if the first node has none.
-            behind = int(torch.searchsorted(begins, begins[at], right=True)) - 1
-            if behind > at or nodes == 0:
-                cuts.append((int(begins[at]), int(begins[at]), at, behind))
-                at = behind
-                continue
-            end = int(torch.searchsorted(begins, begins[at] + BLOCK, right=True)) - 1
-            end = min(max(end, at + 1), nodes)
-            cuts.append((int(begins[at]), int(begins[end]), at, end))
-            at = end
-        return cuts
