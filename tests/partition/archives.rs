@@ -80,7 +80,7 @@ fn an_archive_of_a_graph_is_read_by_the_names_of_its_arrays() {
         "note: g.npz: edges are edge_index; feat is x; label is node_labels; train_mask is train_masks; test_mask is \
          test_masks; weight is edge_weight; val is idx_val; the number of nodes is num_nodes; left out: words",
     ));
-    refused(here, "--npz g.npz", "g.npz: test_mask holds 2 splits")
+    refused(here, "--npz g.npz", "g.npz/test_masks: test_mask holds 2 splits")
         .stderr(contains("choose one, from --split-index 0 to --split-index 1"));
     refused(here, "--npz g.npz --split-index 2", "is 2, but test_mask holds 2 splits");
     write_npz(here, "x.npz", &[("x", whole(&[1])), ("y", whole(&[1]))]);
@@ -95,6 +95,22 @@ fn an_archive_of_a_graph_is_read_by_the_names_of_its_arrays() {
             .and(contains("left out: edge_index, edge_weight, words")),
     );
     refused(here, "--npz e.csv", "e.csv: is not an archive of arrays (.npz)");
+}
+
+#[test]
+fn an_array_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let edges = array(Dtype::I64, &[2, 3], &[0, 1, 2, 1, 2, 0]).npy();
+    let mut labels = whole(&[1, 0, 1]).npy();
+    let at = labels.windows(3).position(|text| text == b"<i8").unwrap();
+    labels[at..at + 3].copy_from_slice(b"<U2");
+    let mut zip = ZipWriter::new(File::create(folder.path().join("g.npz")).unwrap());
+    for (name, content) in [("edge_index.npy", edges), ("y.npy", labels)] {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(&content).unwrap();
+    }
+    zip.finish().unwrap();
+    refused(folder.path(), "--npz g.npz", "g.npz/y: npy header: is not an array of integers");
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn the_likeliest_mistakes_get_a_hint() {
     write(folder.path(), "e.csv", "0,1\n1,2\n2,3\n");
     write(folder.path(), "train.txt", "0\n3\n");
     write(folder.path(), "who.txt", "ann\nbob\n");
+    write(folder.path(), "kinds.txt", "0\n1\n0\n1\n");
     for (flags, problem, hint) in [
         ("--edges mixed.csv", "\"u9\" is not a node id", "pass --node-ids string"),
         ("--edges decimal.csv", "line 1: \"1.0\" is not a node id", "without decimals"),
@@ -202,6 +203,16 @@ fn the_likeliest_mistakes_get_a_hint() {
             "--edges e.csv --node-data train_mask=who.txt",
             "line 1: column 1: \"ann\" is not a number",
             "--split train=FILE",
+        ),
+        (
+            "--edges e.csv --node-data kind=kinds.txt --balance-ntypes knid",
+            "no type of nodes has the data `knid`",
+            "did you mean kind?",
+        ),
+        (
+            "--edges author:writes:paper=e.csv --method file --assignment autor=kinds.txt",
+            "there are no nodes of type autor",
+            "did you mean author?",
         ),
     ] {
         let said = complaint(folder.path(), &flags.split(' ').collect::<Vec<_>>());

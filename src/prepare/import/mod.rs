@@ -43,6 +43,7 @@ pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
 pub(crate) use new_nodes::{KnownNodes, NewNodes};
 #[cfg(feature = "torch")]
 pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
+pub(crate) use readers::nearest;
 pub use readers::{Comment, TextRules};
 pub(crate) use sources::OpenedPartitions;
 pub use sources::{ImportSource, import_partitions};

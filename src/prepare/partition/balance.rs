@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::graph::Bitmap;
-use crate::prepare::import::{RawGraph, Table};
+use crate::prepare::import::{RawGraph, Table, nearest};
 
 /// Largest number of node classes balanced separately: with each, METIS slows down and cuts more edges.
 const MOST_CLASSES: usize = 32;
@@ -69,7 +69,12 @@ impl<'a> Balance<'a> {
         }
         if !found {
             let problem = format!("no type of nodes has the data `{key}`");
-            return Err(Error::config("balance_ntypes", problem));
+            let error = Error::config("balance_ntypes", problem);
+            let data = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
+            return Err(match nearest(key, data.map(|(name, _)| name.as_str())) {
+                Some(near) => error.with_hint(format!("did you mean {near}?")),
+                None => error,
+            });
         }
         if num_classes > MOST_CLASSES {
             return Err(too_many(key));

@@ -6,7 +6,7 @@ use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::Observer;
 use crate::error::{Error, Result};
 use crate::kernels::philox4x32;
-use crate::prepare::import::read_assignment;
+use crate::prepare::import::{nearest, read_assignment};
 
 /// Random assignment: the partition is a pure function of seed and node, each partition equally likely.
 pub(super) struct RandomPartitioner;
@@ -43,10 +43,14 @@ pub(super) struct FilePartitioner<'a>(pub(super) &'a [(String, PathBuf)]);
 
 impl Partitioner for FilePartitioner<'_> {
     fn assign(&self, task: &PartitionTask<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
-        let known = |ty: &str| task.graph.ntypes.iter().any(|ntype| ntype.name == ty);
-        if let Some((ty, _)) = self.0.iter().find(|(ty, _)| !known(ty)) {
+        let types = || task.graph.ntypes.iter().map(|ntype| ntype.name.as_str());
+        if let Some((ty, _)) = self.0.iter().find(|(ty, _)| types().all(|known| known != ty)) {
             let problem = format!("there are no nodes of type {ty}");
-            return Err(Error::config("assignment", problem));
+            let error = Error::config("assignment", problem);
+            return Err(match nearest(ty, types()) {
+                Some(near) => error.with_hint(format!("did you mean {near}?")),
+                None => error,
+            });
         }
         let mut assigned = Vec::with_capacity(task.graph.num_nodes() as usize);
         for ntype in &task.graph.ntypes {

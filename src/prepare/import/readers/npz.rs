@@ -103,11 +103,14 @@ impl<'p> Archive<'p> {
     /// Reads an array. A compressed array is unpacked into an unnamed file; any other stays where it is.
     pub(super) fn read(&mut self, name: &str, folder: &Path) -> Result<NpyArray> {
         let path = self.path;
-        let file = InputFile::open(path)?;
+        let open = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
+        // Errors name the array of an archive with several.
+        let shown = if self.members.len() > 1 { path.join(name) } else { path.to_owned() };
         let mut stored = self.member(name)?;
         if let (CompressionMethod::Stored, Some(start)) =
             (stored.compression(), stored.data_start())
         {
+            let file = InputFile::from_open(&shown, open)?;
             return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
         }
         let mut unpacked = UnnamedFile::create(folder)?;
@@ -121,7 +124,7 @@ impl<'p> Archive<'p> {
             }
             unpacked.write(&buffer[..len])?;
         }
-        let unpacked = InputFile::from_open(path, unpacked.finish()?.0)?;
+        let unpacked = InputFile::from_open(&shown, unpacked.finish()?.0)?;
         read_npy(&unpacked, 0..unpacked.len())
     }
 
