@@ -26,7 +26,7 @@ _LINES = 20
 
 
 # Commands that run without libtorch; this package's engine carries them out where libtorch is missing.
-_PREPARE = ("clean", "completions", "generate", "inspect", "partition")
+_PREPARE = ("clean", "completions", "export", "generate", "inspect", "partition")
 
 _ENGINE = [sys.executable, "-m", "sar_single"]
 

@@ -103,8 +103,9 @@ def run_of_dgl(names):
     sar.train(parts, out="run", layers=2, hidden=64, epochs=1)
 
 
-def run_of_papers(names):
-    commands = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/src/guides/heterogeneous.md").read_text(), re.S)[0]
+def run_commands(page):
+    """Runs the first commands of a page, up to a prediction."""
+    commands = re.findall(r"```sh\n(.*?)```", (ROOT / page).read_text(), re.S)[0]
     program = _program.program()
     script = "sar-single() { " + " ".join(program) + ' "$@"; }\n' + commands.split("sar-single predict")[0]
     subprocess.run(["bash", "-ec", script], env=_program.environment(program), check=True)
@@ -114,7 +115,8 @@ def run_of_papers(names):
 PREPARE = {
     "README.md": lambda names: names.update(data=data_of_pyg()),
     "docs/src/from-pyg.md": lambda names: names.update(data=data_of_pyg()),
-    "docs/src/guides/heterogeneous.md": run_of_papers,
+    "docs/src/commands/export.md": lambda names: run_commands("docs/src/commands/export.md"),
+    "docs/src/guides/heterogeneous.md": lambda names: run_commands("docs/src/guides/heterogeneous.md"),
     "docs/src/guides/python.md": run_of_dgl,
     "docs/src/guides/own-data.md": lambda names: names.update(dgl=dgl(), g=graph_of_dgl()),
     "docs/src/commands/predict.md": lambda names: names.update(dgl=dgl(), torch=torch, g=graph_of_dgl()),

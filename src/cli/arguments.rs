@@ -15,6 +15,7 @@ use super::config_file;
 #[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
+use super::export::{ExportArgs, export};
 use super::fields::note_flags;
 use super::first_page::{self, HelpArgs};
 use super::front_door;
@@ -84,6 +85,7 @@ enum Command {
     Inspect(InspectArgs),
     // Boxed, because its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
+    Export(ExportArgs),
     // Boxed, because it has as many flags as training.
     #[cfg(feature = "torch")]
     Plan(Box<PlanArgs>),
@@ -278,6 +280,7 @@ fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
         Command::Generate(args) => generate(args),
         Command::Inspect(args) => interruptible(|| inspect(args)),
         Command::Partition(args) => partition(*args),
+        Command::Export(args) => interruptible(|| export(&args)),
         #[cfg(feature = "torch")]
         Command::Plan(args) => plan(*args),
         #[cfg(feature = "torch")]

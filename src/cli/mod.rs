@@ -21,6 +21,7 @@ mod end_of_run;
 mod evaluation;
 #[cfg(feature = "torch")]
 mod evaluation_flags;
+mod export;
 mod fields;
 mod first_page;
 mod free_folder;

@@ -1,3 +1,4 @@
-//! Files of other programs, byte by byte.
+//! Files of other programs.
 
 pub mod dgl;
+pub(crate) mod graphbolt;

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, FeatureSet};
 
+/// Usual names of node labels.
+pub(crate) const LABEL_NAMES: [&str; 2] = ["label", "labels"];
+
 /// Keys of a partition's arrays; `None` tries the usual names. As in SAR, a key matches by its end: see
 /// [`FeatureSet::lookup`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 
 use tch::Tensor;
 
-use super::keys::Role;
+use super::keys::{LABEL_NAMES, Role};
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, Partition};
 use crate::io::Dtype;
 
 pub(super) const LABELS: Role<'_> =
-    Role { what: "node labels", field: "keys.labels", usual: &["label", "labels"] };
+    Role { what: "node labels", field: "keys.labels", usual: &LABEL_NAMES };
 
 /// Label of a node that has none.
 pub(super) const UNLABELLED: i64 = -1;

@@ -46,6 +46,7 @@ pub use fingerprint::GraphFingerprint;
 pub use full_graph::construct_full_graph;
 pub use kept_arrays::KeptArrays;
 pub use keys::DataKeys;
+pub(crate) use keys::LABEL_NAMES;
 #[cfg(feature = "torch")]
 pub use labels::{
     has_labels, label_columns, labelled_type, labelled_types, load_labels, load_mask, read_mask,

@@ -35,7 +35,7 @@ fn bash_completes_commands_and_flags() {
 fn every_shell_gets_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let script = script(shell);
-        for command in ["generate", "partition", "inspect", "clean"] {
+        for command in ["generate", "partition", "inspect", "export", "clean"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }

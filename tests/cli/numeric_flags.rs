@@ -132,6 +132,7 @@ fn numbers_of_other_commands_that_make_no_sense_are_refused_by_flag() {
                         let parts = if flag == "num-parts" { "" } else { "--num-parts 2" };
                         format!("--edges {} --out {} {parts}", edges.display(), out.display())
                     }
+                    "export" => format!("{} --out {}", karate().display(), out.display()),
                     "predict" | "correct-and-smooth" => {
                         let run = folder.path().join("out");
                         format!("--run {} --out {}.npy", run.display(), out.display())

@@ -182,6 +182,7 @@ fn the_command_reference_names_every_flag() {
         "generate",
         "partition",
         "inspect",
+        "export",
         "plan",
         "predict",
         "correct-and-smooth",

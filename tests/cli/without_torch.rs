@@ -31,7 +31,7 @@ fn commands_that_need_libtorch_say_how_to_get_them() {
 fn the_help_lists_what_there_is() {
     let help = sar().arg("--help").assert().success();
     let help = help.stdout(contains("without libtorch")).stdout(contains("--part-json").not());
-    for command in ["generate", "partition", "inspect", "clean"] {
+    for command in ["generate", "partition", "inspect", "export", "clean"] {
         sar().args([command, "--help"]).assert().success();
     }
     for command in ["plan", "predict"] {

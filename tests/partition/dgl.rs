@@ -35,6 +35,11 @@ fn dgl_finds_the_input_graph_in_the_partitions() {
     run("dgl_loads.py");
 }
 
+#[test]
+fn graphbolt_loads_what_is_exported() {
+    run("dgl_exports.py");
+}
+
 #[cfg(feature = "torch")]
 #[test]
 fn training_gives_the_numbers_of_dgls_own_partitions() {

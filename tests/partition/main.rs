@@ -21,6 +21,7 @@ mod columns;
 mod dgl;
 mod disk_space;
 mod drawn_splits;
+mod exported;
 mod formats;
 mod hostile_input;
 mod lists;

@@ -211,6 +211,34 @@ fn a_graph_without_room_is_a_full_disk() {
 }
 
 #[test]
+fn an_export_to_a_full_disk_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("graph");
+    let mut generate = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    generate.args([
+        "generate",
+        "--nodes",
+        "20000",
+        "--edges",
+        "40000",
+        "--num-parts",
+        "2",
+        "--out",
+    ]);
+    assert!(generate.arg(&graph).status().unwrap().success());
+    // Too small for the edges on their way, for the whole, and for what is temporary besides it.
+    for size in [100 << 10, 1 << 20, 11 << 18] {
+        let Some(disk) = SmallDisk::mount(size) else { return };
+        let mut export = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        export.arg("export").arg(graph.join("g.json")).arg("--out").arg(disk.path().join("set"));
+        let output = export.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{size}: {text}");
+        assert_eq!(disk.entries(), 0, "{size}");
+    }
+}
+
+#[test]
 fn a_folder_that_takes_no_spilled_data_is_named_with_the_flag() {
     let json = repository("data/karate/karate.json");
     let ended = Run::start(&json, &["--spill-dir", "/sys"]).end();

@@ -131,6 +131,13 @@ fn partitioning_and_generating_stop_at_any_moment_and_leave_no_folder() {
     }
     let generate = ["generate", "--nodes", "300000", "--edges", "3000000", "--out", parts];
     sweep(&generate, folder.path(), &[&made], &[]);
+    let graph = folder.path().join("graph");
+    let large =
+        ["generate", "--nodes", "200000", "--edges", "3000000", "--num-parts", "2", "--out"];
+    let done = program().args(large).arg(&graph).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let json = graph.join("g.json");
+    sweep(&["export", json.to_str().unwrap(), "--out", parts], folder.path(), &[&made], &[]);
     let karate = repository("data/karate/karate.json");
     sweep(&["inspect", karate.to_str().unwrap()], folder.path(), &[], &[]);
 }

@@ -44,7 +44,7 @@ pub fn generate(
 ) -> Result<Generated> {
     config.check()?;
     check_space(config, out)?;
-    let folder = OutputFolder::create(out, &config.name)?;
+    let folder = OutputFolder::of_graph(out, &config.name)?;
     let model = graph_model(config);
     let cut = EvenCut::new(config.nodes, config.num_parts);
     let spool = spool_edges(config, &*model, cut, folder.staging(), progress)?;

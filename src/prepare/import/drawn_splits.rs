@@ -12,9 +12,7 @@ use super::readers::listed;
 use super::tables::Table;
 use crate::error::Result;
 use crate::graph::CanonicalEtype;
-
-/// Usual names of labels.
-const LABELS: [&str; 2] = ["label", "labels"];
+use crate::load::LABEL_NAMES;
 
 impl Import<'_> {
     /// Columns of the edge files of a type that become edge data: columns that the user names, and columns by which
@@ -122,7 +120,7 @@ impl Import<'_> {
             return Ok(with.map(str::to_owned).collect());
         }
         let is_labelled =
-            |name: &&str| LABELS.iter().any(|label| tables[*name].contains_key(*label));
+            |name: &&str| LABEL_NAMES.iter().any(|label| tables[*name].contains_key(*label));
         let labelled: Vec<&str> = names().filter(is_labelled).collect();
         let all: Vec<&str> = names().collect();
         match (&labelled[..], &all[..]) {
@@ -154,7 +152,7 @@ fn rows_of_nodes<'t>(
     count: u64,
     tables: &'t BTreeMap<String, Table>,
 ) -> Result<DividedRows<'t>> {
-    let label = LABELS.iter().find_map(|name| tables.get(*name));
+    let label = LABEL_NAMES.iter().find_map(|name| tables.get(*name));
     let order = match &split.order {
         SplitOrder::Random { seed } => RowOrder::Nodes { seed: *seed },
         SplitOrder::Column(column) => RowOrder::Values(values(split, tables.get(column))?),

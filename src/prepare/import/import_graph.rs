@@ -19,6 +19,7 @@ use super::tables::{
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::load::LABEL_NAMES;
 
 /// Tables of nodes or edges by type and name.
 pub(super) type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
@@ -180,9 +181,10 @@ impl Import<'_> {
             let lists = self.files.listed_labels.iter().filter(|list| list.ty == space.name);
             let lists: Vec<&ListedLabels> = lists.collect();
             let tables = node_tables.entry(space.name.clone()).or_default();
-            if !lists.is_empty() && !tables.contains_key("label") {
+            let has_labels = LABEL_NAMES.iter().any(|name| tables.contains_key(*name));
+            if !lists.is_empty() && !has_labels {
                 let table = listed_labels(&lists, space.count(), &self.ask)?;
-                tables.insert("label".to_owned(), table);
+                tables.insert(LABEL_NAMES[0].to_owned(), table);
             }
         }
         for tables in node_tables.values_mut() {
@@ -230,8 +232,10 @@ impl Import<'_> {
         for ((ty, name), files) in grouped(&self.files.splits) {
             let space = space_of(&mut self.spaces, ty, "split")?;
             let mask = mask_name(name);
-            let (table, notes) = read_split(&files, &mask, space, &ask)?;
-            if !self.files.layout.as_ref().is_some_and(|layout| files[0].path.starts_with(layout)) {
+            let layout = self.files.layout.as_ref();
+            let is_known = layout.is_some_and(|layout| files[0].path.starts_with(layout));
+            let (table, notes) = read_split(&files, &mask, is_known, space, &ask)?;
+            if !is_known {
                 self.notes.extend(notes);
             }
             if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {

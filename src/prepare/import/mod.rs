@@ -34,6 +34,7 @@ pub use files::{
     BadRowRule, BadRows, ColumnOf, DataFile, DrawnSplit, EdgeFile, FillMissing, GraphFiles,
     ListedLabels, NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
 };
+pub(crate) use files::{NODE, edge};
 pub(crate) use graph::RawEdgeWriter;
 pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
 pub use ids::NodeNames;
@@ -41,9 +42,9 @@ pub(crate) use ids::{NODE_NAMES, names_file};
 pub use import_graph::import;
 pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
 pub(crate) use new_nodes::{KnownNodes, NewNodes};
+pub(crate) use readers::nearest;
 #[cfg(feature = "torch")]
 pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
-pub(crate) use readers::nearest;
 pub use readers::{Comment, TextRules};
 pub(crate) use sources::OpenedPartitions;
 pub use sources::{ImportSource, import_partitions};

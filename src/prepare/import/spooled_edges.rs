@@ -8,6 +8,7 @@ use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype}
 use super::import_graph::Import;
 use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
 use super::spool::{DividedEdges, EdgeSpool, ListedEdges};
+use super::tables::mask_name;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -32,6 +33,8 @@ impl GraphFiles {
                     let known = self.edges.iter().map(|edges| &edges.etype);
                     return Err(unknown_etype("split", &ty, known));
                 }
+                // The mask of a data set's edges, which also tells parallel edges apart.
+                Some(ty) if self.layout.is_some() && self.has_mask(&ty, &file.name) => {}
                 Some(ty) => {
                     let DataFile { name, path, array, .. } = file;
                     found.push(DataFile { ty, name, path, array });
@@ -40,6 +43,11 @@ impl GraphFiles {
             }
         }
         Ok(found)
+    }
+
+    /// Whether the data of edges of a type are the mask of a split.
+    fn has_mask(&self, ty: &CanonicalEtype, split: &str) -> bool {
+        self.edge_data.iter().any(|data| data.ty == *ty && data.name == mask_name(split))
     }
 
     /// Whether the columns of a split's file are those of edges of the graph's only node type. A line of text without

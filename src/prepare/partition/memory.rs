@@ -32,7 +32,7 @@ pub(super) fn own_peak() -> Option<u64> {
 }
 
 /// Memory for buffers: `--memory` less the process and `kept` bytes.
-pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
+pub(crate) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     let taken = field("/proc/self/status", "VmRSS:").unwrap_or(0) + kept + SMALL;
     if memory >= taken + LEAST {
         return Ok(memory - taken);

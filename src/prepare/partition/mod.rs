@@ -29,6 +29,10 @@ mod space;
 mod stream;
 mod train_nodes;
 
+pub(crate) use memory::left_of;
+pub(crate) use progress::Meter;
+pub(crate) use row_scatter::RowScatter;
+
 pub use extended::{ExtendedPartitions, GraphAdditions, extend_partitions};
 pub use memory::{default_memory, peak_memory};
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};

@@ -77,7 +77,7 @@ pub fn partition_graph_into(
     observer: &mut Observer<'_>,
 ) -> Result<Partitioned> {
     request.check()?;
-    let folder = OutputFolder::create(out, &request.name)?;
+    let folder = OutputFolder::of_graph(out, &request.name)?;
     let staging = folder.staging();
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
         observer(PartitionProgress { step: PartitionStep::Reading, done, total })

@@ -34,7 +34,7 @@ pub struct PartitionProgress {
 pub type Observer<'a> = dyn FnMut(PartitionProgress) -> Result<()> + 'a;
 
 /// Reports a step's progress now and then.
-pub(super) struct Meter<'a, 'b> {
+pub(crate) struct Meter<'a, 'b> {
     observer: &'a mut Observer<'b>,
     progress: PartitionProgress,
 }
@@ -43,7 +43,7 @@ pub(super) struct Meter<'a, 'b> {
 const INTERVAL: u64 = 1 << 16;
 
 impl<'a, 'b> Meter<'a, 'b> {
-    pub(super) fn new(
+    pub(crate) fn new(
         observer: &'a mut Observer<'b>,
         step: PartitionStep,
         total: u64,
@@ -55,13 +55,13 @@ impl<'a, 'b> Meter<'a, 'b> {
 
     /// Counts one more unit as done.
     #[inline]
-    pub(super) fn tick(&mut self) -> Result<()> {
+    pub(crate) fn tick(&mut self) -> Result<()> {
         self.add(1)
     }
 
     /// Counts more units as done.
     #[inline]
-    pub(super) fn add(&mut self, units: u64) -> Result<()> {
+    pub(crate) fn add(&mut self, units: u64) -> Result<()> {
         let before = self.progress.done / INTERVAL;
         self.progress.done += units;
         if self.progress.done / INTERVAL == before {

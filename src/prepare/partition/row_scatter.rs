@@ -10,7 +10,7 @@ const PLACE: usize = size_of::<u64>();
 
 /// A spool that takes a table's rows in any order and returns them by place, partition by partition. Rows lie in an
 /// unnamed file; neighbouring places share a bucket, which fits in memory.
-pub(super) struct RowScatter {
+pub(crate) struct RowScatter {
     spool: BucketSpool,
     row_bytes: usize,
     /// First place of each partition, and the number of rows at the end.
@@ -22,7 +22,7 @@ pub(super) struct RowScatter {
 
 impl RowScatter {
     /// A spool for the given number of rows per partition.
-    pub(super) fn create(
+    pub(crate) fn create(
         folder: &Path,
         row_bytes: usize,
         counts: impl Iterator<Item = u64>,
@@ -42,7 +42,7 @@ impl RowScatter {
     }
 
     /// Adds a row; every place gets exactly one.
-    pub(super) fn push(&mut self, place: u64, row: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, place: u64, row: &[u8]) -> Result<()> {
         let part = self.starts.partition_point(|&start| start <= place) - 1;
         let inside = (place - self.starts[part]) / self.rows_per_bucket;
         let bucket = self.first_buckets[part] + inside as usize;
@@ -50,12 +50,12 @@ impl RowScatter {
     }
 
     /// Ends the input.
-    pub(super) fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         self.spool.finish()
     }
 
     /// Calls `take` with a partition's rows in the order of places.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         part: usize,
         mut take: impl FnMut(&[u8]) -> Result<()>,

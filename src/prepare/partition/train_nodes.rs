@@ -3,10 +3,7 @@
 use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::load::MASKS;
-use crate::prepare::import::{RawGraph, Table};
-
-/// Number of rows read at a time.
-const BLOCK: u64 = 1 << 16;
+use crate::prepare::import::RawGraph;
 
 /// Nodes in the usual mask, by homogeneous id; `None` without the mask.
 pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {
@@ -17,22 +14,9 @@ pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {
             continue;
         };
         let set = found.get_or_insert_with(|| Bitmap::new(graph.num_nodes()));
-        read_mask(mask, |node| {
+        mask.members(|node| {
             set.insert(first + node);
         })?;
     }
     Ok(found)
-}
-
-fn read_mask(mask: &Table, mut take: impl FnMut(u64)) -> Result<()> {
-    let mut values = Vec::new();
-    for first in (0..mask.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..mask.num_rows().min(first + BLOCK);
-        values.resize((rows.end - rows.start) as usize, 0);
-        mask.read_i64(rows.clone(), &mut values)?;
-        for (_, node) in values.iter().zip(rows).filter(|(value, _)| **value != 0) {
-            take(node);
-        }
-    }
-    Ok(())
 }

@@ -15,7 +15,7 @@ const MAX_NAME: usize = 200;
 /// Prefix of the hidden folder's name.
 const UNFINISHED: &str = ".unfinished-";
 
-/// The folder of a partition directory that is being written. Files are written to a hidden folder inside it, so that
+/// The folder of a graph that is being written. Files are written to a hidden folder inside it, so that
 /// they need not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it
 /// leaves nothing behind.
 #[derive(Debug)]
@@ -28,12 +28,26 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
+    /// As [`create`](Self::create), for the partition directory of a graph.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create), or if the folder holds a graph with this name.
+    pub(crate) fn of_graph(path: &Path, graph_name: &str) -> Result<Self> {
+        let json = format!("{graph_name}.json");
+        if path.join(&json).exists() {
+            let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
+            let hint = "remove that folder, or choose another one with ‹out›";
+            return Err(Error::config("out", problem).with_hint(hint));
+        }
+        Self::create(path)
+    }
+
     /// Creates `path`, or uses it if it is empty.
     ///
     /// # Errors
     /// If it is a file or not empty, or cannot be created or written to.
-    pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
-        check_empty(path, graph_name)?;
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        check_empty(path)?;
         let made = MadeFolders::create(path, "out")?;
         let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
@@ -90,14 +104,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     })
 }
 
-fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
+fn check_empty(path: &Path) -> Result<()> {
     let field = "out";
-    let json = format!("{graph_name}.json");
-    if path.join(&json).exists() {
-        let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
-        let hint = "remove that folder, or choose another one with ‹out›";
-        return Err(Error::config(field, problem).with_hint(hint));
-    }
     if path.exists() && !path.is_dir() {
         let problem = format!("{} is not a folder", path.display());
         return Err(Error::config(field, problem).with_hint("name a new or an empty folder"));

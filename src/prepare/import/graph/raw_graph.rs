@@ -99,10 +99,9 @@ impl RawGraph {
 
     /// Size of all tables and of the original ids of nodes, in bytes.
     pub fn table_bytes(&self) -> u64 {
-        let bytes = |table: &Table| table.num_rows() * table.row_bytes() as u64;
         let nodes = self.ntypes.iter().flat_map(|ntype| &ntype.data);
         let edges = self.etypes.iter().flat_map(|etype| &etype.data);
-        nodes.chain(edges).map(|(_, table)| bytes(table)).sum::<u64>() + 8 * self.num_nodes()
+        nodes.chain(edges).map(|(_, table)| table.bytes()).sum::<u64>() + 8 * self.num_nodes()
     }
 
     /// Homogeneous id of the first node of each type, and the number of nodes at the end: DGL's `to_homogeneous`.

@@ -2,68 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use crate::error::{Error, Result};
+use crate::formats::graphbolt::{Data, EdgeEntry, Metadata, NodeEntry, SEEDS, SET_LABELS, Set};
 use crate::graph::CanonicalEtype;
-use crate::io::read_input;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, ListedLabels, NODE, edge};
-
-/// The content of the file.
-#[derive(Deserialize)]
-struct Metadata {
-    graph: Option<Graph>,
-    #[serde(default)]
-    feature_data: Vec<Data>,
-    #[serde(default)]
-    tasks: Vec<Task>,
-}
-
-#[derive(Deserialize)]
-struct Graph {
-    nodes: Vec<Nodes>,
-    edges: Vec<Edges>,
-}
-
-#[derive(Deserialize)]
-struct Nodes {
-    r#type: Option<String>,
-    num: u64,
-}
-
-#[derive(Deserialize)]
-struct Edges {
-    r#type: Option<String>,
-    path: String,
-}
-
-/// An array of features, or of a set of nodes.
-#[derive(Deserialize)]
-struct Data {
-    domain: Option<String>,
-    r#type: Option<String>,
-    name: Option<String>,
-    format: Option<String>,
-    path: String,
-}
-
-#[derive(Deserialize)]
-struct Task {
-    name: Option<String>,
-    #[serde(default)]
-    train_set: Vec<Set>,
-    #[serde(default)]
-    validation_set: Vec<Set>,
-    #[serde(default)]
-    test_set: Vec<Set>,
-}
-
-/// A set's nodes or edges of one type.
-#[derive(Deserialize)]
-struct Set {
-    r#type: Option<String>,
-    data: Vec<Data>,
-}
 
 impl GraphFiles {
     /// Reads which files a `metadata.yaml` names, as its author wrote it. If it has several tasks, the first is read.
@@ -71,14 +13,7 @@ impl GraphFiles {
     /// # Errors
     /// If the file cannot be read, is not of this format, or names arrays of an unsupported kind.
     pub fn of_on_disk_dataset(path: &Path) -> Result<Self> {
-        let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
-        let wrong = |problem: serde_saphyr::Error| {
-            Error::input(path, "", format!("is not the metadata of a data set: {problem}"))
-        };
-        // Errors name line and column; a picture of the line would take several lines.
-        let options = serde_saphyr::options! { with_snippet: false };
-        let metadata: Metadata =
-            serde_saphyr::from_str_with_options(&text, options).map_err(wrong)?;
+        let metadata = Metadata::read(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let set = DataSet { path, folder };
         let graph = metadata.graph.ok_or_else(|| {
@@ -87,10 +22,10 @@ impl GraphFiles {
         })?;
         let mut files = GraphFiles { layout: Some(folder.to_owned()), ..GraphFiles::default() };
         let of_nodes = |ty: Option<&String>| ty.map_or(NODE.to_owned(), Clone::clone);
-        for Nodes { r#type, num } in &graph.nodes {
+        for NodeEntry { r#type, num } in &graph.nodes {
             files.num_nodes.push((of_nodes(r#type.as_ref()), *num));
         }
-        for Edges { r#type, path } in &graph.edges {
+        for EdgeEntry { r#type, path, .. } in &graph.edges {
             let etype = set.etype(r#type.as_ref())?;
             files.edges.push(EdgeFile { etype, path: folder.join(path) });
         }
@@ -166,13 +101,13 @@ impl DataSet<'_> {
             let is = |data: &&Data| data.name.as_deref().is_some_and(|name| names.contains(&name));
             part.data.iter().find(is)
         };
-        let known = ["seeds", "seed_nodes", "node_pairs", "labels"];
+        let known = [SEEDS, "seed_nodes", "node_pairs", SET_LABELS];
         let other = part
             .data
             .iter()
             .find(|data| !data.name.as_deref().is_some_and(|name| known.contains(&name)));
         let Some(seeds) = find(&known[..3]) else { return Ok(()) };
-        let labels = find(&["labels"]);
+        let labels = find(&[SET_LABELS]);
         let ty = part.r#type.clone().unwrap_or(NODE.to_owned());
         let is_edges = CanonicalEtype::parse(&ty).is_some() || find(&["node_pairs"]).is_some();
         if let Some(data) = other.or(labels.filter(|_| is_edges)) {

@@ -20,10 +20,11 @@ pub(crate) fn mask_name(split: &str) -> String {
 }
 
 /// Reads the nodes that files list, one per row, and makes a mask of them, `uint8`; notes describe it. Runs after all
-/// edges have been read.
+/// edges have been read. A file that may be a mask is refused, unless its data set says that it `is_list`.
 pub(crate) fn read_split(
     files: &[&DataFile<String>],
     mask: &str,
+    is_list: bool,
     space: &mut IdSpace,
     ask: &Ask<'_>,
 ) -> Result<(Table, Vec<String>)> {
@@ -50,7 +51,7 @@ pub(crate) fn read_split(
         }
         let nodes = if count == 1 { "node" } else { "nodes" };
         // With one or two nodes, a list may look like a mask.
-        if count == space.count() && count <= 2 && !space.is_named() {
+        if !is_list && count == space.count() && count <= 2 && !space.is_named() {
             let problem =
                 format!("may be a list of {count} {nodes}, or a mask with a row for each node");
             return Err(Error::input(path, "", problem).with_hint(LIST));

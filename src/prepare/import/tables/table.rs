@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
+/// Number of values of a mask that are read at a time.
+const BLOCK: u64 = 1 << 16;
+
 /// A table of one array, or of several in sequence. Rows are read on request.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -82,6 +85,11 @@ impl Table {
         (self.first().row_len() as usize).saturating_mul(self.first().dtype().size())
     }
 
+    /// Size of all rows in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.rows * self.row_bytes() as u64
+    }
+
     /// Fills `out` with rows in stored form.
     ///
     /// # Errors
@@ -117,6 +125,23 @@ impl Table {
         dtype.to_i64(&bytes, out).map_err(|at| {
             self.fail(format!("row {} holds a value that is not whole", rows.start + at as u64))
         })
+    }
+
+    /// Calls `take` with the rows of a mask that are not zero, ascending.
+    ///
+    /// # Errors
+    /// As for [`read_i64`](Self::read_i64).
+    pub(crate) fn members(&self, mut take: impl FnMut(u64)) -> Result<()> {
+        let mut values = Vec::new();
+        for first in (0..self.rows).step_by(BLOCK as usize) {
+            let rows = first..self.rows.min(first + BLOCK);
+            values.resize((rows.end - rows.start) as usize, 0);
+            self.read_i64(rows.clone(), &mut values)?;
+            for (_, row) in values.iter().zip(rows).filter(|(value, _)| **value != 0) {
+                take(row);
+            }
+        }
+        Ok(())
     }
 
     /// Fills `out` with rows converted to numbers.

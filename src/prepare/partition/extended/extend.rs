@@ -49,7 +49,7 @@ pub fn extend_partitions(
     let book = config.book();
     let additions = additions.of_types(book)?;
     let name = "g";
-    let folder = OutputFolder::create(out, name)?;
+    let folder = OutputFolder::of_graph(out, name)?;
     let staging = folder.staging();
     let opened = OpenedPartitions::open(config.clone())?;
     let rules = EdgeRules::recorded(config.folder())?;
