@@ -13,6 +13,7 @@ from .._attention import attend
 from .arguments import Arguments
 from .columns import Columns
 from .edge_values import AttentionWeights, EdgeProduct, Factors
+from .linear import linear_of_input
 from .stand_in import read
 from .traced import traced
 
@@ -38,7 +39,11 @@ def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Ten
         attended = _attended(arguments.columns, x, factor)
         if attended is not None:
             return attended
-    return _sum(arguments.columns, x, factor, shape, arguments.columns.in_degrees().clamp(min=1) if mean else None)
+    counts = arguments.columns.in_degrees().clamp(min=1) if mean else None
+    linear = linear_of_input(module, x) if all(size == 1 for size in shape[1:]) else None
+    if linear is not None:
+        return linear.of(_sum(arguments.columns, linear.x, factor, shape, counts))
+    return _sum(arguments.columns, x, factor, shape, counts)
 
 
 def _parts(node: fx.Node, arguments: Arguments) -> Optional[Tuple[Tensor, Optional[Tensor], List[int]]]:
