@@ -3,8 +3,6 @@
 pub mod blocks;
 mod clock;
 mod end;
-#[cfg(feature = "torch")]
-mod file_pages;
 pub(crate) mod fork;
 pub(crate) mod free_memory;
 pub(crate) mod free_space;
@@ -16,14 +14,12 @@ pub mod signals;
 
 pub use clock::nanoseconds;
 pub use end::{leave, run_exit_handlers};
-#[cfg(feature = "torch")]
-pub use file_pages::FilePages;
 pub use fork::{fork, num_threads};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};
 pub use open_files::raise_open_files;
-pub(crate) use process_memory::Rollup;
+pub(crate) use process_memory::{Pages, Rollup};
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };

@@ -2,15 +2,31 @@
 
 use std::fs;
 
-/// Bytes of a process's anonymous memory, including pages still shared with the process that forked it. `process` is an
-/// id or `self`. `None` if the system does not report it, or the process has ended.
-///
-/// Costs microseconds, because the kernel counts these pages anyway.
+/// A process's pages in memory, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pages {
+    /// Anonymous memory, including pages still shared with the process that forked it.
+    pub(crate) anonymous: u64,
+    /// Pages of files, such as code.
+    pub(crate) files: u64,
+}
+
+impl Pages {
+    /// The pages of a process, an id or `self`. `None` if the system does not report them, or the process has ended.
+    ///
+    /// Costs microseconds, because the kernel counts these pages anyway.
+    pub(crate) fn of(process: &str) -> Option<Self> {
+        let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+        let mut pages = statm.split_whitespace().skip(1).map(str::parse::<u64>);
+        let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+        let page = rustix::param::page_size() as u64;
+        Some(Pages { anonymous: resident.saturating_sub(shared) * page, files: shared * page })
+    }
+}
+
+/// Bytes of a process's anonymous memory; see [`Pages`].
 pub fn anonymous_bytes(process: &str) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let mut pages = statm.split_whitespace().skip(1).map(str::parse::<u64>);
-    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
-    Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
+    Pages::of(process).map(|pages| pages.anonymous)
 }
 
 /// Bytes of this process in memory, including files and shared pages. `None` if the system does not report it.

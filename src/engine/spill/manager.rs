@@ -313,12 +313,14 @@ impl PartitionDataManager {
         let room = self.lock.claim_room(&wants);
         debug!(resident, needed_soon = soon, room, "pause");
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
-        if room == 0 || room < all {
+        let exceeds = room == 0 || room < all;
+        if exceeds {
             self.pack(&slots, room)?;
             self.spill(slots, self.resident_bytes(), room)?;
-            if !matches!(self.stand_in.get(), Some(None)) {
-                give_memory_back();
-            }
+        }
+        // A stand-in's share is scaled with its graph, and holds no freed memory.
+        if self.stand_in.get().map_or(exceeds, Option::is_some) {
+            give_memory_back();
         }
         if let Some(Some(waiting)) = self.stand_in.get() {
             waiting.look();

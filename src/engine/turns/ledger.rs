@@ -39,6 +39,7 @@ impl Control {
 
     /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0).
     pub fn note_growth(&self, work: Work, turn: usize, bytes: u64) {
+        debug!(?work, turn, bytes, "has grown");
         self.growth(work).note(turn, bytes);
     }
 

@@ -1,17 +1,18 @@
-//! Measurement of the process tree's memory: private memory of all processes, shared memory once, and the page cache of
-//! their own files.
+//! Measurement of the process tree's memory: anonymous memory of all processes, code and other files that they map once,
+//! and the page cache of their own files.
 //!
-//! The measure is the sum of proportional set sizes: if n processes share a page, each counts an n-th of it.
+//! If n processes share an anonymous page, each counts an n-th of it. Mapped files count as much as the process that maps the
+//! most of them has in memory, because all run the same code: other programs that run it, too, change nothing.
 
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control, RankStatus};
-use crate::platform::{Rollup, anonymous_bytes, peak_anonymous_bytes};
+use crate::platform::{Pages, Rollup, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Numbers of the first samples in which proportional set sizes are read: often at the start, when processes change
+/// Numbers of the first samples in which proportional memory is read: often at the start, when processes change
 /// most.
 const FIRST: [usize; 5] = [0, 2, 8, 32, 128];
 /// Number of samples between two such readings of a process afterwards.
@@ -29,20 +30,20 @@ pub(super) struct WorkerUsage {
 /// Memory of the process tree, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MemoryUsage {
-    /// Sum over all processes, including the page cache of their files.
+    /// All processes, including the files that they map and the page cache of their own.
     pub(super) sum: u64,
     /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
     /// Maximum memory of one worker in its turn or wait so far, including peaks between samples.
     pub(super) peak: u64,
-    /// Sum over all processes without values that waiting workers keep; a worker in its turn counts with its memory
-    /// when it last waited.
+    /// All processes without values that waiting workers keep; a worker in its turn counts with its memory when it last
+    /// waited.
     pub(super) idle: u64,
 }
 
-/// A sampler of the process tree, which keeps the largest sum.
+/// A sampler of the process tree, which keeps the peak.
 ///
-/// Reading a proportional set size takes milliseconds, because it walks page tables. Between two readings, a process is
+/// Reading proportional memory takes milliseconds, because it walks page tables. Between two readings, a process is
 /// assumed to grow by as much as its anonymous memory, which the kernel counts anyway.
 pub(super) struct MemorySampler {
     processes: Vec<Sample>,
@@ -53,10 +54,12 @@ pub(super) struct MemorySampler {
     peak: u64,
 }
 
-/// A process at the last reading of its proportional set size.
+/// A process at the last reading of its proportional memory.
 #[derive(Clone, Copy)]
 struct Sample {
+    /// Anonymous memory, with the process's part of shared pages.
     proportional: u64,
+    /// Anonymous memory.
     anonymous: u64,
 }
 
@@ -92,13 +95,14 @@ impl MemorySampler {
             }
         }
         // One quick pass, because turns that change during it would be counted twice.
-        let mut usage = MemoryUsage::default();
+        let (mut usage, mut files, mut passed) = (MemoryUsage::default(), 0, 0);
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
             let status = i.checked_sub(1).map(|slot| control.rank(slot));
             let before = status.map(waiting);
             // A process that has ended counts 0.
-            let now = anonymous_bytes(process).unwrap_or(0);
+            let Pages { anonymous: now, files: mapped } = Pages::of(process).unwrap_or_default();
+            files = files.max(mapped);
             let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
             let (Some(slot), Some(status)) = (i.checked_sub(1), status) else {
@@ -108,6 +112,9 @@ impl MemorySampler {
             usage.sum += status.cached();
             let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
+            if status.activity() == Activity::Resident {
+                passed = passed.max(unseen);
+            }
             if bytes > usage.largest.bytes {
                 usage.largest = WorkerUsage { slot, bytes };
             }
@@ -122,12 +129,15 @@ impl MemorySampler {
             }
             usage.idle += self.idle[slot];
         }
+        usage.sum += files;
+        usage.idle += files;
         self.samples += 1;
-        self.peak = self.peak.max(usage.sum);
+        // A turn's peak may lie between two samples.
+        self.peak = self.peak.max(usage.sum + passed);
         Some(usage)
     }
 
-    /// The largest sum of a sample, in bytes.
+    /// The largest memory of all processes, in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.peak
     }
@@ -151,6 +161,52 @@ impl Sample {
     fn take(pid: &str) -> Self {
         let rollup = Rollup::of(pid);
         let bytes = |name| rollup.bytes(name);
-        Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
+        Sample { proportional: bytes("Pss_Anon:"), anonymous: bytes("Anonymous:") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use memmap2::MmapOptions;
+    use rustix::process::getpid;
+
+    use super::*;
+
+    #[test]
+    fn files_count_once_and_only_while_they_are_mapped() {
+        const FILE: usize = 64 << 20;
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![1; FILE]).unwrap();
+        let map = MmapOptions::new().populate().map_raw_read_only(&file).unwrap();
+        let control = Control::in_memory(1, 1).unwrap();
+        let sum = |sampler: &mut MemorySampler, workers: &[Worker]| loop {
+            match sampler.sample(workers, &control) {
+                Some(usage) => break usage.sum,
+                None => std::thread::sleep(INTERVAL),
+            }
+        };
+        let (mut alone, mut twice) = (MemorySampler::new(), MemorySampler::new());
+        let before = sum(&mut alone, &[]);
+        assert!(before > FILE as u64);
+        // This process counts as its own worker.
+        let both = sum(&mut twice, &[Worker::new(0, 0, getpid())]);
+        let own = Pages::of("self").unwrap().anonymous;
+        assert!(both < before + own + FILE as u64 / 2, "{both} of two, {before} of one");
+        drop(map);
+        let after = sum(&mut alone, &[]);
+        assert!(after < before - FILE as u64 / 2, "{after} after {before}");
+    }
+
+    #[test]
+    fn a_peak_between_two_samples_counts() {
+        let control = Control::in_memory(1, 1).unwrap();
+        control.rank(0).set_activity(Activity::Resident);
+        drop(std::hint::black_box(vec![1_u8; 256 << 20]));
+        let peak = peak_anonymous_bytes("self").unwrap();
+        let mut sampler = MemorySampler::new();
+        sampler.sample(&[Worker::new(0, 0, getpid())], &control).unwrap();
+        assert!(sampler.peak() >= peak, "{} of {peak}", sampler.peak());
     }
 }

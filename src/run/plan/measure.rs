@@ -3,6 +3,7 @@
 use crate::run::rank;
 use rustix::fs::Mode;
 use rustix::process::umask;
+use tracing::debug;
 
 use super::counts::{RankCounts, scaled};
 use super::graph_sizes::GraphSizes;
@@ -13,7 +14,7 @@ use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoTotals;
 use crate::load::DataKeys;
-use crate::platform::{FilePages, Rollup, give_memory_back};
+use crate::platform::{Rollup, give_memory_back};
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
@@ -43,7 +44,7 @@ pub(super) struct Measured {
     pub(super) memory: Vec<f64>,
     /// Maximum memory of each rank at a pause.
     pub(super) waiting: Vec<f64>,
-    /// Memory of the launcher, and of code that only workers run.
+    /// Memory of the launcher before it forks, which includes the code that all processes run.
     pub(super) launcher: f64,
 }
 
@@ -103,6 +104,7 @@ pub(super) fn measure(
     what: Measure,
 ) -> Result<Measured> {
     let frugal = matches!(what, Measure::Epochs { frugal: true, .. });
+    let frees = frugal || what == Measure::Memory;
     let _umask = PrivateUmask::set();
     // The folder has a control file, like a run's, so that the next start removes it if this process is killed.
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
@@ -127,12 +129,13 @@ pub(super) fn measure(
         dump_step: None,
         epochs: EPOCHS,
         memory_budget: MemoryBudget::Min,
-        // Most runs have two residents; each rank's memory is measured separately.
-        resident: run.resident.or(Some(if frugal { 1 } else { 2 })),
+        // Two at a time may take more than the run itself, whose budget may allow only one.
+        resident: run.resident.or(Some(if frees { 1 } else { 2 })),
         out,
         ..run.clone()
     };
     let partitions = PartitionConfig::open(&config.part_json)?;
+    give_memory_back();
     let mut measured = Measured {
         scale,
         written: 0.0,
@@ -144,18 +147,14 @@ pub(super) fn measure(
         disk: 0.0,
         memory: vec![0.0; ranks.len()],
         waiting: vec![0.0; ranks.len()],
-        launcher: 0.0,
+        launcher: Rollup::of("self").bytes("Rss:") as f64,
     };
-    give_memory_back();
-    let launcher = Rollup::of("self").bytes("Rss:");
     let share = match what {
         Measure::Memory => 0,
         Measure::Epochs { share, .. } => share,
     };
-    let frees = frugal || what == Measure::Memory;
-    let pages = frees.then(FilePages::of_this_process);
     let work = |here: Surroundings<'_>| {
-        rank::measured(here, pages.as_ref(), |here| rank::train(here, &config, None, None))
+        rank::measured(here, frees, |here| rank::train(here, &config, None, None))
     };
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, frugal };
     let resources = config.resources();
@@ -175,12 +174,12 @@ pub(super) fn measure(
                 measured.disk = measured.disk.max(usage.disk as f64);
                 measured.memory[usage.rank] = usage.memory as f64;
                 measured.waiting[usage.rank] = usage.waiting as f64;
-                measured.launcher = measured.launcher.max((launcher + usage.files) as f64);
             }
             _ => {}
         }
         Ok(())
     };
     run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))?;
+    debug!(?what, ?measured, "stand-in");
     Ok(measured)
 }

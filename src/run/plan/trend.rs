@@ -91,7 +91,7 @@ impl Trend {
         small + growth * (size - self.small.scale)
     }
 
-    /// Memory of the launcher, and of code that only workers run.
+    /// Memory of the launcher, which includes the code that all processes run.
     pub(super) fn launcher(&self) -> f64 {
         self.small.launcher.max(self.large.launcher)
     }
@@ -138,10 +138,9 @@ fn left_of(whole: f64, saved: f64) -> f64 {
     if whole > 0.0 { (1.0 - saved / whole).max(0.0) } else { 1.0 }
 }
 
-/// Whether a run's memory budget is less than this number of bytes.
+/// Whether a run's memory budget is less than this number of bytes. "As little as possible" is.
 fn exceeds(run: &RunConfig, bytes: f64) -> bool {
-    let budget = run.memory_budget.bytes();
-    budget > 0 && bytes > budget as f64
+    bytes > run.memory_budget.bytes() as f64
 }
 
 /// Scale of the larger stand-in, at most 1.

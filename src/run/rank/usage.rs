@@ -8,7 +8,7 @@ use crate::engine::spill::WaitingMemory;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{AccountedStorage, DiskMeter, Storage};
-use crate::platform::{FilePages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
+use crate::platform::{Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 
 /// Storage that measures disk use.
 pub(super) fn metered(
@@ -21,26 +21,26 @@ pub(super) fn metered(
     Ok(Arc::new(AccountedStorage::new(storage, meter)))
 }
 
-/// Runs a rank's work and reports its memory, bytes and time. `launcher` holds the pages of files that the launcher had
-/// when it forked; `None` leaves memory unmeasured, and the rank keeps freed memory, which takes less time.
+/// Runs a rank's work and reports its memory, if `frees`, bytes and time. Otherwise the rank keeps freed memory, which
+/// takes less time.
 ///
 /// # Errors
 /// If `work` fails, the ledger cannot be read, or the launcher is gone (`Io`).
 pub fn measured(
     here: Surroundings<'_>,
-    launcher: Option<&FilePages>,
+    frees: bool,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<()> {
-    let memory = if let Some(launcher) = launcher {
-        measure_memory(here, launcher, work)?
+    let memory = if frees {
+        measure_memory(here, work)?
     } else {
         work(here)?;
         RankMemory::default()
     };
     let Surroundings { rank, folder, .. } = here;
     let disk = DiskMeter::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
-    let RankMemory { peak, waiting, files } = memory;
-    here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, files, disk }))
+    let RankMemory { peak, waiting } = memory;
+    here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, disk }))
 }
 
 /// Memory of a rank in bytes, as in [`Usage`].
@@ -48,12 +48,10 @@ pub fn measured(
 struct RankMemory {
     peak: u64,
     waiting: u64,
-    files: u64,
 }
 
 fn measure_memory(
     here: Surroundings<'_>,
-    launcher: &FilePages,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<RankMemory> {
     // Memory that the launcher had freed before the fork does not count as this process's own.
@@ -70,6 +68,5 @@ fn measure_memory(
     Ok(RankMemory {
         peak: peak.unwrap_or(0).saturating_sub(before),
         waiting: waiting.anonymous().saturating_sub(before) + changed,
-        files: FilePages::of_this_process().bytes_beyond(launcher),
     })
 }
