@@ -24,7 +24,7 @@ impl Pages {
     }
 }
 
-/// Bytes of a process's anonymous memory; see [`Pages`].
+/// Bytes of a process's anonymous memory, including pages still shared with the process that forked it.
 pub fn anonymous_bytes(process: &str) -> Option<u64> {
     Pages::of(process).map(|pages| pages.anonymous)
 }
