@@ -11,7 +11,7 @@ from torch import Tensor, fx
 from .arguments import Arguments
 from .edge_values import AttentionWeights, Scores
 from .scope import Scope
-from .traced import softmax_of_edges, traced
+from .traced import is_of_pyg, softmax_of_edges, traced
 
 # Whether calls of modules return the edges' weights to the user, or only use them.
 RETURNED = Scope(False)
@@ -23,7 +23,7 @@ class _Other(Exception):
 
 def attention(module: Any, arguments: Arguments, names: List[str], compute: Callable[[], Tensor]) -> Optional[AttentionWeights]:
     """The weights that ``edge_update`` of a PyG module computes, if it is attention; ``compute`` gives their values."""
-    if not (type(module).forward.__module__ or "").startswith("torch_geometric.") or RETURNED.value:
+    if not is_of_pyg(module) or RETURNED.value:
         return None
     node = None if arguments.columns.topology.graph is None else traced(module, module.edge_update, names, arguments)
     try:

@@ -8,6 +8,8 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
+from .traced import is_of_pyg
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -28,7 +30,7 @@ def linear_of_input(module: Any, result: Tensor) -> Optional[Linear]:
     product: Any = result.grad_fn
     if result.dim() != 2 or _name(product) != "MmBackward0" or product.next_functions[0][0] is not None:
         return None
-    if result._backward_hooks or result.retains_grad or not type(module).forward.__module__.startswith("torch_geometric."):
+    if result._backward_hooks or result.retains_grad or not is_of_pyg(module):
         return None
     transposed = product.next_functions[1][0]
     leaf: Any = transposed.next_functions[0][0] if _name(transposed) == "TBackward0" else None

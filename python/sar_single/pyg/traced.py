@@ -38,6 +38,11 @@ def traced(module: Any, function: Callable[..., Any], names: List[str], argument
         vars(module).update(before)
 
 
+def is_of_pyg(module: Any) -> bool:
+    """Whether PyG has written the module's ``forward``, so that its variables are not the user's."""
+    return str(type(module).forward.__module__).startswith("torch_geometric.")
+
+
 def softmax_of_edges(theirs: Callable[..., Any]) -> Callable[..., Any]:
     """PyG's ``softmax``, which is one operation for ``traced``."""
     @functools.wraps(theirs)

@@ -4,13 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::graph::Bitmap;
-use crate::prepare::import::{RawGraph, Table, nearest};
+use crate::prepare::import::{RawGraph, nearest};
 
 /// Largest number of node classes balanced separately: with each, METIS slows down and cuts more edges.
 const MOST_CLASSES: usize = 32;
-
-/// Number of rows read at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// Each node's weight in each balanced quantity: one quantity per node class, then edges, then training nodes.
 pub(super) struct Balance<'a> {
@@ -55,12 +52,12 @@ impl<'a> Balance<'a> {
             };
             found = true;
             let mut values = BTreeSet::new();
-            read(table, |value| {
+            table.each_i64(|_, value| {
                 values.insert(value);
                 if num_classes + values.len() > MOST_CLASSES { Err(too_many(key)) } else { Ok(()) }
             })?;
             let values: Vec<i64> = values.into_iter().collect();
-            read(table, |value| {
+            table.each_i64(|_, value| {
                 let class = num_classes + values.binary_search(&value).unwrap_or_default();
                 classes.push(class as u8);
                 Ok(())
@@ -110,16 +107,4 @@ impl<'a> Balance<'a> {
 fn too_many(key: &str) -> Error {
     let problem = format!("`{key}` makes more than {MOST_CLASSES} classes of nodes");
     Error::config("balance_ntypes", problem).with_hint("name data with few different values")
-}
-
-/// Calls `take` with each row's value.
-fn read(table: &Table, mut take: impl FnMut(i64) -> Result<()>) -> Result<()> {
-    let mut values = Vec::new();
-    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..table.num_rows().min(first + BLOCK);
-        values.resize((rows.end - rows.start) as usize, 0);
-        table.read_i64(rows, &mut values)?;
-        values.iter().try_for_each(|value| take(*value))?;
-    }
-    Ok(())
 }

@@ -161,7 +161,9 @@ impl Sample {
     fn take(pid: &str) -> Self {
         let rollup = Rollup::of(pid);
         let bytes = |name| rollup.bytes(name);
-        Sample { proportional: bytes("Pss_Anon:"), anonymous: bytes("Anonymous:") }
+        let (part, anonymous) = (bytes("Pss_Anon:"), bytes("Anonymous:"));
+        // Before version 5.4, Linux does not report the part, so shared pages count in full.
+        Sample { proportional: if part == 0 { anonymous } else { part }, anonymous }
     }
 }
 

@@ -9,9 +9,6 @@ use crate::prepare::import::files::DataFile;
 use crate::prepare::import::ids::{IdSpace, LIST};
 use crate::prepare::import::readers::{Ask, FileRows, Form};
 
-/// Number of values read at a time.
-const BLOCK: u64 = 1 << 16;
-
 /// The mask name of a split: `train_mask` for `train`, `val_mask` for `valid`.
 pub(crate) fn mask_name(split: &str) -> String {
     let split = if split == "valid" { "val" } else { split };
@@ -72,22 +69,17 @@ pub(crate) fn check_mask(name: &str, table: &Table) -> Result<Option<String>> {
     if !name.ends_with("_mask") || !matches!(table.row_shape(), [] | [1]) {
         return Ok(None);
     }
-    let mut values = Vec::new();
     let mut large = None;
-    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..table.num_rows().min(first + BLOCK);
-        values.resize((rows.end - rows.start) as usize, 0);
-        table.read_i64(rows, &mut values)?;
-        for (row, value) in (first..).zip(&values) {
-            if *value < 0 {
-                let problem = format!("row {row} holds {value}, which is neither 0 nor 1");
-                return Err(table.fail(problem).with_hint(LIST));
-            }
-            if *value > 1 && large.is_none() {
-                large = Some((row, *value));
-            }
+    table.each_i64(|row, value| {
+        if value < 0 {
+            let problem = format!("row {row} holds {value}, which is neither 0 nor 1");
+            return Err(table.fail(problem).with_hint(LIST));
         }
-    }
+        if value > 1 && large.is_none() {
+            large = Some((row, value));
+        }
+        Ok(())
+    })?;
     Ok(large.map(|(row, value)| {
         format!(
             "{name} holds other numbers than 0 and 1, such as {value} in row {row}: all but 0 are in the mask; a list of nodes \

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
-/// Number of values of a mask that are read at a time.
+/// Number of values that are read at a time.
 const BLOCK: u64 = 1 << 16;
 
 /// A table of one array, or of several in sequence. Rows are read on request.
@@ -127,21 +127,32 @@ impl Table {
         })
     }
 
-    /// Calls `take` with the rows of a mask that are not zero, ascending.
+    /// Calls `take` with each row's number and its value, a whole number.
     ///
     /// # Errors
-    /// As for [`read_i64`](Self::read_i64).
-    pub(crate) fn members(&self, mut take: impl FnMut(u64)) -> Result<()> {
+    /// As for [`read_i64`](Self::read_i64), or if `take` fails.
+    pub(crate) fn each_i64(&self, mut take: impl FnMut(u64, i64) -> Result<()>) -> Result<()> {
         let mut values = Vec::new();
         for first in (0..self.rows).step_by(BLOCK as usize) {
             let rows = first..self.rows.min(first + BLOCK);
             values.resize((rows.end - rows.start) as usize, 0);
             self.read_i64(rows.clone(), &mut values)?;
-            for (_, row) in values.iter().zip(rows).filter(|(value, _)| **value != 0) {
-                take(row);
-            }
+            rows.zip(&values).try_for_each(|(row, value)| take(row, *value))?;
         }
         Ok(())
+    }
+
+    /// Calls `take` with the rows of a mask that are not zero, ascending.
+    ///
+    /// # Errors
+    /// As for [`read_i64`](Self::read_i64).
+    pub(crate) fn members(&self, mut take: impl FnMut(u64)) -> Result<()> {
+        self.each_i64(|row, value| {
+            if value != 0 {
+                take(row);
+            }
+            Ok(())
+        })
     }
 
     /// Fills `out` with rows converted to numbers.
