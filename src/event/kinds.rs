@@ -181,6 +181,8 @@ pub struct Usage {
     pub memory: u64,
     /// Peak at a pause, with the launcher's pages that the process has changed, in bytes.
     pub waiting: u64,
+    /// Pages of files that its process maps, such as code, in bytes.
+    pub files: u64,
     /// Peak disk space of all ranks' files that this rank saw, in bytes.
     pub disk: u64,
 }

@@ -91,10 +91,11 @@ impl TurnLock {
         self.number.set(number);
         self.record.borrow_mut().begin = Some(now);
         self.status().count_turn();
-        self.status().set_activity(Activity::Resident);
+        // The launcher counts a resident rank's peak.
         if self.is_process {
             self.at_begin.set(reset_peak().map(|bytes| (self.control.work(), bytes)));
         }
+        self.status().set_activity(Activity::Resident);
         Ok(())
     }
 

@@ -196,7 +196,9 @@ impl Governor {
         if is_unknown {
             self.divide_unmeasured(usage.idle, worker);
         }
-        if budget == 0 || usage.sum <= budget {
+        let slots = self.control.slots_of(self.work);
+        let peak = usage.sum + usage.passed;
+        if budget == 0 || peak <= budget {
             return Ok(());
         }
         let turns: Vec<u32> =
@@ -212,9 +214,13 @@ impl Governor {
             self.control.set_parked_share_of(self.work, share);
             return Ok(());
         }
-        if self.control.slots_of(self.work) > resident.unwrap_or(1) {
+        if slots > resident.unwrap_or(1) {
             self.turns = turns;
             self.control.set_slots_of(self.work, resident.unwrap_or(1));
+            return Ok(());
+        }
+        // Several residents may have their peaks at different times.
+        if slots > 1 && usage.sum <= budget {
             return Ok(());
         }
         let WorkerUsage { slot, bytes } = usage.largest;
@@ -225,7 +231,7 @@ impl Governor {
         let problem = format!(
             "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
-            size(usage.sum.saturating_sub(self.limits.uncounted)),
+            size(peak.saturating_sub(self.limits.uncounted)),
             size(budget - self.limits.uncounted),
             size(bytes.saturating_sub(uncounted)),
             status.phase()
@@ -267,6 +273,7 @@ mod tests {
     fn usage(sum: u64) -> MemoryUsage {
         MemoryUsage {
             sum,
+            passed: 0,
             largest: WorkerUsage { slot: 2, bytes: GIB },
             peak: GIB,
             idle: sum - GIB,

@@ -32,6 +32,8 @@ pub(super) struct WorkerUsage {
 pub(super) struct MemoryUsage {
     /// All processes, including the files that they map and the page cache of their own.
     pub(super) sum: u64,
+    /// Bytes by which a resident worker's peak in its turn exceeded its present memory.
+    pub(super) passed: u64,
     /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
     /// Maximum memory of one worker in its turn or wait so far, including peaks between samples.
@@ -95,7 +97,7 @@ impl MemorySampler {
             }
         }
         // One quick pass, because turns that change during it would be counted twice.
-        let (mut usage, mut files, mut passed) = (MemoryUsage::default(), 0, 0);
+        let (mut usage, mut files) = (MemoryUsage::default(), 0);
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
             let status = i.checked_sub(1).map(|slot| control.rank(slot));
@@ -113,7 +115,7 @@ impl MemorySampler {
             let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
             if status.activity() == Activity::Resident {
-                passed = passed.max(unseen);
+                usage.passed = usage.passed.max(unseen);
             }
             if bytes > usage.largest.bytes {
                 usage.largest = WorkerUsage { slot, bytes };
@@ -133,7 +135,7 @@ impl MemorySampler {
         usage.idle += files;
         self.samples += 1;
         // A turn's peak may lie between two samples.
-        self.peak = self.peak.max(usage.sum + passed);
+        self.peak = self.peak.max(usage.sum + usage.passed);
         Some(usage)
     }
 

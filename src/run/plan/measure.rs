@@ -2,7 +2,7 @@
 
 use crate::run::rank;
 use rustix::fs::Mode;
-use rustix::process::umask;
+use rustix::process::{getppid, umask};
 use tracing::debug;
 
 use super::counts::{RankCounts, scaled};
@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoTotals;
 use crate::load::DataKeys;
-use crate::platform::{Rollup, give_memory_back};
+use crate::platform::{Pages, give_memory_back};
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
@@ -44,7 +44,7 @@ pub(super) struct Measured {
     pub(super) memory: Vec<f64>,
     /// Maximum memory of each rank at a pause.
     pub(super) waiting: Vec<f64>,
-    /// Memory of the launcher before it forks, which includes the code that all processes run.
+    /// Anonymous memory of the launcher before it forks, and the code that all processes run.
     pub(super) launcher: f64,
 }
 
@@ -93,6 +93,16 @@ pub(super) enum Measure {
     /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
     /// the page cache.
     Epochs { share: u64, frugal: bool },
+}
+
+/// Pages of files that the program maps, in bytes. A forked process starts with none of them, although the launcher of the
+/// real run will have them all.
+fn code_of_program() -> u64 {
+    let files = |process: &str| Pages::of(process).unwrap_or_default().files;
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    let parent = getppid().map(|parent| parent.as_raw_pid().to_string());
+    let forked = parent.filter(|parent| program(parent) == program("self"));
+    files("self").max(forked.map_or(0, |parent| files(&parent)))
 }
 
 /// Trains a few epochs on a stand-in of `scale` times the real size.
@@ -147,8 +157,9 @@ pub(super) fn measure(
         disk: 0.0,
         memory: vec![0.0; ranks.len()],
         waiting: vec![0.0; ranks.len()],
-        launcher: Rollup::of("self").bytes("Rss:") as f64,
+        launcher: 0.0,
     };
+    let launcher = Pages { files: code_of_program(), ..Pages::of("self").unwrap_or_default() };
     let share = match what {
         Measure::Memory => 0,
         Measure::Epochs { share, .. } => share,
@@ -174,6 +185,8 @@ pub(super) fn measure(
                 measured.disk = measured.disk.max(usage.disk as f64);
                 measured.memory[usage.rank] = usage.memory as f64;
                 measured.waiting[usage.rank] = usage.waiting as f64;
+                let files = usage.files.max(launcher.files);
+                measured.launcher = measured.launcher.max((launcher.anonymous + files) as f64);
             }
             _ => {}
         }

@@ -83,15 +83,21 @@ impl Trend {
         figure(&self.small) - self.growth(figure) * self.small.scale
     }
 
-    /// Memory of a rank that works on `rows` rows. Each stand-in counts with its mean over ranks, which vary by chance.
+    /// Memory of a rank that works on `rows` rows: the most that any rank of the stand-ins would take, because peaks vary
+    /// by chance. Ranks much smaller than the mean say little about others.
     pub(super) fn memory(&self, rows: f64) -> f64 {
-        let memory: Figure = |at| mean(&at.memory);
-        let size = rows / (self.rows / self.ranks as f64).max(1.0);
-        let (small, growth) = (memory(&self.small), self.growth(memory).max(0.0));
-        small + growth * (size - self.small.scale)
+        let (small, large) = (&self.small, &self.large);
+        let mean = (self.rows / self.ranks as f64).max(1.0);
+        let measured = (0..self.ranks).map(|rank| (rank, rows_of(&self.counts, rank).max(1.0)));
+        let lines = measured.filter(|(_, own)| *own >= mean / 2.0).map(|(rank, own)| {
+            let grown = (large.memory[rank] - small.memory[rank]).max(0.0);
+            let by_row = grown / ((large.scale - small.scale) * own);
+            small.memory[rank] + by_row * (rows - small.scale * own)
+        });
+        lines.fold(0.0, f64::max)
     }
 
-    /// Memory of the launcher, which includes the code that all processes run.
+    /// Memory of the launcher, and of the code that all processes run.
     pub(super) fn launcher(&self) -> f64 {
         self.small.launcher.max(self.large.launcher)
     }

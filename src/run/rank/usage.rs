@@ -8,7 +8,7 @@ use crate::engine::spill::WaitingMemory;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{AccountedStorage, DiskMeter, Storage};
-use crate::platform::{Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
+use crate::platform::{Pages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 
 /// Storage that measures disk use.
 pub(super) fn metered(
@@ -39,8 +39,8 @@ pub fn measured(
     };
     let Surroundings { rank, folder, .. } = here;
     let disk = DiskMeter::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
-    let RankMemory { peak, waiting } = memory;
-    here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, disk }))
+    let RankMemory { peak, waiting, files } = memory;
+    here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, files, disk }))
 }
 
 /// Memory of a rank in bytes, as in [`Usage`].
@@ -48,6 +48,7 @@ pub fn measured(
 struct RankMemory {
     peak: u64,
     waiting: u64,
+    files: u64,
 }
 
 fn measure_memory(
@@ -68,5 +69,6 @@ fn measure_memory(
     Ok(RankMemory {
         peak: peak.unwrap_or(0).saturating_sub(before),
         waiting: waiting.anonymous().saturating_sub(before) + changed,
+        files: Pages::of("self").unwrap_or_default().files,
     })
 }
