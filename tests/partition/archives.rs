@@ -203,3 +203,25 @@ fn adjacency_lists_are_read_with_nodes_that_stand_alone() {
     refused(here, "--edges g.adjlist --node-data x=g.adjlist", "holds adjacency lists");
     sar(here, "--edges g.adjlist --bad-rows skip --num-parts 1 --out skipped").success();
 }
+
+#[test]
+fn two_pairs_of_a_data_set_of_graphbolt_are_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let metadata = "graph:\n  nodes:\n    - type: n\n      num: 3\n  edges:\n    - type: n:r:n\n      format: numpy\n      path: e.npy\ntasks:\n- train_set:\n  - type: n:r:n\n    data:\n    - name: seeds\n      format: numpy\n      path: seeds.npy\n";
+    write(here, "metadata.yaml", metadata);
+    let words = "--chunked metadata.yaml";
+    let square = |values: &[i64]| array(Dtype::I64, &[2, 2], values).npy();
+    // Sources 0 and 1, destinations 1 and 2; the pairs 0, 1 and 1, 2.
+    fs::write(here.join("e.npy"), square(&[0, 1, 1, 2])).unwrap();
+    fs::write(here.join("seeds.npy"), square(&[0, 1, 1, 2])).unwrap();
+    assert_eq!(edges(here, words), [(0, 1), (1, 2)]);
+    fs::write(here.join("e.npy"), square(&[0, 1, 2, 0])).unwrap();
+    fs::write(here.join("seeds.npy"), square(&[0, 2, 1, 0])).unwrap();
+    assert_eq!(edges(here, words), [(0, 2), (1, 0)]);
+    assert_eq!(tables(here, words)[0].1, [1.0, 1.0]);
+    // Arrays with other shapes are not what GraphBolt reads.
+    let pairs = array(Dtype::I64, &[3, 2], &[0, 2, 1, 0, 1, 2]).npy();
+    fs::write(here.join("e.npy"), &pairs).unwrap();
+    refused(here, words, "has shape [3, 2], but edges are an array of shape (2, E)");
+}

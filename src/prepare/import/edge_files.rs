@@ -5,7 +5,7 @@ use std::path::Path;
 use super::edge_columns::EdgeFileColumns;
 use super::edge_destination::EdgeDestination;
 use super::import_graph::Import;
-use super::readers::{Ask, CellValue, FileRows, Wants, shown};
+use super::readers::{Ask, CellValue, EdgeShape, FileRows, Wants, shown};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -40,16 +40,20 @@ struct EdgeReading<'a, 'f> {
     etype: &'a CanonicalEtype,
     /// Names of the columns that become edge data.
     columns: &'a [String],
+    /// Shape of the file, if it is an array and its shape is known.
+    shape: Option<EdgeShape>,
     /// The node types of sources and destinations.
     ends: [usize; 2],
     out: &'a mut dyn EdgeDestination,
 }
 
 impl Import<'_> {
-    /// Reads a file of edges of a type into `out`, with edge data from some columns.
+    /// Reads a file of edges of a type into `out`, with edge data from some columns. `shape` is that of an array, if
+    /// it is known.
     pub(super) fn read_file(
         &mut self,
         path: &Path,
+        shape: Option<EdgeShape>,
         etype: &CanonicalEtype,
         columns: &[String],
         out: &mut dyn EdgeDestination,
@@ -61,7 +65,7 @@ impl Import<'_> {
             read = progress.done + of_file;
             (progress.tell)(read, progress.total)
         };
-        let mut reading = EdgeReading { import: self, etype, columns, ends, out };
+        let mut reading = EdgeReading { import: self, etype, columns, shape, ends, out };
         if let Err(error) = reading.read(path, &mut tell) {
             let full = self.spaces.iter().find_map(|space| space.too_many(read, progress.total));
             return Err(full.unwrap_or(error));
@@ -88,6 +92,7 @@ impl EdgeReading<'_, '_> {
             wants: Wants::Edges,
             ids_are_names: known.iter().any(|space| space.is_named()),
             has_relations: relation.is_some(),
+            edge_shape: self.shape,
             is_node: Some(&|word| known.iter().any(|space| space.lists(word))),
             has_others: files.edges.len() > 1,
             bad_rows: self.import.bad_rows.as_ref(),

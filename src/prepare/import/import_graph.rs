@@ -340,7 +340,7 @@ impl Import<'_> {
         let mut arrays = columns.iter().map(array).collect::<Result<Vec<_>>>()?;
         for file in of_type() {
             let out = &mut EdgesOfType { edges, names: &columns, arrays: &mut arrays };
-            self.read_file(&file.path, name, &columns, out, progress)?;
+            self.read_file(&file.path, files.edge_shape, name, &columns, out, progress)?;
         }
         let finish = |(name, array): (&String, ConvertedArray)| {
             Ok((name.clone(), Table::new(vec![array.finish(&[])?])?))

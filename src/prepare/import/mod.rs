@@ -45,7 +45,7 @@ pub(crate) use new_nodes::{KnownNodes, NewNodes};
 pub(crate) use readers::nearest;
 #[cfg(feature = "torch")]
 pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
-pub use readers::{Comment, TextRules};
+pub use readers::{Comment, EdgeShape, TextRules};
 pub(crate) use sources::OpenedPartitions;
 pub use sources::{ImportSource, import_partitions};
 #[cfg(feature = "torch")]

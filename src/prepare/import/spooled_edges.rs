@@ -58,7 +58,8 @@ impl GraphFiles {
             return false;
         }
         // All other files are lists, whose reader reports errors.
-        let Ok(rows) = FileRows::open(&file.path, &Ask { wants: Wants::Edges, ..*ask }) else {
+        let ask = Ask { wants: Wants::Edges, edge_shape: self.split_shape, ..*ask };
+        let Ok(rows) = FileRows::open(&file.path, &ask) else {
             return false;
         };
         let columns = rows.columns();
@@ -102,7 +103,7 @@ impl Import<'_> {
         for file in &files.edges {
             let fixed = (!has_relations).then(|| spool.type_of(&file.etype));
             let out = &mut SpooledRows { spool: &mut spool, etype: fixed };
-            self.read_file(&file.path, &file.etype, &columns, out, progress)?;
+            self.read_file(&file.path, files.edge_shape, &file.etype, &columns, out, progress)?;
         }
         let names = listed.iter().map(|file| file.name.as_str());
         let mut edges = ListedEdges::new(names, files.undirected, self.memory / 2);
@@ -111,14 +112,15 @@ impl Import<'_> {
             let fixed = (!has_relations).then(|| spool.type_of(&file.ty));
             let out = &mut ListedRows { listed: &mut edges, spool: &mut spool, etype: fixed, mask };
             let columns = self.columns_of_split(&columns, &file.path)?;
-            self.read_file(&file.path, &file.ty, &columns, out, progress)?;
+            self.read_file(&file.path, files.split_shape, &file.ty, &columns, out, progress)?;
         }
         spool.divide((!listed.is_empty()).then_some(edges)).map(Some)
     }
 
     /// The columns of edge data that the file of a split has: it need not have them.
     fn columns_of_split(&self, columns: &[String], path: &Path) -> Result<Vec<String>> {
-        let rows = FileRows::open(path, &Ask { wants: Wants::Edges, ..self.ask })?;
+        let edge_shape = self.files.split_shape;
+        let rows = FileRows::open(path, &Ask { wants: Wants::Edges, edge_shape, ..self.ask })?;
         let has = |name: &String| rows.columns().iter().any(|column| column.name == *name);
         let ends = 2 + usize::from(self.files.relation_column.is_some());
         let mut columns = columns.to_vec();

@@ -10,7 +10,7 @@ use super::node_tables::NodeTables;
 use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
-use crate::prepare::import::readers::TextRules;
+use crate::prepare::import::readers::{EdgeShape, TextRules};
 
 /// DGL's name for the only type of nodes, if types have no names.
 pub(crate) const NODE: &str = "_N";
@@ -105,6 +105,10 @@ pub struct GraphFiles {
     pub target_columns: Vec<ColumnOf<CanonicalEtype>>,
     /// Folder of a data set whose layout defines the content of its files, which then get no notes.
     pub layout: Option<PathBuf>,
+    /// Shape of arrays of edges, if the layout defines it.
+    pub edge_shape: Option<EdgeShape>,
+    /// Shape of arrays of edges in splits, if the layout defines it.
+    pub split_shape: Option<EdgeShape>,
     /// Notes on files that are left out.
     pub notes: Vec<String>,
 }

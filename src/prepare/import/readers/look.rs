@@ -29,6 +29,15 @@ pub enum Comment {
     None,
 }
 
+/// Shape of an array of edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeShape {
+    /// `(2, E)`: a row of sources and a row of destinations.
+    TwoRows,
+    /// `(E, 2)`: a row for each edge.
+    TwoColumns,
+}
+
 /// Purpose of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
@@ -53,6 +62,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) ids_are_names: bool,
     /// Whether edges have a third column with the names of their types.
     pub(crate) has_relations: bool,
+    /// Shape of an array of edges, if it is known.
+    pub(crate) edge_shape: Option<EdgeShape>,
     /// Whether a word is the name of a node, if all nodes are known.
     pub(crate) is_node: Option<&'a IsNode<'a>>,
     /// Whether the rules also apply to other files.
@@ -74,6 +85,7 @@ impl<'a> Ask<'a> {
             names: &[],
             ids_are_names: false,
             has_relations: false,
+            edge_shape: None,
             is_node: None,
             has_others: false,
             array: None,

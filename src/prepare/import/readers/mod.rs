@@ -37,7 +37,7 @@ mod zip_member;
 pub(crate) use archive_arrays::ArchiveArrays;
 pub(crate) use bad_rows::{BadRowList, BadRowSummary};
 pub(crate) use look::{Ask, Form, Wants};
-pub use look::{Comment, TextRules};
+pub use look::{Comment, EdgeShape, TextRules};
 pub(crate) use names::{
     UsualEnds, are_turned, has_ends, is_index, is_usual_id, listed, usual_ends,
 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::{CellBlock, Cells};
 use super::format::Format;
-use super::look::{Ask, Column, Form, Opened, Reader, Wants};
+use super::look::{Ask, Column, EdgeShape, Form, Opened, Reader, Wants};
 use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
@@ -28,7 +28,10 @@ pub(crate) const FORMAT: Format = Format {
 pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
     let NpyArray { array, transposed, big_endian } = npy;
     let array = if big_endian { swapped(&array, ask)? } else { array };
-    let ends = if ask.wants == Wants::Edges { Some(Ends::of(&array, transposed)?) } else { None };
+    let ends = match ask.wants {
+        Wants::Edges => Some(Ends::of(&array, transposed, ask.edge_shape)?),
+        _ => None,
+    };
     let dtype = array.dtype();
     let by_columns = ends.as_ref().map_or(transposed, |ends| !ends.by_turns);
     let shape = array.shape();
@@ -71,22 +74,29 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(array: &ArrayRef, transposed: bool) -> Result<Self> {
+    fn of(array: &ArrayRef, transposed: bool, known: Option<EdgeShape>) -> Result<Self> {
         if !array.dtype().is_integer() {
             return Err(array.fail(format!("holds {}, but node ids are integers", array.dtype())));
         }
-        let (&[rows, columns], true) = (array.shape(), array.shape().contains(&2)) else {
-            let mut shape = array.shape().to_vec();
-            if transposed {
-                shape.reverse();
+        let mut shape = array.shape().to_vec();
+        if transposed {
+            shape.reverse();
+        }
+        // Without a known shape, an array of shape (2, 2) is read as a row of sources and one of destinations.
+        let (edges, is_by_edge) = match (&shape[..], known) {
+            (&[2, edges], None | Some(EdgeShape::TwoRows)) => (edges, false),
+            (&[edges, 2], None | Some(EdgeShape::TwoColumns)) => (edges, true),
+            _ => {
+                let due = match known {
+                    None => "(2, E) or (E, 2)",
+                    Some(EdgeShape::TwoRows) => "(2, E)",
+                    Some(EdgeShape::TwoColumns) => "(E, 2)",
+                };
+                let problem = format!("has shape {shape:?}, but edges are an array of shape {due}");
+                return Err(array.fail(problem));
             }
-            return Err(array.fail(format!(
-                "has shape {shape:?}, but edges are an array of shape (2, E) or (E, 2)"
-            )));
         };
-        // An array of shape (2, 2) is read as a row of sources and one of destinations.
-        let by_turns = columns == 2 && (rows != 2 || transposed);
-        Ok(Ends { edges: if by_turns { rows } else { columns }, by_turns })
+        Ok(Ends { edges, by_turns: is_by_edge != transposed })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::graphbolt::{Data, EdgeEntry, Metadata, NodeEntry, SEEDS, SET_LABELS, Set};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, ListedLabels, NODE, edge};
+use crate::prepare::import::readers::EdgeShape;
 
 impl GraphFiles {
     /// Reads which files a `metadata.yaml` names, as its author wrote it. If it has several tasks, the first is read.
@@ -20,7 +21,12 @@ impl GraphFiles {
             Error::input(path, "graph", "lists no files of edges")
                 .with_hint("pass the metadata.yaml that is not in preprocessed/")
         })?;
-        let mut files = GraphFiles { layout: Some(folder.to_owned()), ..GraphFiles::default() };
+        let mut files = GraphFiles {
+            layout: Some(folder.to_owned()),
+            edge_shape: Some(EdgeShape::TwoRows),
+            split_shape: Some(EdgeShape::TwoColumns),
+            ..GraphFiles::default()
+        };
         let of_nodes = |ty: Option<&String>| ty.map_or(NODE.to_owned(), Clone::clone);
         for NodeEntry { r#type, num } in &graph.nodes {
             files.num_nodes.push((of_nodes(r#type.as_ref()), *num));
