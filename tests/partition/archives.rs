@@ -164,6 +164,31 @@ fn a_mask_of_several_splits_needs_a_choice() {
 }
 
 #[test]
+fn the_number_of_nodes_tells_splits_from_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let index = || array(Dtype::I64, &[2, 2], &[0, 1, 1, 2]);
+    let by_node = || array(Dtype::U8, &[3, 4], &[1, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0]);
+    let (masks, words) = (("train_mask", by_node()), "--npz g.npz --split-index 3");
+    // A mask of one split has as many rows as there are nodes.
+    let one = ("test_mask", array(Dtype::U8, &[3], &[0, 0, 1]));
+    write_npz(here, "g.npz", &[("edge_index", index()), masks, one]);
+    let due = [("_N/test_mask", [0.0, 0.0, 1.0]), ("_N/train_mask", [1.0, 1.0, 0.0])]
+        .map(|(name, values)| (format!("{name} uint8 []"), values.to_vec()));
+    assert_eq!(tables(here, words), due);
+    // Edges with the nodes 0 to 2 fit both sides: there may be four nodes, of which one has no edge.
+    write_npz(here, "g.npz", &[("edge_index", index()), ("train_mask", by_node())]);
+    refused(here, words, "g.npz/train_mask: has shape (3, 4), so rows and columns may be splits")
+        .stderr(contains("state the number of nodes: --num-nodes N"));
+    assert_eq!(tables(here, &format!("{words} --num-nodes 3"))[0], due[1]);
+    refused(here, &format!("{words} --num-nodes 5"), "but there are 5 nodes");
+    let four = array(Dtype::I64, &[2, 2], &[0, 1, 1, 3]);
+    write_npz(here, "g.npz", &[("edge_index", four), ("train_mask", by_node())]);
+    let due = ("_N/train_mask uint8 []".to_owned(), vec![1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(tables(here, "--npz g.npz --split-index 0"), [due]);
+}
+
+#[test]
 fn labels_with_a_column_for_each_class_become_class_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -14,8 +14,9 @@ use super::id_spaces::{id_spaces, space_of};
 use super::ids::IdSpace;
 use super::readers::{Ask, BadRowList, CellValue, Wants};
 use super::tables::{
-    ClassNames, ConvertedArray, EmbeddedColumn, ScannedTable, SeveralSplits, Table, TableScan,
-    check_mask, class_numbers, listed_labels, mask_name, open_array, read_split, remarks,
+    ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, SeveralSplits, Table,
+    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_array, read_split,
+    remarks,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -60,8 +61,16 @@ pub fn import(
         orders: BTreeMap::new(),
         notes,
     };
-    let mut node_tables = import.node_tables()?;
+    let node_data = import.open_tables(&files.node_data)?;
+    import.check_split_index(&node_data)?;
+    let (mut waiting, node_data): (Tables<String>, Tables<String>) =
+        node_data.into_iter().partition(|(ty, tables)| import.waits_for_edges(ty, tables));
+    let mut node_tables = import.node_tables(node_data)?;
     let (mut etypes, edges) = import.edges(tell)?;
+    import.choose_splits(&mut waiting)?;
+    import.check_node_data(&waiting)?;
+    node_tables.extend(waiting);
+    import.settle(&etypes, &edges)?;
     import.heed_bad_rows()?;
     import.splits(&mut node_tables)?;
     for split in &files.drawn_splits {
@@ -149,11 +158,9 @@ impl Import<'_> {
         self.files.layout.as_ref().is_some_and(|folder| path.starts_with(folder))
     }
 
-    /// The tables of nodes, except for splits.
-    fn node_tables(&mut self) -> Result<Tables<String>> {
-        let mut node_tables = self.open_tables(&self.files.node_data)?;
-        self.choose_splits(&mut node_tables)?;
-        for (ty, tables) in &node_tables {
+    /// Checks that data of nodes have a row for each.
+    fn check_node_data(&mut self, node_tables: &Tables<String>) -> Result<()> {
+        for (ty, tables) in node_tables {
             let space = space_of(&mut self.spaces, ty, "node_data")?;
             for (name, table) in tables {
                 if space.is_named() && !space.is_known() {
@@ -167,6 +174,13 @@ impl Import<'_> {
                 space.tell(table.num_rows(), format!("node_data={name}"))?;
             }
         }
+        Ok(())
+    }
+
+    /// The tables of nodes, except for splits: node data, and what node tables hold.
+    fn node_tables(&mut self, mut node_tables: Tables<String>) -> Result<Tables<String>> {
+        self.choose_splits(&mut node_tables)?;
+        self.check_node_data(&node_tables)?;
         for table in &self.scanned {
             let tables = node_tables.entry(table.file.ty.clone()).or_default();
             for (name, data) in table.convert(&self.files.node_tables, &self.ask)? {
@@ -201,29 +215,41 @@ impl Import<'_> {
         Ok(node_tables)
     }
 
+    /// Returns an error if a split is chosen but no mask holds several.
+    fn check_split_index(&self, node_tables: &Tables<String>) -> Result<()> {
+        let mut all = node_tables.values().flatten();
+        let has_several = all.any(|(name, table)| SeveralSplits::are_in(name, table));
+        if self.files.split_index.is_some() && !has_several {
+            let problem = "chooses a split, but no mask holds several";
+            return Err(Error::config("split_index", problem).with_hint("leave it out"));
+        }
+        Ok(())
+    }
+
+    /// Whether only edges can show the number of nodes of a type, because all its data are masks of several splits.
+    fn waits_for_edges(&self, ty: &String, tables: &BTreeMap<String, Table>) -> bool {
+        let is_known = self.spaces.iter().any(|space| space.name == *ty && space.is_known());
+        !is_known && tables.iter().all(|(name, table)| SeveralSplits::are_in(name, table))
+    }
+
     /// Chooses one of the splits that masks hold.
     fn choose_splits(&mut self, node_tables: &mut Tables<String>) -> Result<()> {
-        let mut is_chosen = false;
         for (ty, tables) in node_tables {
-            let is_mask = |name: &str| name.ends_with("_mask");
-            let stated = self.files.num_nodes.iter().find(|(known, _)| known == ty);
-            let other = tables.iter().find(|(name, _)| !is_mask(name));
-            let nodes = stated.map(|(_, count)| *count);
-            let nodes = nodes.or(other.map(|(_, table)| table.num_rows()));
-            for (name, table) in tables.iter_mut().filter(|(name, _)| is_mask(name)) {
-                let splits = SeveralSplits::of(name, table, nodes)?;
-                let Some(splits) = splits else { continue };
-                *table = splits.choose(self.files.split_index, self.ask.folder)?;
-                is_chosen = true;
+            let space = space_of(&mut self.spaces, ty, "node_data")?;
+            let other = tables.iter().find(|(name, table)| !SeveralSplits::are_in(name, table));
+            let nodes = match other {
+                _ if space.is_known() => NodeCount::Exactly(space.count()),
+                Some((_, table)) => NodeCount::Exactly(table.num_rows()),
+                None => NodeCount::AtLeast(space.end()),
+            };
+            for (name, table) in tables {
+                if SeveralSplits::are_in(name, table) {
+                    let splits = SeveralSplits::of(name, table, nodes)?;
+                    *table = splits.choose(self.files.split_index, self.ask.folder)?;
+                }
             }
         }
-        match self.files.split_index {
-            Some(_) if !is_chosen => {
-                Err(Error::config("split_index", "chooses a split, but no mask holds several")
-                    .with_hint("leave it out"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Adds the masks that lists of nodes make. All edges have been read.
@@ -291,12 +317,16 @@ impl Import<'_> {
             return Err(unknown_etype("edge_data", ty, etypes.iter().map(|etype| &etype.name)));
         }
         tell(total, total)?;
-        let count = edges.count();
+        Ok((etypes, edges.finish()?))
+    }
+
+    /// Ends the reading of edges: the nodes that have occurred are all nodes.
+    pub(super) fn settle(&mut self, etypes: &[EdgeType], edges: &RawEdges) -> Result<()> {
+        let count = (0..etypes.len()).map(|etype| edges.num_edges(etype)).sum();
         self.spaces.iter().try_for_each(|space| space.check_largest(count))?;
-        let edges = edges.finish()?;
-        self.note_gaps(&etypes, &edges)?;
+        self.note_gaps(etypes, edges)?;
         self.spaces.iter_mut().for_each(IdSpace::settle);
-        Ok((etypes, edges))
+        Ok(())
     }
 
     pub(super) fn ends(&self, name: &CanonicalEtype) -> [usize; 2] {

@@ -61,6 +61,7 @@ pub(crate) fn read_new_edges(
         notes: Vec::new(),
     };
     let (etypes, edges) = import.edges(tell)?;
+    import.settle(&etypes, &edges)?;
     let names = import.spaces.into_iter().map(IdSpace::into_names).collect();
     Ok(NewEdges { etypes, edges, names, notes: import.notes })
 }

@@ -133,11 +133,6 @@ impl RawEdgeWriter {
         0..self.edges - self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Number of edges so far.
-    pub(crate) fn count(&self) -> u64 {
-        self.edges
-    }
-
     /// Appends an edge of the type started last; ids are below [`MAX_IDS`].
     pub(crate) fn push(&mut self, src: u64, dst: u64) -> Result<()> {
         self.edges += 1;

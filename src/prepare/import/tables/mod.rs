@@ -41,6 +41,6 @@ pub(crate) use one_hot::class_numbers;
 pub use original_ids::{OriginalIdsFile, read_original_ids};
 pub(crate) use remarks::remarks;
 pub(crate) use scanned_table::{ScannedTable, TableScan};
-pub(crate) use several_splits::SeveralSplits;
+pub(crate) use several_splits::{NodeCount, SeveralSplits};
 pub(crate) use splits::{check_mask, mask_name, read_split};
 pub use table::Table;

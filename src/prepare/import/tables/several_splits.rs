@@ -18,22 +18,50 @@ pub(crate) struct SeveralSplits<'t> {
     in_rows: bool,
 }
 
+/// A number of nodes.
+#[derive(Clone, Copy)]
+pub(crate) enum NodeCount {
+    Exactly(u64),
+    /// The edges show this many.
+    AtLeast(u64),
+}
+
 impl<'t> SeveralSplits<'t> {
-    /// The splits of a mask; `None` if the mask has one value per node. Without a known number of `nodes`, there are
-    /// assumed to be more nodes than splits.
-    pub(crate) fn of(name: &'t str, table: &'t Table, nodes: Option<u64>) -> Result<Option<Self>> {
-        let &[columns @ (2..)] = table.row_shape() else { return Ok(None) };
-        let rows = table.num_rows();
-        if rows == columns {
-            let problem = format!("has shape ({rows}, {rows}), so rows and columns may be splits");
-            return Err(table.fail(problem).with_hint("save one split as a separate array"));
-        }
-        let in_rows = match nodes {
-            Some(nodes) if [rows, columns].contains(&nodes) => nodes == columns,
-            _ => rows < columns,
+    /// Whether a table has several values for each row and is called a mask.
+    pub(crate) fn are_in(name: &str, table: &Table) -> bool {
+        name.ends_with("_mask") && matches!(table.row_shape(), [width] if *width > 1)
+    }
+
+    /// The splits of a mask; the number of nodes decides whether they are rows or columns.
+    pub(crate) fn of(name: &'t str, table: &'t Table, nodes: NodeCount) -> Result<Self> {
+        let sides = [table.num_rows(), table.row_shape().iter().product()];
+        let [rows, columns] = sides;
+        let fits = sides.map(|side| match nodes {
+            NodeCount::Exactly(count) => side == count,
+            NodeCount::AtLeast(count) => side >= count,
+        });
+        let shape = format!("has shape ({rows}, {columns})");
+        let in_rows = match fits {
+            [true, false] => false,
+            [false, true] => true,
+            [true, true] => {
+                let problem = format!("{shape}, so rows and columns may be splits");
+                return Err(table.fail(problem).with_hint(if rows == columns {
+                    "save one split as a separate array"
+                } else {
+                    "state the number of nodes: ‹num_nodes=N›"
+                }));
+            }
+            [false, false] => {
+                let (NodeCount::Exactly(count) | NodeCount::AtLeast(count)) = nodes;
+                let problem = format!("{shape}, but there are {count} nodes");
+                return Err(table
+                    .fail(problem)
+                    .with_hint("one side of the array is for the nodes"));
+            }
         };
         let splits = if in_rows { rows } else { columns };
-        Ok(Some(SeveralSplits { name, table, splits, in_rows }))
+        Ok(SeveralSplits { name, table, splits, in_rows })
     }
 
     /// The mask of a single split.
