@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
@@ -95,7 +96,14 @@ fn a_column_of_a_table_orders_its_nodes_and_is_no_feature() {
     assert_eq!(table(path, words, "_N/test_mask"), years.map(|year| f64::from(year == "2019")));
     assert_eq!(table(path, words, "_N/feat").len(), years.len());
     let misspelt = words.replace("year:", "yeer:") + " --fill-missing 0";
-    refused(path, &misspelt, "has no column \"yeer\"");
+    refused(path, &misspelt, "edges.csv: has no column \"yeer\"").stderr(contains(
+        "did you mean year? its columns are from, to; those of nodes are year, x",
+    ));
+    write(path, "rows.txt", "0 1\n");
+    write(path, "year.txt", "2019\n2020\n");
+    refused(path, "--edges rows.txt --node-data year=year.txt --split-by yeer", "has no column")
+        .stderr(contains("did you mean year? its columns have no names"))
+        .stderr(contains("; those of nodes are year").and(contains("edge-columns").not()));
     refused(path, &words.replace("year:", "name:"), "which has another use");
 }
 

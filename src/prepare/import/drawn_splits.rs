@@ -8,8 +8,8 @@ use super::graph::{EdgeType, RawEdges};
 use super::id_spaces::space_of;
 use super::ids::IdSpace;
 use super::import_graph::{Import, Tables};
-use super::readers::listed;
-use super::tables::Table;
+use super::readers::{FileRows, listed};
+use super::tables::{ScannedTable, Table};
 use crate::error::Result;
 use crate::graph::CanonicalEtype;
 use crate::load::LABEL_NAMES;
@@ -28,6 +28,24 @@ impl Import<'_> {
             }
         }
         columns
+    }
+
+    /// Returns an error if a file of edges lacks the column of a split that may also divide nodes.
+    pub(super) fn check_split_columns(&self, columns: &[String], rows: &FileRows) -> Result<()> {
+        let of_tables = self.scanned.iter().flat_map(ScannedTable::numbers);
+        let of_nodes: Vec<&str> =
+            of_tables.chain(self.files.node_data.iter().map(|data| data.name.as_str())).collect();
+        let ends = 2 + usize::from(self.files.relation_column.is_some());
+        // Without names, the columns after the ends have the names that the user passes.
+        if !rows.file.named && rows.columns().len() > ends {
+            return Ok(());
+        }
+        for split in self.files.drawn_splits.iter().filter(|split| split.ty.is_none()) {
+            if let Some(column) = columns.iter().find(|name| split.column() == Some(name)) {
+                rows.column_or(column, &of_nodes)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_column_of_nodes(&self, column: &str) -> bool {

@@ -76,10 +76,9 @@ impl Import<'_> {
 }
 
 impl EdgeReading<'_, '_> {
-    /// Reads the file. `tell` is called with the number of bytes that have been read.
-    fn read(&mut self, path: &Path, tell: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    /// Opens the file, and determines the roles of its columns.
+    fn open(&self, path: &Path) -> Result<(FileRows, EdgeFileColumns)> {
         let files = self.import.files;
-        let before = self.ends.map(|ntype| self.import.spaces[ntype].end());
         let chosen = files.end_columns(self.etype)?;
         let chosen = chosen.iter().flat_map(|ends| [ends.source, ends.target]);
         let mut names: Vec<&str> = chosen.chain(self.columns.iter().map(String::as_str)).collect();
@@ -98,8 +97,16 @@ impl EdgeReading<'_, '_> {
             bad_rows: self.import.bad_rows.as_ref(),
             ..self.import.ask
         };
-        let mut rows = FileRows::open(path, &ask)?;
+        let rows = FileRows::open(path, &ask)?;
+        self.import.check_split_columns(self.columns, &rows)?;
         let columns = EdgeFileColumns::of(files, self.etype, self.columns, &rows)?;
+        Ok((rows, columns))
+    }
+
+    /// Reads the file. `tell` is called with the number of bytes that have been read.
+    fn read(&mut self, path: &Path, tell: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let before = self.ends.map(|ntype| self.import.spaces[ntype].end());
+        let (mut rows, columns) = self.open(path)?;
         self.check_order(&rows, &columns)?;
         let said = self.heed_facts(&rows)?;
         let notes = self.import.notes.len();

@@ -6,6 +6,7 @@ use super::block::{CellBlock, Cells, NO_NUMBER};
 use super::input::Input;
 use super::look::{Ask, Column, Form, Opened};
 use super::names::listed;
+use super::nearest::nearest;
 use super::values::CellValue;
 use super::{folder, formats};
 use crate::error::{Error, Result};
@@ -73,23 +74,35 @@ impl FileRows {
     /// # Errors
     /// If no column, or more than one, has the name.
     pub(crate) fn column(&self, name: &str) -> Result<usize> {
+        self.column_or(name, &[])
+    }
+
+    /// Finds a column by name; the error for a name that no column has lists the columns of nodes, too, if there are
+    /// any.
+    pub(crate) fn column_or(&self, name: &str, of_nodes: &[&str]) -> Result<usize> {
         let columns = &self.file.columns;
         let mut found = (0..columns.len()).filter(|at| columns[*at].name == name);
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),
             (None, _) => {
                 let error = Error::input(&self.path, "", format!("has no column {name:?}"));
-                let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-                Err(match (self.file.named, super::nearest::nearest(name, names.iter().copied())) {
-                    (false, _) => error.with_hint(
-                        "its columns have no names; if the first line holds them, pass ‹header›",
-                    ),
-                    (true, Some(near)) => error.with_hint(format!(
-                        "did you mean {near}? its columns are {}",
-                        listed(&names)
-                    )),
-                    (true, None) => error.with_hint(format!("its columns are {}", listed(&names))),
-                })
+                let (names, mut hint) = if self.file.named {
+                    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+                    let hint = format!("its columns are {}", listed(&names));
+                    (names, hint)
+                } else {
+                    let hint =
+                        "its columns have no names; if the first line holds them, pass ‹header›";
+                    (Vec::new(), hint.to_owned())
+                };
+                if !of_nodes.is_empty() {
+                    hint.extend(["; those of nodes are ", &listed(of_nodes)]);
+                }
+                let near = nearest(name, names.iter().chain(of_nodes).copied());
+                Err(error.with_hint(match near {
+                    Some(near) => format!("did you mean {near}? {hint}"),
+                    None => hint,
+                }))
             }
             _ => {
                 let problem = format!("has more than one column {name:?}");

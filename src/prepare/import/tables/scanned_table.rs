@@ -330,6 +330,13 @@ impl ScannedTable {
         Error::input(&self.file.path, "", "has changed while it was read")
     }
 
+    /// Names of the columns of numbers or dates that are features.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = &str> {
+        let numbers =
+            self.columns.iter().filter(|stored| matches!(stored.encoding, Encoding::Number { .. }));
+        numbers.map(|stored| stored.column.as_str())
+    }
+
     /// Whether a column with this name orders the nodes of a split.
     pub(crate) fn has_order(&self, column: &str) -> bool {
         let is_order = |stored: &StoredColumn| matches!(stored.encoding, Encoding::Order);
