@@ -44,8 +44,9 @@ impl GrowthTable {
         self.of(turn).max(self.of(turn + 1)).unwrap_or(0)
     }
 
-    /// Growth of a rank in this turn, in bytes; the largest of all turns if this one has no record. In the first period,
-    /// it is a quarter more than recorded, because ranks differ, and `None` if no rank has ended the turn.
+    /// Growth of a rank in this turn, in bytes; the largest of all turns if this one has no record. It is an eighth more
+    /// than recorded, because the same turn differs between epochs. In the first period, it is a quarter more, because
+    /// ranks differ, and `None` if no rank has ended the turn.
     pub(super) fn of(&self, turn: usize) -> Option<u64> {
         let turn = turn.min(TURNS - 1);
         let noted = self.noted[turn].load(Ordering::SeqCst);
@@ -54,8 +55,8 @@ impl GrowthTable {
         let kib = match (most, known) {
             (0, 0) => return None,
             (0, noted) => noted + noted / 4,
-            (most, 0) => most,
-            (_, known) => known,
+            (most, 0) => most + most / 8,
+            (_, known) => known + known / 8,
         };
         Some(u64::from(kib) << 10)
     }
@@ -126,7 +127,7 @@ mod tests {
         table.take();
         note(&table, &[1, 1]);
         assert_eq!(table.take().unwrap().most, 9 << 10);
-        assert_eq!([0, 1, 2].map(|turn| table.around(turn) >> 10), [1, 9, 9]);
+        assert_eq!([0, 1, 2].map(|turn| table.around(turn) >> 10), [1, 10, 10]);
         note(&table, &[1, 2, 3]);
         assert_eq!(table.take().unwrap().most, 3 << 10);
         // A larger recorded value counts at once.
@@ -146,7 +147,8 @@ mod tests {
     fn late_turns_share_a_place() {
         let table = table();
         table.note(TURNS + 7, 1 << 20);
-        assert_eq!(table.take(), Some(Growth { most: 1 << 20, least: 1 << 20 }));
-        assert_eq!(table.around(usize::MAX - 1), 1 << 20);
+        let least = (1 << 20) + (1 << 17);
+        assert_eq!(table.take(), Some(Growth { most: 1 << 20, least }));
+        assert_eq!(table.around(usize::MAX - 1), least);
     }
 }

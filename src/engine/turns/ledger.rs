@@ -101,11 +101,9 @@ mod tests {
             control.note_growth(Work::Evaluation, turn, 20 << 20);
         }
         let growth = control.take_growth(Work::Training);
-        assert_eq!(growth, Some(Growth { most: 5 << 20, least: 2 << 20 }));
-        assert_eq!(
-            [0, 1, 2].map(|turn| control.pool_after(turn)),
-            [16 << 20, given_out(14 << 20), given_out(14 << 20)]
-        );
+        assert_eq!(growth, Some(Growth { most: 5 << 20, least: (2 << 20) + (2 << 17) }));
+        let kept = given_out((14 << 20) - 2 * (5 << 17));
+        assert_eq!([0, 1, 2].map(|turn| control.pool_after(turn)), [16 << 20, kept, kept]);
         control.take_growth(Work::Evaluation);
         control.begin(Work::Evaluation);
         control.set_parked_share(4 << 20);

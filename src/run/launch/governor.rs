@@ -296,6 +296,11 @@ mod tests {
         (given_out(left) / 4) >> 10 << 10
     }
 
+    /// A quarter of what 8 GiB grant beside 1 GiB at rest and residents that have grown by this number of bytes.
+    fn left(residents: u64, growth: u64) -> u64 {
+        share(7 * GIB - residents * (growth + growth / 8))
+    }
+
     /// Makes every rank begin another turn.
     fn turn(control: &Control) {
         (0..4).for_each(|rank| control.rank(rank).count_turn());
@@ -308,16 +313,16 @@ mod tests {
         governor.epoch();
         assert_eq!(grants(&control), (1, 0), "nothing has been measured");
         epoch(&mut governor, 2 * GIB);
-        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
         // Kept values are not computed again; but earlier measurements lose weight.
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB - GIB / 4)));
+        assert_eq!(grants(&control), (2, left(2, GIB + GIB / 8)));
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, GIB)));
         epoch(&mut governor, 4 * GIB);
-        assert_eq!(grants(&control), (1, share(3 * GIB)));
+        assert_eq!(grants(&control), (1, left(1, 4 * GIB)));
 
         let halved = (control.parked_share() / 2) >> 10 << 10;
         turn(&control);
@@ -336,10 +341,10 @@ mod tests {
         governor.watch(usage(4 * GIB)).unwrap();
         governor.watch(usage(2 * GIB)).unwrap();
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        assert_eq!(grants(&control), (2, share(3 * GIB - GIB / 4)));
         governor.watch(usage(2 * GIB)).unwrap();
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, GIB)));
     }
 
     #[test]
@@ -351,7 +356,7 @@ mod tests {
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, GIB)));
     }
 
     #[test]
@@ -365,7 +370,7 @@ mod tests {
         assert_eq!(grants(&control), (1, 0));
         assert!(!control.admits(0, 1));
         epoch(&mut governor, 2 * GIB);
-        assert_eq!(grants(&control), (2, share(3 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
     }
 
     #[test]
@@ -428,7 +433,7 @@ mod tests {
         let (mut governor, control) = governor(limits(8 * GIB, None));
         epoch(&mut governor, GIB);
         let trained = grants(&control);
-        assert_eq!(trained, (2, share(5 * GIB)));
+        assert_eq!(trained, (2, left(2, GIB)));
         control.begin(Work::Evaluation);
         assert_eq!(grants(&control), (1, 0));
         governor.watch(usage(7 * GIB)).unwrap();
@@ -463,7 +468,7 @@ mod tests {
         control.begin(Work::Training);
         governor.watch(usage(2 * GIB)).unwrap();
         control.begin(Work::Evaluation);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
+        assert_eq!(grants(&control), (2, left(2, GIB)));
         control.begin(Work::Training);
         assert_eq!(grants(&control), (1, 0));
     }
