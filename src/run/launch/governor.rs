@@ -23,12 +23,12 @@ const DOUBT: f64 = 1.5;
 /// Measurements of a governor for one kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
-    /// Whether growth has been measured.
-    measured: bool,
     /// Memory of the largest worker before growth was measured, in bytes.
     worker: u64,
-    /// Whether the budget has ever been exceeded.
-    exceeded: bool,
+    /// Whether growth has been measured.
+    measured: bool,
+    /// Bytes of the budget that stay free, because the run took more than was expected; 0 if it never did.
+    reserve: u64,
 }
 
 /// Divides a budget among workers.
@@ -118,13 +118,11 @@ impl Governor {
         let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
         self.divided = true;
         self.known().measured = true;
-        if self.known().exceeded {
-            return;
-        }
+        let taken = idle + self.known().reserve;
         let (work, workers) = (self.work, self.control.num_ranks());
-        let (resident, _) = self.limits.room_after(workers, idle, most);
-        let room = self.limits.budget.saturating_sub(idle);
-        self.control.set_room_of(work, room);
+        let (resident, _) = self.limits.room_after(workers, taken, most);
+        let room = self.limits.budget.saturating_sub(taken);
+        self.control.set_room_of(work, room.max(LEAST_ROOM));
         let kept = given_out(room.saturating_sub(resident as u64 * least));
         self.grant(resident, kept / workers as u64);
     }
@@ -191,9 +189,8 @@ impl Governor {
         self.idle = before.max(Some(usage.idle));
         let known = self.known();
         known.worker = known.worker.max(usage.peak);
-        let Knowledge { measured, worker, exceeded } = *known;
-        let is_unknown = !measured && !exceeded && budget > 0;
-        if is_unknown {
+        let Knowledge { measured, worker, reserve } = *known;
+        if !measured && reserve == 0 && budget > 0 {
             self.divide_unmeasured(usage.idle, worker);
         }
         let slots = self.control.slots_of(self.work);
@@ -206,7 +203,7 @@ impl Governor {
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }
-        self.known().exceeded = true;
+        self.known().reserve = 2 * reserve.max(peak - budget);
         let share = self.control.parked_share_of(self.work);
         if share > 0 {
             self.turns = turns;
@@ -332,7 +329,22 @@ mod tests {
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
         epoch(&mut governor, GIB);
-        assert_eq!(control.parked_share(), halved, "not raised again");
+        assert_eq!(grants(&control), (1, 0), "at rest, all took 8 GiB");
+    }
+
+    #[test]
+    fn a_budget_that_was_exceeded_keeps_a_reserve() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        epoch(&mut governor, GIB);
+        for reserve in [GIB / 4, GIB / 2] {
+            let before = control.parked_share();
+            turn(&control);
+            let peak = MemoryUsage { passed: 6 * GIB + GIB / 8, ..usage(2 * GIB) };
+            governor.watch(peak).unwrap();
+            assert_eq!(control.parked_share(), (before / 2) >> 10 << 10);
+            epoch(&mut governor, GIB);
+            assert_eq!(grants(&control), (2, share(5 * GIB - GIB / 4 - reserve)));
+        }
     }
 
     #[test]
