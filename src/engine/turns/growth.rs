@@ -72,6 +72,11 @@ impl GrowthTable {
         self.noted.iter().for_each(|noted| noted.store(0, Ordering::SeqCst));
     }
 
+    /// Forgets what has been published of single turns: each counts as the largest until a rank has ended it again.
+    pub(super) fn forget_turns(&self) {
+        self.known.iter().for_each(|known| known.store(0, Ordering::SeqCst));
+    }
+
     /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
     pub(super) fn take(&self) -> Option<Growth> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));
@@ -141,6 +146,17 @@ mod tests {
             table.take();
             assert_eq!(table.around(0), faded << 10);
         }
+    }
+
+    #[test]
+    fn turns_of_which_only_the_largest_is_remembered_count_as_it_until_they_end() {
+        let table = table();
+        note(&table, &[1, 8, 2, 2, 2]);
+        table.take();
+        table.forget_turns();
+        assert_eq!([0, 2, 3].map(|turn| table.around(turn) >> 10), [9, 9, 9]);
+        note(&table, &[1, 1, 1, 1]);
+        assert_eq!([0, 2, 3].map(|turn| table.around(turn) >> 10), [1, 1, 9]);
     }
 
     #[test]

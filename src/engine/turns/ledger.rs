@@ -43,6 +43,11 @@ impl Control {
         self.growth(work).note(turn, bytes);
     }
 
+    /// Forgets how much ranks grow in single turns of an epoch: each turn counts as the largest until a rank has ended it.
+    pub fn forget_turns(&self, work: Work) {
+        self.growth(work).forget_turns();
+    }
+
     /// Forgets the growth that was recorded during this work since it was last taken.
     pub fn forget_growth(&self, work: Work) {
         self.growth(work).forget();

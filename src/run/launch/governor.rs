@@ -117,7 +117,14 @@ impl Governor {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
         let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
         self.divided = true;
-        self.known().measured = true;
+        let is_first = !std::mem::replace(&mut self.known().measured, true);
+        let least = if is_first && self.limits.lends {
+            // What such a program does before its epochs shifts the turns of the first.
+            self.control.forget_turns(self.work);
+            most
+        } else {
+            least
+        };
         let taken = idle + self.known().reserve;
         let (work, workers) = (self.work, self.control.num_ranks());
         let (resident, _) = self.limits.room_after(workers, taken, most);
@@ -367,6 +374,8 @@ mod tests {
         assert_eq!(grants(&control), (1, GIB / 8));
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
+        epoch(&mut governor, GIB);
+        assert_eq!(grants(&control), (2, share(5 * GIB)));
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, GIB)));
     }
