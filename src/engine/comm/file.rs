@@ -17,8 +17,7 @@ use super::group::{
 use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
-use crate::engine::packed::Unpacker;
-use crate::engine::spill::{Extent, ValueFile};
+use crate::engine::spill::{Extent, ReadValue, ValueFile};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
@@ -133,21 +132,11 @@ impl ProcessGroup for FileGroup {
         collective.tag.check(self.rank, sent, from)?;
         let entry = index.entries[self.rank];
         debug!(collective = sent.sequence, from, bytes = entry.len, "message opened");
-        let stored = StoredMessage {
-            from,
-            path,
-            file,
-            cached,
-            shared,
-            entry,
-            read: 0,
-            hasher: crc32fast::Hasher::new(),
-            counters: self.counters.clone(),
-        };
-        let table = |bytes: &mut [u8], at| stored.fill(bytes, at);
-        let unpacker = entry.packed().map(|packed| Unpacker::new(packed, entry.stored, table));
-        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(&stored.path))?;
-        Ok(Box::new(FileInbox { stored, unpacker, remaining: entry.len }))
+        let counters = self.counters.clone();
+        let stored = StoredMessage { from, path, file, cached, shared, counters };
+        let fill = |bytes: &mut [u8], at| stored.fill(bytes, at);
+        let value = ReadValue::new(entry.extent(), &stored.path, fill)?;
+        Ok(Box::new(FileInbox { stored, value }))
     }
 }
 
@@ -222,7 +211,7 @@ impl Outbox for FileOutbox<'_> {
     }
 }
 
-/// A stored message.
+/// The file of a message.
 struct StoredMessage {
     /// The sender's rank.
     from: usize,
@@ -232,17 +221,13 @@ struct StoredMessage {
     cached: u64,
     /// Number of these bytes that count towards the sender's share of the page cache.
     shared: u64,
-    entry: MessageEntry,
-    /// Number of stored bytes that have been read, without the table.
-    read: u64,
-    hasher: crc32fast::Hasher,
     counters: IoCounters,
 }
 
 impl StoredMessage {
-    /// Fills `bytes` from an offset in the stored bytes.
-    fn fill(&self, bytes: &mut [u8], at: u64) -> Result<()> {
-        let (offset, len) = (self.entry.offset + at, bytes.len() as u64);
+    /// Fills `bytes` from an offset in the file.
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        let len = bytes.len() as u64;
         let mut reads = span(SpanKind::Disk, "read a message");
         reads.set("from", self.from);
         reads.set("bytes", len);
@@ -252,51 +237,32 @@ impl StoredMessage {
         self.counters.read(len);
         Ok(())
     }
-
-    /// Fills `bytes` with the next stored bytes.
-    fn next(&mut self, bytes: &mut [u8]) -> Result<()> {
-        self.fill(bytes, self.read)?;
-        self.hasher.update(bytes);
-        self.read += bytes.len() as u64;
-        Ok(())
-    }
 }
 
 struct FileInbox {
     stored: StoredMessage,
-    unpacker: Option<Unpacker>,
-    /// Number of unread bytes of the message.
-    remaining: u64,
+    value: ReadValue,
 }
 
 impl Inbox for FileInbox {
     fn remaining(&self) -> u64 {
-        self.remaining
+        self.value.extent.value_len() - self.value.read
     }
 
     fn waits_for_disk(&self) -> bool {
-        self.stored.entry.offset + self.stored.entry.stored > self.stored.cached
+        self.value.extent.offset + self.value.extent.len > self.stored.cached
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let FileInbox { stored, unpacker, remaining } = self;
-        let len = bytes.len() as u64;
-        if len > *remaining {
-            let problem = format!("a message has {remaining} bytes left, not {len}");
-            return Err(Error::corrupt(&stored.path, problem));
+        let (remaining, len) = (self.remaining(), bytes.len() as u64);
+        if len > remaining {
+            return Err(self.damaged(&format!("a message has {remaining} bytes left, not {len}")));
         }
-        match unpacker {
-            None => stored.next(bytes)?,
-            Some(unpacker) => {
-                let read = unpacker.read(bytes, |bytes| stored.next(bytes));
-                read.map_err(|problem| problem.of_file(&stored.path))?;
-            }
-        }
-        *remaining -= len;
-        if *remaining == 0 {
-            let MessageEntry { len, stored: size, checksum, .. } = stored.entry;
-            stored.counters.saved_in_reading(len.saturating_sub(size));
-            if u64::from(stored.hasher.clone().finalize()) != checksum {
+        let FileInbox { stored, value } = self;
+        value.read(bytes, &stored.path, |bytes, at| stored.fill(bytes, at))?;
+        if len == remaining {
+            stored.counters.saved_in_reading(value.extent.saved());
+            if !value.is_intact() {
                 return Err(self.damaged("the checksum of a message does not match"));
             }
         }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tag::Tag;
 use crate::engine::packed::Packed;
+use crate::engine::spill::Extent;
 use crate::error::{Error, Result};
 use crate::io::StorageFile;
 
@@ -32,9 +33,11 @@ pub(super) struct MessageEntry {
 }
 
 impl MessageEntry {
-    /// Description of the packed message; `None` if it is not packed.
-    pub(super) fn packed(&self) -> Option<Packed> {
-        Packed::from_words(self.len, self.word)
+    /// The message as a value in the file.
+    pub(super) fn extent(&self) -> Extent {
+        let MessageEntry { offset, stored, checksum, len, word } = *self;
+        let packed = Packed::from_words(len, word);
+        Extent { offset, len: stored, checksum: checksum as u32, packed }
     }
 }
 

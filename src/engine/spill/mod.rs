@@ -34,5 +34,5 @@ pub use store::{SpillReader, SpillStore, SpillWriter};
 #[cfg(feature = "torch")]
 pub use tensor::{Masks, PointerTensor, TensorLayout};
 pub use value::{EdgesLayout, Spill};
-pub(super) use value_file::{Extent, ValueFile};
+pub(super) use value_file::{Extent, ReadValue, ValueFile};
 pub use waiting_memory::WaitingMemory;

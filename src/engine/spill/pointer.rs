@@ -309,10 +309,10 @@ impl<T: Spill> Spillable for Slot<T> {
             return Ok(());
         };
         let extent = self.save(&mut writer)?;
-        if extent.is_packed() {
+        if extent.packed.is_some() {
             let mut state = self.state.borrow_mut();
             (state.resident, state.packed) = (None, Some((writer.finish()?, extent)));
-            debug!(value = self.label, bytes = extent.byte_len(), "packed");
+            debug!(value = self.label, bytes = extent.len, "packed");
         }
         Ok(())
     }
@@ -375,7 +375,7 @@ impl<T: Spill> State<T> {
     fn bytes(&self, layout: &T::Layout) -> u64 {
         match (&self.resident, &self.packed) {
             (Some(_), _) => T::byte_len(layout),
-            (None, Some((_, extent))) => extent.byte_len(),
+            (None, Some((_, extent))) => extent.len,
             (None, None) => 0,
         }
     }

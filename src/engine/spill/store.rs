@@ -6,8 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::memory_file::MemoryFile;
-use super::value_file::{Extent, ValueFile};
-use crate::engine::packed::Unpacker;
+use super::value_file::{Extent, ReadValue, ValueFile};
 use crate::error::{Error, Result};
 use crate::io::{IoCounters, Storage, StorageFile, read_split};
 
@@ -176,17 +175,8 @@ impl SpillFile {
     /// # Errors
     /// If the file cannot be read (`Io`), or its content differs from what was written (`Corrupt`).
     pub(super) fn reader(&self, extent: Extent) -> Result<SpillReader<'_>> {
-        let table = |bytes: &mut [u8], at| self.read(bytes, extent.offset + at);
-        let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
-        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(&self.guard.path))?;
-        Ok(SpillReader {
-            file: self,
-            extent,
-            read: 0,
-            at: 0,
-            checksum: crc32fast::Hasher::new(),
-            unpacker,
-        })
+        let fill = |bytes: &mut [u8], at| self.read(bytes, at);
+        Ok(SpillReader { file: self, value: ReadValue::new(extent, &self.guard.path, fill)? })
     }
 
     fn read(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
@@ -201,13 +191,7 @@ impl SpillFile {
 /// Sequential reader of a value in a spill file.
 pub struct SpillReader<'a> {
     file: &'a SpillFile,
-    extent: Extent,
-    /// Number of bytes of the value that have been read.
-    read: u64,
-    /// Number of stored bytes that have been read.
-    at: u64,
-    checksum: crc32fast::Hasher,
-    unpacker: Option<Unpacker>,
+    value: ReadValue,
 }
 
 impl SpillReader<'_> {
@@ -216,34 +200,22 @@ impl SpillReader<'_> {
     /// # Errors
     /// If the file cannot be read or ends early (`Io`), or its content differs from what was written (`Corrupt`).
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillReader { file, extent, read, at, checksum, unpacker } = self;
-        let mut stored = |bytes: &mut [u8]| {
-            file.read(bytes, extent.offset + *at)?;
-            checksum.update(bytes);
-            *at += bytes.len() as u64;
-            Ok(())
-        };
-        match unpacker {
-            None => stored(bytes)?,
-            Some(unpacker) => {
-                unpacker.read(bytes, stored).map_err(|e| e.of_file(&file.guard.path))?;
-            }
-        }
-        *read += bytes.len() as u64;
-        Ok(())
+        let SpillReader { file, value } = self;
+        value.read(bytes, &file.guard.path, |bytes, at| file.read(bytes, at))
     }
 
     /// Ends reading; fails unless all bytes have been read and match the checksum.
     pub(super) fn finish(self) -> Result<()> {
-        let (path, len) = (&self.file.guard.path, self.extent.value_len());
-        if self.read != len {
-            let problem = format!("{} of {len} bytes were read", self.read);
+        let SpillReader { file, value } = self;
+        let (path, len) = (&file.guard.path, value.extent.value_len());
+        if value.read != len {
+            let problem = format!("{} of {len} bytes were read", value.read);
             return Err(Error::corrupt(path, problem));
         }
-        if self.checksum.finalize() != self.extent.checksum {
+        if !value.is_intact() {
             return Err(Error::corrupt(path, "the checksum does not match the written data"));
         }
-        self.file.counters.saved_in_reading(self.extent.saved());
+        file.counters.saved_in_reading(value.extent.saved());
         Ok(())
     }
 }

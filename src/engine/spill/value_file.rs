@@ -1,8 +1,8 @@
-//! A file of values that is being written.
+//! Files of values: writing one, and reading a value.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::engine::packed::{Packed, PackedEnd, Packer, pad};
+use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, pad};
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters};
 
@@ -34,22 +34,13 @@ struct Value {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Extent {
     pub(in crate::engine) offset: u64,
+    /// Size of the stored bytes.
     pub(in crate::engine) len: u64,
     pub(in crate::engine) checksum: u32,
     pub(in crate::engine) packed: Option<Packed>,
 }
 
 impl Extent {
-    /// Size of the stored bytes.
-    pub(super) fn byte_len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether the value is packed.
-    pub(super) fn is_packed(&self) -> bool {
-        self.packed.is_some()
-    }
-
     /// Size of the value in bytes.
     pub(in crate::engine) fn value_len(&self) -> u64 {
         self.packed.map_or(self.len, |packed| packed.len)
@@ -131,5 +122,58 @@ impl ValueFile {
         }
         self.skip();
         Ok(extent)
+    }
+}
+
+/// A value that is being read from front to back.
+pub(in crate::engine) struct ReadValue {
+    pub(in crate::engine) extent: Extent,
+    /// Number of bytes of the value that have been read.
+    pub(in crate::engine) read: u64,
+    /// Number of stored bytes that have been read, without the table.
+    at: u64,
+    checksum: crc32fast::Hasher,
+    unpacker: Option<Unpacker>,
+}
+
+impl ReadValue {
+    /// A value in the file at `path`. `fill` fills bytes from an offset in that file.
+    pub(in crate::engine) fn new(
+        extent: Extent,
+        path: &Path,
+        fill: impl FnOnce(&mut [u8], u64) -> Result<()>,
+    ) -> Result<Self> {
+        let table = |bytes: &mut [u8], at| fill(bytes, extent.offset + at);
+        let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
+        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(path))?;
+        Ok(ReadValue { extent, read: 0, at: 0, checksum: crc32fast::Hasher::new(), unpacker })
+    }
+
+    /// Fills `bytes` with the next bytes of the value; `path` and `fill` are those of [`new`](Self::new).
+    pub(in crate::engine) fn read(
+        &mut self,
+        bytes: &mut [u8],
+        path: &Path,
+        mut fill: impl FnMut(&mut [u8], u64) -> Result<()>,
+    ) -> Result<()> {
+        let ReadValue { extent, at, checksum, unpacker, .. } = self;
+        let len = bytes.len() as u64;
+        let mut stored = |bytes: &mut [u8]| {
+            fill(bytes, extent.offset + *at)?;
+            checksum.update(bytes);
+            *at += bytes.len() as u64;
+            Ok(())
+        };
+        match unpacker {
+            None => stored(bytes)?,
+            Some(unpacker) => unpacker.read(bytes, stored).map_err(|e| e.of_file(path))?,
+        }
+        self.read += len;
+        Ok(())
+    }
+
+    /// Whether the bytes that have been read are those that were written.
+    pub(in crate::engine) fn is_intact(&self) -> bool {
+        self.checksum.clone().finalize() == self.extent.checksum
     }
 }

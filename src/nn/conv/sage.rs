@@ -104,9 +104,9 @@ impl SageConv {
         SageConv { config, neigh, own, bias, pool }
     }
 
-    fn own_term(&self, tape: &mut Tape<'_>, x: &Var, onto: Option<Var>) -> Result<Var> {
+    fn own_term(&self, tape: &mut Tape<'_>, x: &Var) -> Result<Var> {
         match &self.own {
-            Some(own) => tape.linear(x, own, Some(self.bias), onto),
+            Some(own) => tape.linear(x, own, Some(self.bias), None),
             None => {
                 unreachable!("only the gcn aggregator has no own weight, and it does not need one")
             }
@@ -119,13 +119,13 @@ impl SageConv {
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
             let layer = self.clone();
             return tape.begin_aggregate(graph, src, mean)?.then(tape, move |tape, neighbours| {
-                let own = layer.own_term(tape, &dst, None)?;
+                let own = layer.own_term(tape, &dst)?;
                 drop(dst);
                 tape.linear(&neighbours, &layer.neigh, None, Some(own))
             });
         }
         let messages = tape.linear(&src, &self.neigh, None, None)?;
-        let own = self.own_term(tape, &dst, None)?;
+        let own = self.own_term(tape, &dst)?;
         drop((src, dst));
         tape.begin_aggregate(graph, messages, mean.onto(own))
     }
@@ -173,7 +173,7 @@ impl SageConv {
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
         let layer = self.clone();
         tape.begin_aggregate(graph, messages, max)?.then(tape, move |tape, neighbours| {
-            let own = layer.own_term(tape, &dst, None)?;
+            let own = layer.own_term(tape, &dst)?;
             tape.linear(&neighbours, &layer.neigh, None, Some(own))
         })
     }

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use bytemuck::Pod;
+
 use super::index_writer::IndexConfig;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
@@ -198,14 +200,9 @@ impl NeighborIndex {
     pub(super) fn records(
         &self,
         places: &[Range<u64>],
-        mut visit: impl FnMut(usize, Record),
+        visit: impl FnMut(usize, Record),
     ) -> Result<()> {
-        let place = |i: usize| places[i].clone();
-        self.column(self.layout.records_at(), RECORD, places.len(), place, |i, bytes| {
-            for record in bytes.as_chunks::<{ RECORD as usize }>().0 {
-                visit(i, bytemuck::pod_read_unaligned(record));
-            }
-        })
+        self.values(self.layout.records_at(), places, visit)
     }
 
     /// Like [`records`](Self::records), for the edges' weights.
@@ -226,23 +223,17 @@ impl NeighborIndex {
         self.values(self.layout.probabilities_at(), places, visit)
     }
 
-    fn values(
+    fn values<T: Pod>(
         &self,
         start: u64,
         places: &[Range<u64>],
-        mut visit: impl FnMut(usize, f32),
+        mut visit: impl FnMut(usize, T),
     ) -> Result<()> {
-        self.column(
-            start,
-            VALUE,
-            places.len(),
-            |i| places[i].clone(),
-            |i, bytes| {
-                for value in bytes.as_chunks::<{ VALUE as usize }>().0 {
-                    visit(i, bytemuck::pod_read_unaligned(value));
-                }
-            },
-        )
+        let (size, place) = (size_of::<T>(), |i: usize| places[i].clone());
+        self.column(start, size as u64, places.len(), place, |i, bytes| {
+            let values = bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned);
+            values.for_each(|value| visit(i, value));
+        })
     }
 
     fn column(
