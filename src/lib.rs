@@ -72,6 +72,7 @@ pub mod platform;
 pub mod prepare;
 #[cfg(feature = "torch")]
 pub mod report;
+#[cfg(feature = "torch")]
 pub mod run;
 #[cfg(feature = "torch")]
 pub mod sampling;

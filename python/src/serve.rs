@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use rustix::process::Pid;
+use sar::engine::launch::{Limits, Supervision, WorkerBounds, supervise};
 use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
 use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
@@ -16,7 +17,6 @@ use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
     signals,
 };
-use sar::run::launch::{Limits, Supervision, WorkerBounds, supervise};
 use sar::{Error, Result};
 
 use crate::errors::exception;

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod comm;
+pub mod launch;
 mod packed;
 pub mod spill;
 pub mod spill_dir;

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::launch::bounds;
 use super::launch::this_machine::ThisMachine;
 use super::launch::workers::{Launch, run_workers};
-use super::launch::{WorkerBounds, bounds};
+use crate::engine::launch::WorkerBounds;
 use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::launch::EventRecord;
 use super::launch::last_checkpoint::keep_checkpoint;
 use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder};
 use super::plan::PlannedRun;
 use super::tensorboard::RunEvents;
 use super::turns_file::{TurnsFile, write_json};
+use crate::engine::launch::EventRecord;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::AtomicFile;

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::limits::LeastMemory;
 use super::outputs::num_outputs;
-use super::worker_bounds::WorkerBounds;
+use crate::engine::launch::{LeastMemory, WorkerBounds};
 use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{FeatureSet, Partition, PartitionSummary};

@@ -5,16 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::carriage::{Carriage, CarriageSite};
-use super::limits::{LeastMemory, Limits};
-use super::record::EventRecord;
 use super::reservation::reserve;
 use super::run_link::RunLink;
-use super::supervise::{Supervision, fork_plainly, supervise};
 use super::this_machine::{ThisMachine, not_yet};
 use super::threads::capped;
-use super::worker_bounds::WorkerBounds;
 use crate::engine::comm::Placement;
 use crate::engine::comm::machines::Launched;
+use crate::engine::launch::{
+    EventRecord, LeastMemory, Limits, Supervision, WorkerBounds, fork_plainly, supervise,
+};
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::engine::turns::Control;
 use crate::error::Result;

@@ -6,6 +6,7 @@ use super::advice::PIECES;
 use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
+use crate::engine::launch::LeastMemory;
 use crate::engine::spill_dir::sweep;
 use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{Event, size};
@@ -13,7 +14,6 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
 use crate::platform::give_memory_back;
 use crate::run::config::RunConfig;
-use crate::run::launch::LeastMemory;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 

@@ -7,11 +7,10 @@ use super::bound::bound;
 use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
+use crate::engine::launch::{Limits, WorkerBounds};
 use crate::error::{Error, Result};
 use crate::platform::free_space;
-use crate::run::launch::WorkerBounds;
 use crate::run::launch::bounds::{fits, rate};
-use crate::run::launch::limits::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, open_graph, relations};
 

@@ -10,14 +10,15 @@ use super::node_space::NodeSpace;
 use super::predicted_graph::PredictedGraph;
 use super::question::Question;
 use super::table::{NodeLabels, write_table};
+use crate::engine::launch::WorkerBounds;
 use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
 use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
 use crate::nn::state_dict_text;
+use crate::run::launch::bounds;
 use crate::run::launch::connection::reports;
 use crate::run::launch::this_machine::{ThisMachine, Undertaking, common};
 use crate::run::launch::workers::{Launch, run_workers};
-use crate::run::launch::{WorkerBounds, bounds};
 use crate::run::rank;
 use crate::run::rank::{
     ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, PredictionFormat,

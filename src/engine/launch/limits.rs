@@ -48,12 +48,7 @@ pub struct Limits {
 impl Limits {
     /// Number of workers that may be resident, and the share of each waiting one of `workers`, if `resident` of them
     /// take at least this memory.
-    pub(in crate::run) fn room(
-        &self,
-        workers: usize,
-        resident: usize,
-        least: LeastMemory,
-    ) -> (usize, u64) {
+    pub(crate) fn room(&self, workers: usize, resident: usize, least: LeastMemory) -> (usize, u64) {
         let (mut resident, mut peak) = (resident, least.all);
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
         while resident < most && ((peak + least.another) as f64) < FULL * self.budget as f64 {

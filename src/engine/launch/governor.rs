@@ -42,7 +42,7 @@ struct Knowledge {
 ///
 /// Each kind of [`Work`] is measured separately, because the memory of a batch does not predict that of an evaluation
 /// on the full graph.
-pub(in crate::run) struct Governor {
+pub(crate) struct Governor {
     control: Arc<Control>,
     limits: Limits,
     /// Kind of work at the last sample.
@@ -62,7 +62,7 @@ pub(in crate::run) struct Governor {
 
 impl Governor {
     /// The governor of a run that has not started.
-    pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
+    pub(crate) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
         let (judged, idle, divided, turns) = (false, None, false, Vec::new());
@@ -82,7 +82,7 @@ impl Governor {
     }
 
     /// Adapts the shares after an epoch.
-    pub(in crate::run) fn epoch(&mut self) {
+    pub(crate) fn epoch(&mut self) {
         // Measurements after an evaluation belong to the next epoch.
         if self.work == Work::Training && !std::mem::take(&mut self.judged) {
             self.judge();
@@ -254,8 +254,8 @@ impl Governor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::worker_bounds::WorkerBounds;
     use super::*;
+    use crate::engine::launch::WorkerBounds;
 
     const GIB: u64 = 1 << 30;
 

@@ -1,0 +1,18 @@
+//! Worker processes: fork, supervision, budget.
+
+mod governor;
+mod limits;
+mod listeners;
+mod memory;
+mod out_of_memory;
+mod progress_meter;
+mod record;
+mod stall;
+mod supervise;
+mod worker;
+mod worker_bounds;
+
+pub use limits::{LeastMemory, Limits};
+pub use record::EventRecord;
+pub use supervise::{Fork, Supervision, fork_plainly, supervise};
+pub use worker_bounds::WorkerBounds;
