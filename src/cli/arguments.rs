@@ -6,14 +6,8 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-#[cfg(feature = "torch")]
-use super::added::{PredictAddedArgs, predict};
 use super::clean::{CleanArgs, clean};
 use super::completions::{CompletionsArgs, completions};
-#[cfg(feature = "torch")]
-use super::config_file;
-#[cfg(feature = "torch")]
-use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
 use super::export::{ExportArgs, export};
 use super::fields::note_flags;
@@ -25,21 +19,20 @@ use super::manual::{ManualArgs, manual};
 use super::output::{print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
-use super::pause::{ContinueArgs, PauseArgs, go_on, pause};
-#[cfg(feature = "torch")]
-use super::plan::{PlanArgs, of_flags, plan};
-#[cfg(feature = "torch")]
-use super::report::{ReportArgs, report as report_page};
-#[cfg(feature = "torch")]
-use super::resume::{RunArgs, changed, resume};
+use super::runs::{
+    added::{PredictAddedArgs, predict},
+    config_file,
+    correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth},
+    pause::{ContinueArgs, PauseArgs, go_on, pause},
+    plan::{PlanArgs, of_flags, plan},
+    report::{ReportArgs, report as report_page},
+    resume::{RunArgs, changed, resume},
+    status::{StatusArgs, status},
+    train::{TrainArgs, declared, train},
+    train_files::TrainFilesArgs,
+};
 use super::signals::interruptible;
-#[cfg(feature = "torch")]
-use super::status::{StatusArgs, status};
 use super::tips;
-#[cfg(feature = "torch")]
-use super::train::{TrainArgs, declared, train};
-#[cfg(feature = "torch")]
-use super::train_files::TrainFilesArgs;
 use super::voice::{self, VoiceArgs};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;

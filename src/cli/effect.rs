@@ -4,9 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::given::is_given;
 #[cfg(feature = "torch")]
-use super::setting::Of;
-#[cfg(feature = "torch")]
-use super::train::declared;
+use super::runs::{setting::Of, train::declared};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "torch")]
 use crate::nn::ModelKind;

@@ -70,7 +70,7 @@ fn flag(field: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::cli::definition;
-    use crate::cli::train::declared;
+    use crate::cli::runs::train::declared;
 
     #[test]
     fn fields_become_flags_and_other_names_stay() {

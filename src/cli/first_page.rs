@@ -4,9 +4,7 @@ use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command};
 
 #[cfg(feature = "torch")]
-use super::setting::Of;
-#[cfg(feature = "torch")]
-use super::train::declared;
+use super::runs::{setting::Of, train::declared};
 
 /// Columns of the page.
 const WIDTH: usize = 80;

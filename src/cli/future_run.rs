@@ -110,7 +110,7 @@ fn id(name: &str) -> String {
 /// The flags of a future training run.
 fn flags() -> Vec<RunFlag> {
     #[cfg(feature = "torch")]
-    let args = super::future_config::flags();
+    let args = super::runs::future_config::flags();
     // With these, the user reads the refusal of `--num-parts auto` instead of a flag's.
     #[cfg(not(feature = "torch"))]
     let args = SHOWN.map(|(name, ..)| Arg::new(name).long(name));

@@ -73,7 +73,7 @@ fn chosen(_: FutureRunArgs) -> Result<Choose> {
 
 #[cfg(feature = "torch")]
 fn chosen(future: FutureRunArgs) -> Result<Choose> {
-    use super::future_config;
+    use super::runs::future_config;
     use crate::error::ErrorKind;
     use crate::run::plan::{GraphShape, PartsChooser};
 

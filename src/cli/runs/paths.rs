@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::io::is_standard_output;
 
 /// Makes the path of an output file absolute; `-` stays standard output.
-pub(super) fn absolute_output(path: PathBuf) -> Result<PathBuf> {
+pub(in crate::cli) fn absolute_output(path: PathBuf) -> Result<PathBuf> {
     if is_standard_output(&path) { Ok(path) } else { absolute(path) }
 }
 
 /// Makes a path absolute: the configuration is stored with the results and may be read in another folder.
-pub(super) fn absolute(path: PathBuf) -> Result<PathBuf> {
+pub(in crate::cli) fn absolute(path: PathBuf) -> Result<PathBuf> {
     let path = std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))?;
     if path.to_str().is_some() {
         return Ok(path);

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser};
 
+use super::config_file;
 use super::resume::RunArgs;
 use super::setting::{Of, Setting};
 use super::train::{TrainArgs, declared, described};
-use super::{config_file, effect};
+use crate::cli::effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
 
@@ -23,7 +24,7 @@ struct FutureRun {
 }
 
 /// The flags of a future run, which has neither partitions nor results yet.
-pub(super) fn flags() -> Vec<Arg> {
+pub(in crate::cli) fn flags() -> Vec<Arg> {
     let command = RunArgs::augment_args(TrainArgs::augment_args(Command::new("")));
     let is_left_out =
         |setting: &Setting| setting.of.contains(&Of::Existing) || setting.of.contains(&Of::Results);
@@ -38,7 +39,7 @@ pub(super) fn flags() -> Vec<Arg> {
 ///
 /// # Errors
 /// If the flags cannot be parsed, or one has no effect.
-pub(super) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
+pub(in crate::cli) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
     let none = PathBuf::from("none");
     let mut words = vec!["sar-single".into(), "--part-json=none".into()];
     words.extend(flags);

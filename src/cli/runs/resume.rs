@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command};
 
-use super::choice::choice;
-use super::given::is_given;
 use super::paths::{absolute, absolute_output};
 use super::setting::settings;
 use super::train::{TrainArgs, run};
+use crate::cli::choice::choice;
+use crate::cli::given::is_given;
 use crate::error::Result;
 use crate::io::IoMode;
 
@@ -17,10 +17,10 @@ use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
 settings! {
     /// Flags that do not change the results of an epoch.
-    pub(super) struct RunArgs, fields "" of RunConfig {
+    pub(in crate::cli) struct RunArgs, fields "" of RunConfig {
         /// Continue a run from its last checkpoint, with its settings; --part-json names the new place of a graph that has moved
         #[arg(long, value_name = "RUN", help_heading = "Run")]
-        pub(super) resume: Option<PathBuf>; Existing,
+        pub(in crate::cli) resume: Option<PathBuf>; Existing,
         /// Number of epochs [default: 100]
         #[arg(long, value_name = "N", help_heading = "Training")]
         epochs: Option<u32> => epochs,
@@ -52,7 +52,7 @@ settings! {
 const PART_JSON: &str = "part_json";
 
 /// A flag next to `--resume` that would change the run's settings, if any.
-pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
+pub(in crate::cli) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
     if !is_given(given, "resume") {
         return None;
     }
@@ -71,13 +71,13 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 }
 
 /// Continues the run that the flags name.
-pub(super) fn resume(args: RunArgs, part_json: Option<PathBuf>) -> Result<()> {
+pub(in crate::cli) fn resume(args: RunArgs, part_json: Option<PathBuf>) -> Result<()> {
     let config = resumed(&args, part_json);
     config.and_then(|config| run(&config, run::resume)).map_err(run::end_everywhere)
 }
 
 /// The configuration of the run that the flags name, with their changes. `part_json` is the new place of its graph.
-pub(super) fn resumed(args: &RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
+pub(in crate::cli) fn resumed(args: &RunArgs, part_json: Option<PathBuf>) -> Result<RunConfig> {
     let folder = absolute(args.resume.clone().unwrap_or_default())?;
     let mut config = run::resumable(&folder)?;
     config.part_json = part_json.map(absolute).transpose()?.unwrap_or(config.part_json);

@@ -3,14 +3,14 @@
 use std::str::FromStr;
 
 /// Settings in a flag's value, each at most once.
-pub(super) struct Settings<'a>(Vec<(&'static str, &'a str)>);
+pub(in crate::cli) struct Settings<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Settings<'a> {
     /// Parses settings with `known` names, which may be spelled as in Python, such as `T_max`.
     ///
     /// # Errors
     /// If the text is not a list of known settings.
-    pub(super) fn parse(text: &'a str, known: &[&'static str]) -> Result<Self, String> {
+    pub(in crate::cli) fn parse(text: &'a str, known: &[&'static str]) -> Result<Self, String> {
         let mut settings: Vec<(&'static str, &str)> = Vec::new();
         for setting in text.split(',').filter(|setting| !setting.trim().is_empty()) {
             let example = known.first().map(|name| format!(", such as {name}=..."));
@@ -34,7 +34,7 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// If it cannot be parsed.
-    pub(super) fn get<T: FromStr>(&self, name: &str) -> Result<Option<T>, String> {
+    pub(in crate::cli) fn get<T: FromStr>(&self, name: &str) -> Result<Option<T>, String> {
         let Some((_, value)) = self.0.iter().find(|(other, _)| *other == name) else {
             return Ok(None);
         };

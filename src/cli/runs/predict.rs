@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::choice::choice;
 use super::evaluation::{prediction_event, prediction_table};
-use super::fields::with_flags;
-use super::output::{check_output, print_output};
 use super::paths::{absolute, absolute_output};
+use crate::cli::choice::choice;
+use crate::cli::fields::with_flags;
+use crate::cli::output::{check_output, print_output};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
@@ -28,7 +28,7 @@ use crate::run::rank::{
 /// Shows scores of the predictions if the graph has labels.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct PredictArgs {
+pub(in crate::cli) struct PredictArgs {
     /// Folder of a training run, with its model, its data keys and its weights
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
@@ -100,7 +100,7 @@ pub(super) struct PredictArgs {
 }
 
 /// Predicts nodes, and corrects and smooths the predictions if requested.
-pub(super) fn run(
+pub(in crate::cli) fn run(
     args: PredictArgs,
     added: GraphAdditions,
     correct_and_smooth: Option<CorrectAndSmooth>,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::fields::with_flags;
-use super::output::{print, print_event};
-use super::table::TextTable;
+use crate::cli::fields::with_flags;
+use crate::cli::output::{print, print_event};
+use crate::cli::table::TextTable;
 use crate::engine::spill_dir::{LivingRun, default_spill_dir};
 use crate::engine::turns::{Activity, Request};
 use crate::error::Result;
@@ -18,7 +18,7 @@ use crate::run::{EndedRun, Ending, resume_command};
 
 /// Show the phases and memory of a run's workers, the disk, and the time that is left; or how a run has ended
 #[derive(Debug, Args)]
-pub(super) struct StatusArgs {
+pub(in crate::cli) struct StatusArgs {
     /// Folder of results of a run, or the folder that it spills into
     #[arg(value_name = "RUN", required_unless_present = "all", conflicts_with = "all")]
     run: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub(super) struct StatusArgs {
 }
 
 /// Prints a table for each run, or an event.
-pub(super) fn status(args: StatusArgs) -> Result<()> {
+pub(in crate::cli) fn status(args: StatusArgs) -> Result<()> {
     let runs = match args.run {
         Some(run) => match LivingRun::find(&run) {
             Ok(living) => vec![living],

@@ -2,9 +2,9 @@
 
 use clap::ValueEnum;
 
-use super::choice::choice;
 use super::setting::settings;
 use super::settings::Settings;
+use crate::cli::choice::choice;
 use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn;
@@ -12,7 +12,7 @@ use crate::run::config::{LinkConfig, PairScore};
 
 /// The task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum TaskArg {
+pub(in crate::cli) enum TaskArg {
     /// One class per node: cross entropy of labels `int64 [n]`
     #[default]
     Classification,
@@ -26,7 +26,7 @@ pub(super) enum TaskArg {
 
 settings! {
     /// Flags of training that predicts edges.
-    pub(super) struct LinkArgs, fields "link." of LinkConfig {
+    pub(in crate::cli) struct LinkArgs, fields "link." of LinkConfig {
         /// How two nodes are compared, with --task link [default: dot]
         #[arg(long, value_parser = choice::<PairScore>(), help_heading = "Training")]
         score: Option<PairScore> => score; Links,
@@ -68,14 +68,14 @@ fn shares(text: &str) -> std::result::Result<Shares, String> {
 }
 
 /// Keys of the training, validation and test masks.
-pub(super) type MaskKeys = [Option<String>; 3];
+pub(in crate::cli) type MaskKeys = [Option<String>; 3];
 
 impl LinkArgs {
     /// The configuration of training on nodes, or on edges. With `--task link`, masks are edge features.
     ///
     /// # Errors
     /// If masks are passed without a mask of training edges.
-    pub(super) fn config(
+    pub(in crate::cli) fn config(
         &self,
         task: TaskArg,
         masks: MaskKeys,

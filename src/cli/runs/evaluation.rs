@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::TextTable;
+use crate::cli::table::TextTable;
 use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores, number};
 
 /// Largest number of classes in a table; wider tables do not fit a terminal.
@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 20;
 
 /// Tables of all metrics and of the confusion matrix; empty if there is only one metric. `class_names` serve as
 /// headings, or class numbers if the number of names differs.
-pub(super) fn tables(report: &Evaluation, class_names: &[String]) -> String {
+pub(in crate::cli) fn tables(report: &Evaluation, class_names: &[String]) -> String {
     if report.scores.len() < 2 {
         return String::new();
     }
@@ -65,7 +65,7 @@ fn short(name: &str) -> String {
 
 /// Scores of predictions: a row per set of nodes, a column per metric. With the scores `before` correction and
 /// smoothing, the table shows both, and a line shows the change.
-pub(super) fn prediction_table(
+pub(in crate::cli) fn prediction_table(
     before: Option<&PredictionScores>,
     after: &PredictionScores,
 ) -> String {
@@ -91,7 +91,7 @@ pub(super) fn prediction_table(
 }
 
 /// The scores of predictions as an event.
-pub(super) fn prediction_event(scores: &PredictionScores) -> Value {
+pub(in crate::cli) fn prediction_event(scores: &PredictionScores) -> Value {
     let sets = scores.sets.iter().map(|set| {
         let values =
             set.scores.iter().map(|(metric, value)| (metric.key().to_owned(), json!(value)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::output::{print, print_event};
+use crate::cli::output::{print, print_event};
 use crate::engine::spill_dir::LivingRun;
 use crate::engine::turns::Request;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The command waits until all workers have stopped, after at most two turns of each. The results of the run do not change.
 /// Continue it with `continue`, or end it with Ctrl-C in its terminal.
 #[derive(Debug, Args)]
-pub(super) struct PauseArgs {
+pub(in crate::cli) struct PauseArgs {
     /// Folder of results of a run, or the folder that it spills into
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -29,14 +29,14 @@ pub(super) struct PauseArgs {
 
 /// Continue a paused run
 #[derive(Debug, Args)]
-pub(super) struct ContinueArgs {
+pub(in crate::cli) struct ContinueArgs {
     /// Folder of results of a run, or the folder that it spills into
     #[arg(value_name = "RUN")]
     run: PathBuf,
 }
 
 /// Pauses a run, and waits until its workers have stopped.
-pub(super) fn pause(args: PauseArgs) -> Result<()> {
+pub(in crate::cli) fn pause(args: PauseArgs) -> Result<()> {
     let run = LivingRun::find(&args.run)?;
     if !run.control.run().is_asked(Request::Pause) {
         run.control.ask(Request::Pause);
@@ -68,7 +68,7 @@ pub(super) fn pause(args: PauseArgs) -> Result<()> {
 }
 
 /// Continues a paused run.
-pub(super) fn go_on(args: ContinueArgs) -> Result<()> {
+pub(in crate::cli) fn go_on(args: ContinueArgs) -> Result<()> {
     let run = LivingRun::find(&args.run)?;
     if !run.control.run().is_asked(Request::Pause) {
         return Err(Error::input(&args.run, "", "the run is not paused"));

@@ -4,11 +4,11 @@ use crate::run;
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
-use super::fields::with_flags;
-use super::output::print;
 use super::resume::{RunArgs, resumed};
-use super::table::TextTable;
 use super::train::{TrainArgs, config};
+use crate::cli::fields::with_flags;
+use crate::cli::output::print;
+use crate::cli::table::TextTable;
 use crate::error::{Error, Result};
 use crate::event::{number, size};
 use crate::run::config::RunConfig;
@@ -20,11 +20,11 @@ use crate::run::plan::Plan;
 /// spilled data.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct PlanArgs {
+pub(in crate::cli) struct PlanArgs {
     #[command(flatten)]
-    pub(super) train: Option<TrainArgs>,
+    pub(in crate::cli) train: Option<TrainArgs>,
     #[command(flatten)]
-    pub(super) run: RunArgs,
+    pub(in crate::cli) run: RunArgs,
     #[command(flatten)]
     disk_endurance: DiskEndurance,
     /// Print the plan as a JSON object, in bytes and seconds
@@ -33,7 +33,7 @@ pub(super) struct PlanArgs {
 }
 
 /// Plans the run that the flags describe.
-pub(super) fn plan(args: PlanArgs) -> Result<()> {
+pub(in crate::cli) fn plan(args: PlanArgs) -> Result<()> {
     let config = of_flags(args.train, &args.run)?;
     let mut plan = run::plan::plan(&config)?;
     for text in &mut plan.advice {
@@ -48,7 +48,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
 }
 
 /// The configuration of the run that flags describe. The parser requires the flags of a new run, or `--resume`.
-pub(super) fn of_flags(train: Option<TrainArgs>, run: &RunArgs) -> Result<RunConfig> {
+pub(in crate::cli) fn of_flags(train: Option<TrainArgs>, run: &RunArgs) -> Result<RunConfig> {
     match train {
         Some(train) if run.resume.is_some() => resumed(run, Some(train.part_json)),
         Some(train) => config(train, run),

@@ -6,21 +6,21 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use super::choice::choice;
 use super::end_of_run::end_of_run;
 use super::evaluation::tables;
 use super::evaluation_flags::EvaluationArgs;
-use super::fields::with_flags;
-use super::free_folder::free_folder;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
-use super::output::print_path;
 use super::paths::{absolute, absolute_output};
 use super::resume::RunArgs;
 use super::sampling::SamplingArgs;
 use super::schedule::{ScheduleArg, ScheduleParser};
 use super::setting::{Setting, settings};
 use crate::choice::Choice;
+use crate::cli::choice::choice;
+use crate::cli::fields::with_flags;
+use crate::cli::free_folder::free_folder;
+use crate::cli::output::print_path;
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
@@ -42,7 +42,7 @@ enum OptimizerName {
 
 settings! {
     /// Flags of the folder of results.
-    pub(super) struct ResultsArgs, fields "" of RunConfig {
+    pub(in crate::cli) struct ResultsArgs, fields "" of RunConfig {
         /// Folder of results, new or empty [default: runs/GRAPH-N]
         #[arg(long, value_name = "DIR", help_heading = "Run")]
         out: Option<PathBuf> => out; Results,
@@ -57,7 +57,7 @@ settings! {
     /// tell that there is a run.)
     #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
     #[group(args = ["part_json"])]
-    pub(super) struct TrainArgs, fields "" of RunConfig {
+    pub(in crate::cli) struct TrainArgs, fields "" of RunConfig {
         /// Partition directory's JSON file, from `sar-single partition` or dgl.distributed.partition_graph
         #[arg(
             long,
@@ -66,7 +66,7 @@ settings! {
             required_unless_present = "resume",
             help_heading = "Data"
         )]
-        pub(super) part_json: PathBuf => part_json; Existing,
+        pub(in crate::cli) part_json: PathBuf => part_json; Existing,
         /// Number of worker processes, one per partition [default: the number of partitions]
         #[arg(long, value_name = "N", help_heading = "Data")]
         world_size: Option<usize>; Existing,
@@ -186,17 +186,17 @@ settings! {
 }
 
 /// Trains a model.
-pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
+pub(in crate::cli) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
     let train = if args.results.overwrite { run::train_over } else { run::train };
     let config = config(args, &run_args);
     config.and_then(|config| run(&config, train)).map_err(run::end_everywhere)
 }
 
 /// A function that starts training.
-pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
+pub(in crate::cli) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 
 /// Trains a model and shows the progress.
-pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
+pub(in crate::cli) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let begin = Instant::now();
     let console = Console::new(config.epochs);
     let mut metric = None;
@@ -235,7 +235,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     if run::reports() { print_path(written) } else { Ok(()) }
 }
 
-pub(super) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunConfig> {
+pub(in crate::cli) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
@@ -247,7 +247,11 @@ pub(super) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunConfig> {
 }
 
 /// The configuration from flags, without reading the graph. Results go to `out` unless a flag names a folder.
-pub(super) fn described(args: TrainArgs, run_args: &RunArgs, out: PathBuf) -> Result<RunConfig> {
+pub(in crate::cli) fn described(
+    args: TrainArgs,
+    run_args: &RunArgs,
+    out: PathBuf,
+) -> Result<RunConfig> {
     let mut config = RunConfig::new(PathBuf::new(), absolute(out)?);
     let masks = [&args.train_mask_key, &args.val_mask_key, &args.test_mask_key].map(Clone::clone);
     (config.task, config.link) = args.link.config(args.task, masks)?;
@@ -278,7 +282,7 @@ pub(super) fn described(args: TrainArgs, run_args: &RunArgs, out: PathBuf) -> Re
 }
 
 /// The flags of a run, with their fields and parts of runs.
-pub(super) fn declared() -> impl Iterator<Item = &'static Setting> {
+pub(in crate::cli) fn declared() -> impl Iterator<Item = &'static Setting> {
     let groups = [
         TrainArgs::SETTINGS,
         ResultsArgs::SETTINGS,

@@ -6,7 +6,7 @@ use crate::event::parse_size;
 
 /// The rated endurance of the drive, if it was given.
 #[derive(Debug, Clone, Copy, Args)]
-pub(super) struct DiskEndurance {
+pub(in crate::cli) struct DiskEndurance {
     /// Show written bytes as a share of the drive's rated endurance, such as 300TB (TBW in its data sheet)
     #[arg(long = "disk-endurance", value_name = "SIZE", value_parser = endurance)]
     bytes: Option<u64>,
@@ -14,7 +14,7 @@ pub(super) struct DiskEndurance {
 
 impl DiskEndurance {
     /// Share of the endurance that `written` bytes use up, in words.
-    pub(super) fn share_of(self, written: u64) -> Option<String> {
+    pub(in crate::cli) fn share_of(self, written: u64) -> Option<String> {
         let percent = 100.0 * written as f64 / self.bytes? as f64;
         // Two nonzero digits.
         let digits = (1.0 - percent.max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;

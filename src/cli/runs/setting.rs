@@ -22,7 +22,7 @@ pub struct Flag {
 
 impl Flag {
     /// The flag with this id.
-    pub(super) fn new(id: &str, value: Option<String>) -> Self {
+    pub(in crate::cli) fn new(id: &str, value: Option<String>) -> Self {
         Flag { name: id.replace('_', "-"), value }
     }
 
@@ -37,7 +37,7 @@ impl Flag {
 
 /// A part of some runs; its settings have no effect in others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(in crate::cli) enum Of {
     /// The layers between the first and the last.
     HiddenLayers,
     /// A stack of graph layers.
@@ -58,13 +58,13 @@ pub(super) enum Of {
 
 /// A flag with its field and the parts of a run that it is about.
 #[derive(Debug)]
-pub(super) struct Setting {
+pub(in crate::cli) struct Setting {
     /// Id of the flag.
-    pub(super) id: &'static str,
+    pub(in crate::cli) id: &'static str,
     /// The field of the configuration; without its name if the flag is one of several for a field.
-    pub(super) field: &'static str,
+    pub(in crate::cli) field: &'static str,
     /// The parts of a run that it is about.
-    pub(super) of: &'static [Of],
+    pub(in crate::cli) of: &'static [Of],
 }
 
 /// Declares a group of flags as clap does, each with the field that it sets and the parts of a run that it is about:
@@ -82,11 +82,11 @@ macro_rules! settings {
 
         impl $Args {
             /// The flags, with their fields and parts of runs.
-            pub(super) const SETTINGS: &'static [$crate::cli::setting::Setting] = &[
-                $($crate::cli::setting::Setting {
+            pub(super) const SETTINGS: &'static [$crate::cli::runs::setting::Setting] = &[
+                $($crate::cli::runs::setting::Setting {
                     id: stringify!($flag),
                     field: concat!($prefix $(, stringify!($place) $(, ".", stringify!($inner))*)?),
-                    of: &[$($($crate::cli::setting::Of::$of),+)?],
+                    of: &[$($($crate::cli::runs::setting::Of::$of),+)?],
                 },)*
             ];
 
@@ -95,16 +95,16 @@ macro_rules! settings {
             /// # Errors
             /// If the configuration cannot hold a value.
             pub(super) fn set(&self, config: &mut $Config) -> $crate::error::Result<()> {
-                $($($crate::cli::setting::settings!(
+                $($($crate::cli::runs::setting::settings!(
                     @set self.$flag, config.$place $(.$inner)*, $($by)?
                 );)?)*
                 Ok(())
             }
 
             /// The flags that set these values.
-            pub(super) fn flags(config: &$Config) -> Vec<$crate::cli::setting::Flag> {
+            pub(super) fn flags(config: &$Config) -> Vec<$crate::cli::runs::setting::Flag> {
                 let flags = [
-                    $($(<$type as $crate::cli::setting::Sets<_>>::flag(
+                    $($(<$type as $crate::cli::runs::setting::Sets<_>>::flag(
                         stringify!($flag), &config.$place $(.$inner)*
                     ),)?)*
                 ];
@@ -113,7 +113,7 @@ macro_rules! settings {
         }
     };
     (@set $value:expr, $field:expr,) => {
-        $crate::cli::setting::Sets::set(&$value, &mut $field)?
+        $crate::cli::runs::setting::Sets::set(&$value, &mut $field)?
     };
     (@set $value:expr, $field:expr, $by:path) => {
         if let Some(value) = &$value {

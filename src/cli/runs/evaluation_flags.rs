@@ -1,12 +1,12 @@
 //! Flags of evaluations between epochs and at the end.
 
-use super::choice::choice;
 use super::setting::settings;
+use crate::cli::choice::choice;
 use crate::train::{EvaluationConfig, ExtraMetric, Fanouts, Keep};
 
 settings! {
     /// Flags of evaluations.
-    pub(super) struct EvaluationArgs, fields "evaluation." of EvaluationConfig {
+    pub(in crate::cli) struct EvaluationArgs, fields "evaluation." of EvaluationConfig {
         /// Evaluate without dropout after every N epochs [default: at the end; every epoch with --patience, --schedule plateau or
         /// --keep best]
         #[arg(long, value_name = "N", help_heading = "Training")]

@@ -4,21 +4,21 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::Value;
 
-use super::given::is_given;
+use crate::cli::given::is_given;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nn::{ModelConfig, ModelKind, ModelOption, OptionValues};
 
 const MODEL: &str = "model";
 
 /// A flag, and the kinds of models that declare it, each with its own description.
-pub(super) struct OptionFlag {
-    pub(super) name: &'static str,
-    pub(super) declared: Vec<(ModelKind, &'static ModelOption)>,
+pub(in crate::cli) struct OptionFlag {
+    pub(in crate::cli) name: &'static str,
+    pub(in crate::cli) declared: Vec<(ModelKind, &'static ModelOption)>,
 }
 
 impl OptionFlag {
     /// All flags, in order of declaration.
-    pub(super) fn all() -> Vec<OptionFlag> {
+    pub(in crate::cli) fn all() -> Vec<OptionFlag> {
         let mut flags: Vec<OptionFlag> = Vec::new();
         for kind in ModelKind::all() {
             for option in kind.spec().options {
@@ -35,13 +35,13 @@ impl OptionFlag {
     }
 
     /// The option as a kind of model declares it.
-    pub(super) fn of(&self, kind: ModelKind) -> Option<&'static ModelOption> {
+    pub(in crate::cli) fn of(&self, kind: ModelKind) -> Option<&'static ModelOption> {
         let same = |(other, _): &&(ModelKind, _)| other.spec().name == kind.spec().name;
         self.declared.iter().find(same).map(|(_, option)| *option)
     }
 
     /// Names of the kinds of models that declare the flag.
-    pub(super) fn models(&self) -> String {
+    pub(in crate::cli) fn models(&self) -> String {
         ModelKind::names("and", |kind| self.of(kind).is_some())
     }
 
@@ -119,7 +119,7 @@ struct GivenOption {
 
 /// The kind of model that flags describe.
 #[derive(Debug)]
-pub(super) struct KindArgs {
+pub(in crate::cli) struct KindArgs {
     kind: ModelKind,
     given: Vec<GivenOption>,
 }
@@ -182,7 +182,7 @@ impl KindArgs {
     ///
     /// # Errors
     /// If a flag is for other models, or a value is out of range.
-    pub(super) fn kind(self, edge_weights: bool) -> Result<ModelKind> {
+    pub(in crate::cli) fn kind(self, edge_weights: bool) -> Result<ModelKind> {
         let KindArgs { kind, given } = self;
         let name = kind.spec().name;
         let mut table = kind.table()?;

@@ -17,7 +17,11 @@ use crate::run::config::{PairScore, Relations, RunConfig};
 ///
 /// # Errors
 /// If the file of metrics cannot be read.
-pub(super) fn end_of_run(config: &RunConfig, seconds: f64, metric: Metric) -> Result<String> {
+pub(in crate::cli) fn end_of_run(
+    config: &RunConfig,
+    seconds: f64,
+    metric: Metric,
+) -> Result<String> {
     let path = config.out.join(METRICS);
     let text = fs::read_to_string(&path).map_err(|e| Error::unreadable(&path, &e))?;
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
@@ -74,7 +78,7 @@ fn near(path: &Path) -> PathBuf {
 }
 
 /// A path as a word of a shell's command line.
-pub(super) fn shell_word(path: &Path) -> String {
+pub(in crate::cli) fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

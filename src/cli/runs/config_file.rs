@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::{ArgAction, ArgMatches, Command, value_parser};
 
 use super::configuration_flags::flags;
-use super::given::is_given;
 use super::setting::Flag;
+use crate::cli::given::is_given;
 use crate::error::{Error, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
@@ -21,16 +21,16 @@ const PLAN: &str = "plan";
 const OF_ONE_RUN: [&str; 2] = ["out", "dump-step"];
 
 /// A parser, and the words to parse.
-pub(super) struct CommandLine {
-    pub(super) definition: Command,
-    pub(super) words: Vec<OsString>,
+pub(in crate::cli) struct CommandLine {
+    pub(in crate::cli) definition: Command,
+    pub(in crate::cli) words: Vec<OsString>,
 }
 
 /// The command line with defaults from the file that `--config` names; `None` without that flag.
 ///
 /// # Errors
 /// If the file is not the configuration of a run that flags can describe.
-pub(super) fn with_defaults(
+pub(in crate::cli) fn with_defaults(
     definition: &Command,
     words: &[OsString],
 ) -> Result<Option<CommandLine>> {

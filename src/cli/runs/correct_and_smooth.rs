@@ -13,7 +13,7 @@ use crate::prepare::partition::GraphAdditions;
 /// (Huang et al. 2021). The defaults come from DGL's example. --output logits writes scores from 0 to 1.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct CorrectAndSmoothArgs {
+pub(in crate::cli) struct CorrectAndSmoothArgs {
     #[command(flatten)]
     predict: PredictArgs,
     /// Steps in which errors are propagated
@@ -43,7 +43,7 @@ fn usual() -> CorrectAndSmooth {
 }
 
 /// Predicts and improves the predictions.
-pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
+pub(in crate::cli) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
     let CorrectAndSmoothArgs { correction_steps, correction_alpha, .. } = args;
     let CorrectAndSmoothArgs { smoothing_steps, smoothing_alpha, scale, .. } = args;
     for (flag, alpha) in

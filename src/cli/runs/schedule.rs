@@ -31,7 +31,7 @@ enum ScheduleName {
 
 /// A schedule as a flag describes it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum ScheduleArg {
+pub(in crate::cli) enum ScheduleArg {
     /// All of it.
     Whole(Schedule),
     /// Half a cosine down to this rate, at the end of the run.
@@ -43,7 +43,7 @@ pub(super) enum ScheduleArg {
 
 impl ScheduleArg {
     /// The schedule of a run of `epochs` epochs.
-    pub(super) fn of(self, epochs: u32) -> Schedule {
+    pub(in crate::cli) fn of(self, epochs: u32) -> Schedule {
         match self {
             ScheduleArg::Whole(schedule) => schedule,
             ScheduleArg::CosineToTheEnd { min } => Schedule::Cosine { t_max: epochs, min },
@@ -53,7 +53,7 @@ impl ScheduleArg {
 
 /// Parses `NAME,SETTING=VALUE,...`.
 #[derive(Clone)]
-pub(super) struct ScheduleParser;
+pub(in crate::cli) struct ScheduleParser;
 
 impl TypedValueParser for ScheduleParser {
     type Value = ScheduleArg;
@@ -112,7 +112,7 @@ fn of_settings(name: ScheduleName, text: &str) -> Result<ScheduleArg, String> {
 }
 
 /// A schedule as the value of the flag.
-pub(super) fn value(schedule: Schedule) -> String {
+pub(in crate::cli) fn value(schedule: Schedule) -> String {
     match schedule {
         Schedule::Constant => "constant".to_owned(),
         Schedule::Step { step_size, gamma } => format!("step,step_size={step_size},gamma={gamma}"),

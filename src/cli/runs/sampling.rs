@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use clap::builder::ArgPredicate;
 
-use super::choice::choice;
 use super::setting::settings;
+use crate::cli::choice::choice;
 use crate::error::Result;
 use crate::nn::ModelConfig;
 use crate::sampling::loaders::DataLoaderConfig;
@@ -22,7 +22,7 @@ enum Mode {
 
 settings! {
     /// Flags of training on sampled neighbourhoods.
-    pub(super) struct SamplingArgs, fields "sampling." of SamplingConfig {
+    pub(in crate::cli) struct SamplingArgs, fields "sampling." of SamplingConfig {
         /// Part of the graph that a training step uses; --task link and --batch-size imply sample
         #[arg(
             long,
@@ -67,7 +67,7 @@ settings! {
 
 impl SamplingArgs {
     /// The configuration for a model; `None` for full-batch training.
-    pub(super) fn config(&self, model: &ModelConfig) -> Result<Option<SamplingConfig>> {
+    pub(in crate::cli) fn config(&self, model: &ModelConfig) -> Result<Option<SamplingConfig>> {
         if self.mode == Mode::Full {
             return Ok(None);
         }

@@ -1,16 +1,16 @@
 //! Flags of the model.
 
-use super::choice::choice;
 use super::model_kind::KindArgs;
 use super::setting::settings;
 use crate::choice::Choice;
+use crate::cli::choice::choice;
 use crate::error::Result;
 use crate::nn::{JumpMode, ModelConfig, NormKind};
 
 settings! {
     /// Flags of a model.
     #[command(next_help_heading = "Model")]
-    pub(super) struct ModelArgs, fields "model." of ModelConfig {
+    pub(in crate::cli) struct ModelArgs, fields "model." of ModelConfig {
         #[command(flatten)]
         kind: KindArgs,
         /// Add each layer's input to its output where the widths are equal; in --model gat, gatv2 and egat everywhere, through a
@@ -36,7 +36,7 @@ settings! {
 }
 
 impl ModelArgs {
-    pub(super) fn config(self, edge_weights: bool) -> Result<ModelConfig> {
+    pub(in crate::cli) fn config(self, edge_weights: bool) -> Result<ModelConfig> {
         let mut model = ModelConfig::default();
         self.set(&mut model)?;
         model.kind = self.kind.kind(edge_weights)?;

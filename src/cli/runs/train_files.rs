@@ -9,11 +9,11 @@ use clap::builder::{OsStringValueParser, Resettable};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use super::end_of_run::shell_word;
-use super::free_folder::{free_folder, name_of};
-use super::given::is_given;
-use super::partition::{PartitionArgs, is_partitioned};
 use super::resume::RunArgs;
 use super::train::TrainArgs;
+use crate::cli::free_folder::{free_folder, name_of};
+use crate::cli::given::is_given;
+use crate::cli::partition::{PartitionArgs, is_partitioned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{flush, show_status};
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
@@ -44,11 +44,11 @@ Nodes without masks of their own are split by --split random:0.8,0.1,0.1.";
 
 /// The command lines that `train` stands for.
 #[derive(Debug)]
-pub(super) struct TrainFilesArgs {
+pub(in crate::cli) struct TrainFilesArgs {
     /// The command line of `partition`.
-    pub(super) partition: Vec<OsString>,
+    pub(in crate::cli) partition: Vec<OsString>,
     /// The command line of the training run.
-    pub(super) training: Vec<OsString>,
+    pub(in crate::cli) training: Vec<OsString>,
     edges: Vec<OsString>,
     json: PathBuf,
 }
@@ -58,7 +58,7 @@ impl TrainFilesArgs {
     ///
     /// # Errors
     /// If there are several processes, or the graph has been cut.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::cli) fn check(&self) -> Result<()> {
         if is_one_of_several() {
             let problem = "train cuts a graph, which one process does";
             return Err(Error::new(ErrorKind::Config, problem)
@@ -76,7 +76,7 @@ impl TrainFilesArgs {
     }
 
     /// Replaces this program by the training run, once the graph has been cut. Returns only if that fails.
-    pub(super) fn start_training(&self) -> Error {
+    pub(in crate::cli) fn start_training(&self) -> Error {
         let json = shell_word(&self.json);
         show_status(&format!("to train on this graph again: sar-single --part-json {json}\n"));
         flush();

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
-use super::fields::with_flags;
-use super::output::{check_output, print_output};
+use crate::cli::fields::with_flags;
+use crate::cli::output::{check_output, print_output};
 use crate::engine::spill_dir::LivingRun;
 use crate::error::{Error, Result};
 use crate::event::show_status;
@@ -22,7 +22,7 @@ use crate::report::{Page, RunData, page};
 /// follow. Charts show several runs together.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct ReportArgs {
+pub(in crate::cli) struct ReportArgs {
     /// Folders of training runs, complete or not
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
@@ -45,7 +45,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(100);
 
 /// Writes the page, and prints its path.
-pub(super) fn report(args: ReportArgs) -> Result<()> {
+pub(in crate::cli) fn report(args: ReportArgs) -> Result<()> {
     check_output(&args.out)?;
     let place = Destination::find(&args.out, "out", args.overwrite)?;
     if args.watch && place.regular().is_none() {

@@ -14,7 +14,7 @@ use crate::prepare::partition::GraphAdditions;
 /// Shows scores of the predictions if the graph has labels.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct PredictAddedArgs {
+pub(in crate::cli) struct PredictAddedArgs {
     #[command(flatten)]
     predict: PredictArgs,
     /// New nodes, in a table with a row for each: its id, and the columns of which the graph's features were made. They are predicted
@@ -37,7 +37,7 @@ impl PredictAddedArgs {
 }
 
 /// Predicts nodes.
-pub(super) fn predict(args: PredictAddedArgs) -> Result<()> {
+pub(in crate::cli) fn predict(args: PredictAddedArgs) -> Result<()> {
     let added = args.additions()?;
     run(args.predict, added, None)
 }
