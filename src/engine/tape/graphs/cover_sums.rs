@@ -1,8 +1,8 @@
 //! Reduces the rows that ranks send each other for sums along edges, by sending partial sums.
 
-use super::covered_graph::{CoveredGraph, PartialSums};
 use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
+use super::partial_sums::PartialSums;
 use crate::engine::comm::{Inbox, Operation, Outbox};
 use crate::error::{Error, Result};
 use crate::graph::{CoveredEdges, SummedEdges};
@@ -54,9 +54,10 @@ impl GraphShardManager {
             sums[rank] = Some(PartialSums {
                 edges: self.exchange.manager.track_shard("summed-edges", edges),
                 sources: self.exchange.manager.track("summed-rows", sources),
+                weighted: has_weights,
             });
         }
-        let received = GraphShardManager {
+        let covered = GraphShardManager {
             exchange: self.exchange.clone(),
             shards,
             sources: Vec::new(),
@@ -65,8 +66,9 @@ impl GraphShardManager {
             edge_source: None,
             edge_inputs: None,
             covered: None,
+            sums,
         };
-        self.covered = Some(Box::new(CoveredGraph { received, sums, weighted }));
+        self.covered = Some((Box::new(covered), weighted));
         Ok(())
     }
 }

@@ -122,6 +122,7 @@ impl EdgesInto {
             edge_source: None,
             edge_inputs: None,
             covered: None,
+            sums: Vec::new(),
         };
         if let Some(source) = &full.edge_source {
             graph.set_edge_source(source.clone());

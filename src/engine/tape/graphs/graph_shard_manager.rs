@@ -7,6 +7,7 @@ use tch::{Kind, Tensor};
 use super::edge_inputs::{EdgeInputs, EdgeSource};
 use super::exchange::{Exchange, Transfer, edges_of};
 use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard, unknown_degrees};
+use super::partial_sums::PartialSums;
 use super::requests::{Requests, exchange_requests};
 use super::row_layout::RowLayout;
 use crate::engine::comm::{Collective, Hooks, Operation, ProcessGroup};
@@ -27,8 +28,11 @@ pub struct GraphShardManager {
     pub(in crate::engine::tape) ends: Ends,
     pub(in crate::engine::tape) edge_source: Option<EdgeSource>,
     pub(in crate::engine::tape) edge_inputs: Option<EdgeInputs>,
-    /// The graph from [`cover_sums`](Self::cover_sums).
-    pub(in crate::engine::tape) covered: Option<Box<dyn Graph>>,
+    /// The graph from [`cover_sums`](Self::cover_sums), and whether its edges have weights.
+    pub(in crate::engine::tape) covered: Option<(Box<GraphShardManager>, bool)>,
+    /// In a graph from [`cover_sums`](Self::cover_sums): sums that each rank is sent after the requested rows. The sources of a remote
+    /// shard are the rows and then the sums that its rank has sent: a vertex cover of the edges between the two (SuperGCN).
+    pub(in crate::engine::tape) sums: Vec<Option<PartialSums>>,
 }
 
 impl GraphShardManager {
@@ -101,6 +105,7 @@ impl GraphShardManager {
             edge_source: None,
             edge_inputs: None,
             covered: None,
+            sums: Vec::new(),
         })
     }
 
@@ -125,6 +130,11 @@ impl GraphShardManager {
     /// As for [`PartitionDataManager::callback_func`].
     pub fn resume_process(&self) -> Result<()> {
         self.exchange.manager.callback_func()
+    }
+
+    /// Sums that a rank is sent, if there are any.
+    fn sums_for(&self, rank: usize) -> Option<&PartialSums> {
+        self.sums.get(rank)?.as_ref()
     }
 
     /// Messages with a row for each source of a rank's shard.
@@ -179,15 +189,19 @@ impl Graph for GraphShardManager {
     }
 
     fn for_sums(&self, weighted: bool) -> Option<&dyn Graph> {
-        self.covered.as_ref()?.for_sums(weighted)
+        let (covered, has_weights) = self.covered.as_ref()?;
+        (weighted == *has_weights).then_some(&**covered)
     }
 
     fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
         self.exchange.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
-            let mut parts = parts.iter().zip(layout);
-            parts.try_for_each(|(part, layout)| {
-                self.exchange.write_rows(part, &rows, layout, outbox)
+            parts.iter().zip(layout).try_for_each(|(part, layout)| {
+                self.exchange.write_rows(part, &rows, layout, outbox)?;
+                match self.sums_for(rank) {
+                    Some(sums) => self.exchange.write_part(&sums.of(part)?, outbox),
+                    None => Ok(()),
+                }
             })
         })
     }
@@ -229,10 +243,21 @@ impl Graph for GraphShardManager {
         let layout = layout.iter().map(|rows| RowLayout::new(rows.width, rows.kind));
         let layout: Vec<_> = layout.collect();
         let rows = |rank: usize| self.requested[rank].len();
-        self.exchange.messages(collective, rows, &layout).try_for_each(|message| {
+        let sent = |rank| rows(rank) + self.sums_for(rank).map_or(0, PartialSums::len);
+        self.exchange.messages(collective, sent, &layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
-            visit(&self.requested[rank].pin()?, &parts)
+            let Some(sums) = self.sums_for(rank) else {
+                return visit(&self.requested[rank].pin()?, &parts);
+            };
+            let split = |from: usize, count: usize| {
+                let parts = parts.iter().map(|part| part.f_narrow(0, from as i64, count as i64));
+                Ok::<_, Error>(parts.collect::<std::result::Result<Vec<_>, _>>()?)
+            };
+            visit(&self.requested[rank].pin()?, &split(0, rows(rank))?)?;
+            let parts = split(rows(rank), sums.len())?;
+            let parts = parts.iter().map(|part| sums.adjoint(part));
+            visit(&sums.sources.pin()?, &parts.collect::<Result<Vec<_>>>()?)
         })
     }
 }

@@ -2,7 +2,6 @@
 
 pub(super) mod block_graph;
 mod cover_sums;
-mod covered_graph;
 pub(super) mod edge_inputs;
 mod edge_weight_norm;
 mod edges_into;
@@ -15,5 +14,6 @@ pub(super) mod hetero_block_graph;
 pub(super) mod hetero_mfg;
 pub(super) mod mfg;
 pub(super) mod out_edges;
+mod partial_sums;
 mod requests;
 pub(super) mod row_layout;
