@@ -5,7 +5,6 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::dense::column_sums;
-use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
@@ -243,22 +242,14 @@ impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
             // `onto`, the gradient outlives the pause anyway.
             let mut gx = product(graph.local_shard(), &gradient, kind)?;
             tape.add_grad(onto.as_ref(), gradient)?;
-            add_pushed(graph, collective.as_ref(), held, &mut gx)?;
+            let layout = [RowLayout::new(width as usize, held)];
+            graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+                add_rows(&parts[0], rows, &mut gx)
+            })?;
             let gx = tape.manager().track_rows("gradient", gx)?;
             tape.add_grad(Some(&x), gx)
         })
     }
-}
-
-/// Adds rows of type `held` that other ranks computed for own rows.
-pub(in crate::engine::tape) fn add_pushed(
-    graph: &dyn Graph,
-    collective: Option<&Collective>,
-    held: Kind,
-    gx: &mut Tensor,
-) -> Result<()> {
-    let layout = [RowLayout::new(gx.size()[1] as usize, held)];
-    graph.pushed(collective, &layout, &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
 /// `x[rows[i]] += values[i]`; `rows` is ascending without duplicates.

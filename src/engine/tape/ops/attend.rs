@@ -2,9 +2,9 @@
 
 use tch::{Device, Tensor};
 
-use super::aggregate::add_rows;
 use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
 use super::dense::column_sums;
+use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
@@ -191,7 +191,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
             let of = Outputs { log_sum: &log_sum, delta: &delta, gy: &gy };
             let pinned = edges.pin(tape.parameters(), graph)?;
             let columns = gy.size()[1];
-            let mut gradients = |shard: &ShardPointer, parts: &[&Tensor]| -> Result<Vec<Tensor>> {
+            let mut gradients = |shard: &ShardPointer, parts: &[&Tensor]| -> Result<[Tensor; 2]> {
                 let rows = shard.num_sources() as i64;
                 let mut messages = tensor::zeros(&[rows, columns], kind)?;
                 let mut scores = tensor::zeros(&[rows, score_width], kind)?;
@@ -201,7 +201,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
                     scores: &mut scores,
                 };
                 pinned.backward(shard, parts, &of, gradients)?;
-                Ok(vec![messages, scores])
+                Ok([messages, scores])
             };
             let local = {
                 let parts = sources.pin(graph, edges.dropout.is_some())?;
@@ -210,37 +210,17 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
             };
             let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
             let transfer = graph.push(kept, &mut |shard, parts| {
-                gradients(shard, &parts.iter().collect::<Vec<_>>())
+                Ok(gradients(shard, &parts.iter().collect::<Vec<_>>())?.into())
             })?;
             (transfer, local)
         };
         drop((collective, gradient, log_sum));
         let Sources { messages, scores } = &sources;
-        let targets = (messages.target(), scores.as_ref().and_then(Var::target));
+        let targets = [messages.target(), scores.as_ref().and_then(Var::target)];
         drop(sources);
         edges.hand_over(tape, destinations)?;
         drop(edges);
-
-        let local: Vec<_> = local
-            .into_iter()
-            .map(|part| tape.manager().track_rows("partial-gradient", part))
-            .collect::<Result<_>>()?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
-            let local = local.into_iter().map(PointerTensor::take);
-            let mut local = local.collect::<Result<Vec<_>>>()?;
-            let rows = |part: &Tensor| RowLayout::new(part.size()[1] as usize, kind);
-            let layout: Vec<_> = local.iter().map(rows).collect();
-            graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
-                local.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
-            })?;
-            for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
-                if target.is_some() {
-                    let gradient = tape.manager().track_rows("gradient", gradient)?;
-                    tape.add_grad(target.as_ref(), gradient)?;
-                }
-            }
-            Ok(())
-        })
+        add_pushed(tape, graph, transfer, local, targets)
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) mod linear;
 pub(super) mod messages;
 mod pick_rows;
 pub(super) mod propagate;
+mod pushed;
 mod relu;
 mod rows;
 mod segment;

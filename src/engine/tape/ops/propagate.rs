@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 use tch::{Kind, Tensor};
 
-use super::aggregate::{Reduce, add_rows};
+use super::aggregate::Reduce;
 use super::edge_chunks::{CHUNKS_AT_ONCE, EdgeChunk, add, chunks};
 use super::edge_reduce::{Collect, Collected, message_gradient};
 use super::edge_softmax::check_edge_values;
+use super::pushed::add_pushed;
 use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::comm::Collective;
@@ -404,17 +405,7 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
                 tape.add_grad(Some(target), gradient)?;
             }
         }
-        let local = tape.manager().track_rows("partial-gradient", local)?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
-            let mut local = local.take()?;
-            graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
-                add_rows(&parts[0], rows, &mut local)
-            })?;
-            if targets[0].is_some() {
-                let gradient = tape.manager().track_rows("gradient", local)?;
-                tape.add_grad(targets[0].as_ref(), gradient)?;
-            }
-            Ok(())
-        })
+        let [src, ..] = targets;
+        add_pushed(tape, graph, transfer, [local], [src])
     }
 }

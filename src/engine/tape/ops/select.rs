@@ -2,7 +2,8 @@
 
 use tch::{Kind, Tensor};
 
-use super::aggregate::{Aggregation, Reduce, add_pushed};
+use super::aggregate::{Aggregation, Reduce};
+use super::pushed::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
@@ -136,12 +137,6 @@ impl<'a> PausingAdjoint<'a> for SelectAdjoint<'a> {
             (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));
-        let partial = tape.manager().track_rows("partial-gradient", partial)?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
-            let mut gx = partial.take()?;
-            add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
-            let gx = tape.manager().track_rows("gradient", gx)?;
-            tape.add_grad(Some(&x), gx)
-        })
+        add_pushed(tape, graph, transfer, [partial], [Some(x)])
     }
 }

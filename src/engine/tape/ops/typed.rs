@@ -2,7 +2,7 @@
 
 use tch::Tensor;
 
-use super::aggregate::add_pushed;
+use super::pushed::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
@@ -108,13 +108,7 @@ impl<'a> PausingAdjoint<'a> for TypedAdjoint<'a> {
             (transfer, gradient_of(graph.local_shard())?)
         };
         drop(gradient);
-        let partial = tape.manager().track_rows("partial-gradient", partial)?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
-            let mut gx = partial.take()?;
-            add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
-            let gx = tape.manager().track_rows("gradient", gx)?;
-            tape.add_grad(Some(&x), gx)
-        })
+        add_pushed(tape, graph, transfer, [partial], [Some(x)])
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tch::Tensor;
 
-use super::aggregate::add_pushed;
 use super::edge_softmax::check_edge_values;
+use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
@@ -183,15 +183,6 @@ impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
             let gradient = tape.manager().track_rows("gradient", gradient)?;
             tape.add_grad(factors_target.as_ref(), gradient)?;
         }
-        let local = tape.manager().track_rows("partial-gradient", local)?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
-            let mut local = local.take()?;
-            add_pushed(graph, collective.as_ref(), kind, &mut local)?;
-            if x_target.is_some() {
-                let gradient = tape.manager().track_rows("gradient", local)?;
-                tape.add_grad(x_target.as_ref(), gradient)?;
-            }
-            Ok(())
-        })
+        add_pushed(tape, graph, transfer, [local], [x_target])
     }
 }

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use super::shards::{EdgeData, Shards};
 use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::GraphShardManager;
 use crate::error::Result;
 use crate::formats::dgl::Partition;
+use crate::load::shards::{EdgeData, Shards};
 
 /// Creates the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of
 /// each edge. One collective.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use super::keys::Role;
 use super::reachable::Reachable;
 use super::row_reads::read_rows;
 use crate::engine::tensor;
@@ -15,6 +14,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, Feature, open_edge_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
+use crate::load::keys::Role;
 
 /// Number of edges whose rows are read together.
 const AT_ONCE: usize = 1 << 19;

@@ -5,7 +5,6 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
-use super::keys::Role;
 use crate::choice::choices;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -13,6 +12,7 @@ use crate::formats::dgl::{ArrayRef, Feature, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
+use crate::load::keys::Role;
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
 

@@ -8,7 +8,6 @@ use parking_lot::RwLock;
 use tch::Tensor;
 
 use super::features::{FEATURES, Normalize, not_normalisable};
-use super::keys::Role;
 use super::labels::{LABELS, UNLABELLED};
 use super::reachable::Reachable;
 use super::row_bytes::{RowBytes, RowCounters};
@@ -21,6 +20,7 @@ use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::first_not_finite;
+use crate::load::keys::Role;
 
 /// A feature of all nodes, read row by row from the partitions' own files. Requested rows are sorted, neighbouring ones
 /// are read with one call, and no other rows are read. Rows may be [kept](Self::keep) in memory. It can be shared by

@@ -1,0 +1,26 @@
+//! Features, labels and masks as tensors, and the graph that layers run on.
+
+mod assigned_column;
+mod assigned_edges;
+mod edge_features;
+mod features;
+mod full_graph;
+mod kept_arrays;
+mod labels;
+mod node_column;
+mod reachable;
+mod row_bytes;
+mod row_cache;
+mod row_reads;
+mod targets;
+
+pub use edge_features::EdgeFeatures;
+pub use features::{NodeFeatures, Normalize};
+pub use full_graph::construct_full_graph;
+pub use labels::{
+    has_labels, label_columns, labelled_type, labelled_types, load_labels, load_mask, read_mask,
+};
+pub use node_column::NodeColumn;
+pub use reachable::Reachable;
+pub use row_bytes::RowBytes;
+pub use targets::{Targets, load_targets};
