@@ -48,13 +48,14 @@ impl Forecast {
         let kept = self.trend.keeping(run, sizes, share)?;
         let EpochForecast { disk, written, read, written_unpacked, read_unpacked, seconds, .. } =
             self.epoch;
+        let moved: Figure = |at| (at.io.written + at.io.read) as f64;
         Ok(EpochForecast {
             disk,
-            written: written * kept.left(|at| at.written),
-            read: read * kept.left(|at| at.read),
+            written: written * kept.left(|at| at.io.written as f64),
+            read: read * kept.left(|at| at.io.read as f64),
             written_unpacked: written_unpacked * kept.left(Measured::written_unpacked),
             read_unpacked: read_unpacked * kept.left(Measured::read_unpacked),
-            cached: (written + read) * kept.share(|at| at.cached, |at| at.written + at.read),
+            cached: (written + read) * kept.share(|at| at.io.cached as f64, moved),
             seconds: seconds * kept.left(|at| at.epoch_s),
         })
     }
@@ -154,8 +155,8 @@ impl Trends {
     fn epoch(&self) -> EpochForecast {
         EpochForecast {
             disk: self.figure_within(|at| at.disk, Measured::written_unpacked),
-            written: self.figure(|at| at.written),
-            read: self.figure(|at| at.read),
+            written: self.figure(|at| at.io.written as f64),
+            read: self.figure(|at| at.io.read as f64),
             written_unpacked: self.figure(Measured::written_unpacked),
             read_unpacked: self.figure(Measured::read_unpacked),
             cached: 0.0,

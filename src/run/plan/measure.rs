@@ -27,16 +27,8 @@ const EPOCHS: u32 = 3;
 pub(super) struct Measured {
     /// Size of the stand-in relative to the real graph.
     pub(super) scale: f64,
-    /// Bytes written in an epoch, by all ranks.
-    pub(super) written: f64,
-    /// Bytes read in an epoch, by all ranks.
-    pub(super) read: f64,
-    /// Bytes that were not written because zeros are not stored.
-    pub(super) saved_in_writing: f64,
-    /// Bytes that were not read because zeros are not stored.
-    pub(super) saved_in_reading: f64,
-    /// Bytes among those written and read that stayed in the ranks' share of the page cache.
-    pub(super) cached: f64,
+    /// Bytes of the last epoch, of all ranks.
+    pub(super) io: IoTotals,
     pub(super) epoch_s: f64,
     /// Peak size of the files.
     pub(super) disk: f64,
@@ -51,12 +43,12 @@ pub(super) struct Measured {
 impl Measured {
     /// Bytes that would be written per epoch if zeros were stored.
     pub(super) fn written_unpacked(&self) -> f64 {
-        self.written + self.saved_in_writing
+        (self.io.written + self.io.saved_in_writing) as f64
     }
 
     /// Bytes that would be read per epoch if zeros were stored.
     pub(super) fn read_unpacked(&self) -> f64 {
-        self.read + self.saved_in_reading
+        (self.io.read + self.io.saved_in_reading) as f64
     }
 
     /// Upper bound on the memory of `ranks` ranks of this size or smaller that do not return freed memory, including
@@ -148,11 +140,7 @@ pub(super) fn measure(
     give_memory_back();
     let mut measured = Measured {
         scale,
-        written: 0.0,
-        read: 0.0,
-        saved_in_writing: 0.0,
-        saved_in_reading: 0.0,
-        cached: 0.0,
+        io: IoTotals::default(),
         epoch_s: f64::INFINITY,
         disk: 0.0,
         memory: vec![0.0; ranks.len()],
@@ -173,12 +161,7 @@ pub(super) fn measure(
     let mut on_event = |event, _| {
         match event {
             Event::Epoch(report) => {
-                let IoTotals { written, read, cached, .. } = report.io;
-                let IoTotals { saved_in_writing, saved_in_reading, .. } = report.io;
-                (measured.written, measured.read) = (written as f64, read as f64);
-                measured.saved_in_writing = saved_in_writing as f64;
-                measured.saved_in_reading = saved_in_reading as f64;
-                measured.cached = cached as f64;
+                measured.io = report.io;
                 measured.epoch_s = measured.epoch_s.min(report.epoch_s);
             }
             Event::Usage(usage) => {
