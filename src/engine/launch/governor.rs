@@ -119,7 +119,7 @@ impl Governor {
         self.divided = true;
         let is_first = !std::mem::replace(&mut self.known().measured, true);
         let least = if is_first && self.limits.lends {
-            // What such a program does before its epochs shifts the turns of the first.
+            // Turns that the program takes before its epochs shift those of the first.
             self.control.forget_turns(self.work);
             most
         } else {
