@@ -36,6 +36,15 @@ impl ArrayRef {
         Some(ArrayRef { file, name: name.to_owned(), dtype, shape, offset })
     }
 
+    /// The array, which must be a vector of integers, as ids and masks are.
+    pub(crate) fn integers(&self) -> Result<Self> {
+        if self.shape.len() == 1 && self.dtype.is_integer() {
+            return Ok(self.clone());
+        }
+        let (dtype, shape) = (self.dtype, &self.shape);
+        Err(self.fail(format!("must be a vector of integers, but is {dtype} {shape:?}")))
+    }
+
     /// Name of this array in errors.
     pub fn name(&self) -> &str {
         &self.name

@@ -4,12 +4,24 @@ use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use std::ops::Range;
 
-/// Number of rows per block.
+/// Number of rows per block of a column.
 const ROWS: u64 = 16 << 10;
+
+/// Number of values per block of rows with several values.
+const VALUES: u64 = 64 << 10;
 
 /// Consecutive ranges that cover `0..rows`.
 pub(crate) fn ranges(rows: u64) -> impl Iterator<Item = Range<u64>> {
-    (0..rows).step_by(ROWS as usize).map(move |start| start..rows.min(start + ROWS))
+    ranges_of(rows, ROWS)
+}
+
+/// Like [`ranges`], for rows of `width` values.
+pub(crate) fn wide_ranges(rows: u64, width: u64) -> impl Iterator<Item = Range<u64>> {
+    ranges_of(rows, (VALUES / width.max(1)).max(1))
+}
+
+fn ranges_of(rows: u64, at_once: u64) -> impl Iterator<Item = Range<u64>> {
+    (0..rows).step_by(at_once as usize).map(move |start| start..rows.min(start + at_once))
 }
 
 /// Reads a range of rows into a reusable buffer.

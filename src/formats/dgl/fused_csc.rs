@@ -49,9 +49,7 @@ impl FusedCsc {
     /// contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
         let archive = TorchArchive::open(path)?;
-        let pickle = Pickle::load(archive.pickle()).map_err(|e| {
-            archive.file().fail("data.pkl", format!("{} (byte {})", e.problem, e.offset))
-        })?;
+        let pickle = archive.pickle()?;
         let state = Reader { archive: &archive, pickle: &pickle };
         let graph = state.graph()?;
         graph.check(archive.file())?;
@@ -74,12 +72,7 @@ impl FusedCsc {
     fn check(&self, file: &InputFile) -> Result<()> {
         let vectors = [Some(&self.indptr), Some(&self.indices), self.type_per_edge.as_ref()];
         for array in vectors.into_iter().flatten() {
-            if array.shape().len() != 1 || !array.dtype().is_integer() {
-                let (dtype, shape) = (array.dtype(), array.shape());
-                return Err(
-                    array.fail(format!("must be a vector of integers, but is {dtype} {shape:?}"))
-                );
-            }
+            array.integers()?;
         }
         let Some(nodes) = self.indptr.num_rows().checked_sub(1) else {
             return Err(self.indptr.fail("is empty"));

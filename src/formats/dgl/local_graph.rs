@@ -115,7 +115,8 @@ impl LocalGraph {
     pub(crate) fn from_graphbolt(path: &Path, book: &PartitionBook) -> Result<Self> {
         let graph = FusedCsc::open(path)?;
         check_type_ids(&graph, book)?;
-        let attribute = |map: &Arrays, name: &str| map.get(name).map(integers).transpose();
+        let attribute =
+            |map: &Arrays, name: &str| map.get(name).map(ArrayRef::integers).transpose();
         let Some(id) = attribute(&graph.node_attributes, "_ID")? else {
             return Err(Error::input(path, "node_attributes _ID", "is missing").with_hint(
                 "DGL 2.0 wrote such files; convert the partition again with DGL 2.1 or later, or restore graph.dgl",
@@ -162,16 +163,7 @@ fn entries_of(relation: &DglRelation) -> Option<(Entries, Option<ArrayRef>)> {
 }
 
 fn column(frame: &Frame, name: &str) -> Result<Option<ArrayRef>> {
-    frame.get(name).map(integers).transpose()
-}
-
-/// Checks that an array is a vector of integers, as ids and masks are.
-fn integers(array: &ArrayRef) -> Result<ArrayRef> {
-    if array.shape().len() == 1 && array.dtype().is_integer() {
-        return Ok(array.clone());
-    }
-    let (dtype, shape) = (array.dtype(), array.shape());
-    Err(array.fail(format!("must be a vector of integers, but is {dtype} {shape:?}")))
+    frame.get(name).map(ArrayRef::integers).transpose()
 }
 
 /// Checks that types have the same ids in this file and the JSON file.

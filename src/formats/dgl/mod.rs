@@ -6,7 +6,7 @@
 
 pub mod array;
 pub(crate) mod array_file;
-mod blocks;
+pub(crate) mod blocks;
 pub mod config;
 pub mod edge_block;
 mod edge_columns;

@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::pickle::Pickle;
 use crate::formats::dgl::pickle_value::Value;
 use crate::formats::dgl::torch_archive::TorchArchive;
 use std::path::Path;
@@ -15,8 +14,7 @@ use std::path::Path;
 pub(crate) fn open_saved_tensors(path: &Path) -> Result<Vec<(String, ArrayRef)>> {
     let archive = TorchArchive::open(path)?;
     let fail = |problem: &str| archive.file().fail("data.pkl", problem);
-    let pickle = Pickle::load(archive.pickle())
-        .map_err(|e| fail(&format!("{} (byte {})", e.problem, e.offset)))?;
+    let pickle = archive.pickle()?;
     let root = match pickle.root() {
         Value::Tuple(members) => members.first().map(|first| pickle.value(*first)),
         other => Some(other),

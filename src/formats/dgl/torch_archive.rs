@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::magic;
+use crate::formats::dgl::pickle::Pickle;
 use crate::formats::dgl::pickle_value::Tensor;
 use crate::io::open_input;
 use std::collections::HashMap;
@@ -69,9 +70,10 @@ impl TorchArchive {
         &self.file
     }
 
-    /// The bytes of `data.pkl`.
-    pub(crate) fn pickle(&self) -> &[u8] {
-        &self.pickle
+    /// The content of `data.pkl`.
+    pub(crate) fn pickle(&self) -> Result<Pickle<'_>> {
+        Pickle::load(&self.pickle)
+            .map_err(|e| self.file.fail("data.pkl", format!("{} (byte {})", e.problem, e.offset)))
     }
 
     /// The array that a tensor of the pickle stands for; errors call it `name`.

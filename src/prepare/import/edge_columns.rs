@@ -1,7 +1,7 @@
 //! The roles of the columns of a file of edges.
 
 use super::files::GraphFiles;
-use super::readers::{FileRows, Form, UsualEnds, are_turned, is_index, listed, usual_ends};
+use super::readers::{FileRows, Form, ends_of, is_index, listed};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -34,7 +34,6 @@ impl EdgeFileColumns {
         rows: &FileRows,
     ) -> Result<Self> {
         let columns = rows.columns();
-        let names = || columns.iter().map(|column| column.name.as_str());
         let is_array = columns.len() == 2 && rows.file.unit == "edge";
         if let [name, ..] = edge_columns
             && is_array
@@ -53,18 +52,11 @@ impl EdgeFileColumns {
             !data.contains(at) && relation != Some(*at) && !is_index(&columns[*at].name)
         };
         let others: Vec<usize> = (0..columns.len()).filter(left).collect();
-        let ends = match (files.end_columns(etype)?, usual_ends(names())) {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let ends = match (files.end_columns(etype)?, ends_of(&names, &others)) {
             (Some(chosen), _) => [rows.column(chosen.source)?, rows.column(chosen.target)?],
-            (None, UsualEnds::Pair(ends)) => ends,
-            (None, UsualEnds::None) if others.len() == 2 => {
-                let mut ends = [others[0], others[1]];
-                if are_turned(ends.map(|at| columns[at].name.as_str())) {
-                    ends.reverse();
-                }
-                ends
-            }
-            (None, _) => {
-                let names: Vec<&str> = names().collect();
+            (None, Some(ends)) => ends,
+            (None, None) => {
                 let problem = format!("has the columns {}", listed(&names));
                 return Err(Error::input(rows.path(), "", problem).with_hint(CHOOSE));
             }

@@ -51,10 +51,7 @@ pub use sources::{ImportSource, import_partitions};
 #[cfg(feature = "torch")]
 pub(crate) use tables::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
 pub use tables::{ClassNames, Table, read_assignment};
-pub(crate) use tables::{
-    FEATURE_ENCODING, FEATURE_SCALE, read_class_names, write_class_names, write_feature_encoding,
-    write_feature_scale,
-};
+pub(crate) use tables::{FEATURE_ENCODING, FEATURE_SCALE, read_class_names, write_class_names};
 #[cfg(feature = "torch")]
 pub use tables::{OriginalIdsFile, read_original_ids};
 pub(crate) use tables::{TableEncoding, table_encodings};

@@ -27,7 +27,7 @@ use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_str
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
 use crate::prepare::import::{
     FEATURE_ENCODING, FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file,
-    write_class_names, write_feature_encoding, write_feature_scale,
+    write_class_names,
 };
 
 /// Result of partitioning a graph.
@@ -225,13 +225,12 @@ fn write_descriptions(graph: &RawGraph, staging: &Path) -> Result<Vec<String>> {
     let names = write_names(graph, staging)?;
     let class_names = write_class_names(staging, &graph.class_names)?;
     let mut all: Vec<String> = names.into_iter().chain(class_names).collect();
-    if !graph.feature_scale.is_empty() {
-        write_feature_scale(staging, &graph.feature_scale)?;
-        all.push(FEATURE_SCALE.to_owned());
-    }
-    if !graph.feature_encoding.is_empty() {
-        write_feature_encoding(staging, &graph.feature_encoding)?;
-        all.push(FEATURE_ENCODING.to_owned());
+    let texts =
+        [(FEATURE_SCALE, &graph.feature_scale), (FEATURE_ENCODING, &graph.feature_encoding)];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        let path = staging.join(name);
+        fs::write(&path, text).map_err(|e| Error::io("write", &path, e))?;
+        all.push(name.to_owned());
     }
     Ok(all)
 }

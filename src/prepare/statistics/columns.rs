@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::formats::dgl::blocks::wide_ranges;
 use crate::formats::dgl::{ArrayRef, Feature};
 use crate::platform::signals;
 
-/// Number of values read at a time.
-const BLOCK: u64 = 256 << 10;
 /// Largest number of classes that are counted separately.
 const MOST_CLASSES: usize = 10_000;
 
@@ -68,12 +67,10 @@ impl ColumnPurpose {
 
 /// Calls `each` with blocks of whole rows.
 fn blocks(array: &ArrayRef, mut each: impl FnMut(&[f64])) -> Result<()> {
-    let at_once = (BLOCK / array.row_len().max(1)).max(1);
     let mut values = Vec::new();
-    for start in (0..array.num_rows()).step_by(at_once as usize) {
+    for rows in wide_ranges(array.num_rows(), array.row_len()) {
         signals::check()?;
-        let rows = start..array.num_rows().min(start + at_once);
-        values.resize(((rows.end - start) * array.row_len()) as usize, 0.0);
+        values.resize(((rows.end - rows.start) * array.row_len()) as usize, 0.0);
         array.read_f64(rows, &mut values)?;
         each(&values);
     }

@@ -13,8 +13,6 @@ use crate::run::config::RunConfig;
 
 /// Number of classes of a graph whose labels do not show it.
 const LEAST_OUTPUTS: u64 = 2;
-/// Number of rows of a table read at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// Numbers of an uncut graph that determine the memory of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,23 +129,15 @@ fn edge_width(graph: &RawGraph, key: &str) -> u64 {
 
 fn classes(labels: &Table) -> Result<u64> {
     let mut highest = -1;
-    for_each(labels, |label| highest = highest.max(label))?;
+    labels.each_i64(|_, label| {
+        highest = highest.max(label);
+        Ok(())
+    })?;
     Ok((highest + 1).max(0) as u64)
 }
 
 fn ones(mask: &Table) -> Result<u64> {
     let mut ones = 0;
-    for_each(mask, |value| ones += u64::from(value != 0))?;
+    mask.members(|_| ones += 1)?;
     Ok(ones)
-}
-
-fn for_each(table: &Table, mut take: impl FnMut(i64)) -> Result<()> {
-    let mut values = Vec::new();
-    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..table.num_rows().min(first + BLOCK);
-        values.resize((rows.end - rows.start) as usize, 0);
-        table.read_i64(rows, &mut values)?;
-        values.iter().copied().for_each(&mut take);
-    }
-    Ok(())
 }

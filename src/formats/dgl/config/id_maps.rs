@@ -3,10 +3,8 @@
 use super::field::Field;
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::blocks;
 use std::ops::Range;
-
-/// Number of entries of a map file that are read at a time.
-const BLOCK: usize = 64 << 10;
 
 /// The owner of every original id, in directories written with `reshuffle=False` (DGL 0.5 to 0.9).
 #[derive(Clone, Debug)]
@@ -87,12 +85,9 @@ pub(super) fn original_counts(map: &ArrayRef, due: u64, parts: usize) -> Result<
     }
     let mut counts = vec![vec![0u64]; parts];
     let mut block = Vec::new();
-    let mut row = 0;
-    while row < due {
-        let end = due.min(row + BLOCK as u64);
-        block.resize((end - row) as usize, 0);
-        map.read_u64(row..end, &mut block)?;
-        for (&part, id) in block.iter().zip(row..) {
+    for rows in blocks::ranges(due) {
+        blocks::read(map, rows.clone(), &mut block)?;
+        for (&part, id) in block.iter().zip(rows) {
             let count = usize::try_from(part).ok().and_then(|part| counts.get_mut(part));
             let Some(count) = count else {
                 return Err(
@@ -101,7 +96,6 @@ pub(super) fn original_counts(map: &ArrayRef, due: u64, parts: usize) -> Result<
             };
             count[0] += 1;
         }
-        row = end;
     }
     Ok(counts)
 }

@@ -70,13 +70,11 @@ impl<'a> Finder<'a> {
                     .fail(format!("{stored:?} leads out of the folder"))
                     .with_hint("name a file in the folder of the JSON file, without .."));
             }
-            (true, true) => self.notes.push(format!(
-                "{stored} leads out of the folder; {} is read instead",
-                moved.display()
-            )),
-            (true, false) => self
-                .notes
-                .push(format!("{stored} does not exist; {} is read instead", moved.display())),
+            (true, _) => {
+                let problem = if upwards { "leads out of the folder" } else { "does not exist" };
+                let moved = moved.display();
+                self.notes.push(format!("{stored} {problem}; {moved} is read instead"));
+            }
         }
         Ok(moved)
     }

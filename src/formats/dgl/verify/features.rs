@@ -1,14 +1,12 @@
 //! Checks that features are the same in every partition, and finite.
 
 use crate::error::{Error, Result};
+use crate::formats::dgl::blocks;
 use crate::formats::dgl::feature::Feature;
 use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::Partition;
 use crate::io::Dtype;
 use std::collections::BTreeMap;
-
-/// Number of values read at a time.
-const BLOCK: u64 = 64 << 10;
 
 /// The row type and shape of each feature, by type and name.
 type Rows = BTreeMap<(usize, String), (Dtype, Vec<u64>)>;
@@ -41,11 +39,9 @@ fn check_array(feature: &Feature) -> Result<()> {
     if array.dtype().is_integer() {
         return Ok(());
     }
-    let at_once = (BLOCK / array.row_len().max(1)).max(1);
     let mut values = Vec::new();
-    for start in (0..array.num_rows()).step_by(at_once as usize) {
-        let rows = start..array.num_rows().min(start + at_once);
-        values.resize(((rows.end - start) * array.row_len()) as usize, 0.0);
+    for rows in blocks::wide_ranges(array.num_rows(), array.row_len()) {
+        values.resize(((rows.end - rows.start) * array.row_len()) as usize, 0.0);
         array.read_finite_f64(rows, &mut values)?;
     }
     Ok(())

@@ -1,14 +1,12 @@
 //! Rows that a split divides, and their order.
 
 use crate::error::Result;
+use crate::formats::dgl::blocks;
 use crate::kernels::philox4x32;
 use crate::prepare::import::graph::RawEdges;
 use crate::prepare::import::tables::Table;
 
 use super::part_ends::key_of;
-
-/// Number of rows read at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// The order of rows.
 pub(crate) enum RowOrder<'a> {
@@ -39,15 +37,11 @@ impl DividedRows<'_> {
             });
         }
         let (mut values, mut labels) = (Vec::new(), Vec::new());
-        for first in (0..self.count).step_by(BLOCK as usize) {
-            let rows = first..self.count.min(first + BLOCK);
-            let count = (rows.end - rows.start) as usize;
+        for rows in blocks::ranges(self.count) {
             if let RowOrder::Values(table) = self.order {
-                values.resize(count, 0.0);
                 table.read_f64(rows.clone(), &mut values)?;
             }
             if let Some(table) = self.labels {
-                labels.resize(count, 0.0);
                 table.read_f64(rows.clone(), &mut labels)?;
             }
             for (at, row) in rows.enumerate() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::raw_edges::RawEdges;
 use crate::error::Result;
-use crate::formats::dgl::OriginalIds;
+use crate::formats::dgl::{OriginalIds, blocks};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::ids::NodeNames;
 use crate::prepare::import::tables::{ClassNames, Table};
@@ -61,9 +61,6 @@ pub struct EdgeType {
     pub both_directions: Option<PathBuf>,
 }
 
-/// Number of nodes passed on at a time.
-const BLOCK: u64 = 1 << 14;
-
 impl NodeType {
     /// Calls `take` with the original ids of all nodes, in order.
     ///
@@ -77,8 +74,7 @@ impl NodeType {
         };
         for piece in pieces {
             let rows = piece.map_or(self.count, OriginalIds::num_rows);
-            for first in (0..rows).step_by(BLOCK as usize) {
-                let rows = first..rows.min(first + BLOCK);
+            for rows in blocks::ranges(rows) {
                 block.clear();
                 block.extend(rows.clone());
                 if let Some(ids) = piece {

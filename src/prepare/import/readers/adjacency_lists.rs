@@ -24,7 +24,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
             .fail("holds adjacency lists, which are edges")
             .with_hint("pass it as ‹edges=FILE›"));
     }
-    let columns = ["source", "target"].map(|name| Column::new(name, Form::Text)).to_vec();
+    let columns = Column::ends(&Form::Text);
     let reader = Box::new(ListReader { lines: Lines::open(input, b"#")? });
     let kind =
         "adjacency lists; one of an undirected graph has each edge once, so it needs ‹undirected›";

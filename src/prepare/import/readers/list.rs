@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::look::Ask;
 #[cfg(feature = "torch")]
-use super::names::{UsualEnds, are_turned, usual_ends};
+use super::names::ends_of;
 use super::names::{is_index, is_usual_id, listed};
 use super::rows::FileRows;
 use crate::error::{Error, Result};
@@ -44,24 +44,16 @@ impl FileRows {
     pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
         let columns = rows.columns();
-        let names = columns.iter().map(|column| column.name.as_str());
-        let others: Vec<usize> = (0..columns.len())
-            .filter(|at| !rows.file.named || !is_index(&columns[*at].name))
-            .collect();
-        let ends = match (usual_ends(names.clone()), &others[..]) {
-            (UsualEnds::Pair(ends), _) => ends,
-            (_, &[left, right])
-                if are_turned([left, right].map(|at| columns[at].name.as_str())) =>
-            {
-                [right, left]
-            }
-            (_, &[left, right]) => [left, right],
-            _ if !rows.file.named => {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let others: Vec<usize> =
+            (0..columns.len()).filter(|at| !rows.file.named || !is_index(names[*at])).collect();
+        let ends = match ends_of(&names, &others) {
+            Some(ends) => ends,
+            None if !rows.file.named => {
                 let count = columns.len();
                 return Err(rows.fail_first(format!("has {count} fields; a pair has 2")));
             }
-            _ => {
-                let names: Vec<&str> = names.collect();
+            None => {
                 let problem = format!("has the columns {}; a pair has 2", listed(&names));
                 return Err(Error::input(path, "", problem));
             }

@@ -143,6 +143,11 @@ impl Column {
     pub(crate) fn new(name: &str, form: Form) -> Self {
         Column { name: name.to_owned(), form, width: None }
     }
+
+    /// The columns of edges in a format that does not name them.
+    pub(crate) fn ends(form: &Form) -> Vec<Self> {
+        ["source", "target"].map(|name| Column::new(name, form.clone())).to_vec()
+    }
 }
 
 /// Facts in a file about the whole graph.

@@ -29,8 +29,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
         return Err(lines.fail("is empty; a graph file begins with numbers of nodes and edges"));
     }
     let header = Header::of(&lines)?;
-    let mut columns =
-        ["source", "target"].map(|name| Column::new(name, Form::Number(Dtype::I64))).to_vec();
+    let mut columns = Column::ends(&Form::Number(Dtype::I64));
     if header.weighted {
         columns.push(Column::new("weight", Form::Text));
     }

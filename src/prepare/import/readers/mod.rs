@@ -38,9 +38,7 @@ pub(crate) use archive_arrays::ArchiveArrays;
 pub(crate) use bad_rows::{BadRowList, BadRowSummary};
 pub(crate) use look::{Ask, Form, Wants};
 pub use look::{Comment, EdgeShape, TextRules};
-pub(crate) use names::{
-    UsualEnds, are_turned, has_ends, is_index, is_usual_id, listed, usual_ends,
-};
+pub(crate) use names::{UsualEnds, ends_of, has_ends, is_index, is_usual_id, listed, usual_ends};
 pub(crate) use nearest::nearest;
 #[cfg(feature = "torch")]
 pub(crate) use npz::member_names;

@@ -64,10 +64,20 @@ pub(crate) fn has_ends<'n>(names: impl Iterator<Item = &'n str>) -> bool {
     ENDS[0].iter().any(|pair| pair.iter().all(|end| names.iter().any(|name| name == end)))
 }
 
-/// Whether two columns of ends come in reverse order, as one name shows: `target, follower`.
-pub(crate) fn are_turned([first, second]: [&str; 2]) -> bool {
-    let is = |name: &str, end: usize| ENDS[0].iter().any(|pair| pair[end] == plain_end(name));
-    is(first, 1) || is(second, 0)
+/// The columns of sources and destinations: those with usual names, or the only two of `others`. Of these, one name may
+/// show that they are in reverse order: `target, follower`.
+pub(crate) fn ends_of(names: &[&str], others: &[usize]) -> Option<[usize; 2]> {
+    match (usual_ends(names.iter().copied()), others) {
+        (UsualEnds::Pair(ends), _) => Some(ends),
+        (UsualEnds::None, &[first, second]) => {
+            let is = |at: usize, end: usize| {
+                ENDS[0].iter().any(|pair| pair[end] == plain_end(names[at]))
+            };
+            let are_turned = is(first, 1) || is(second, 0);
+            Some(if are_turned { [second, first] } else { [first, second] })
+        }
+        _ => None,
+    }
 }
 
 /// Finds usual names of sources and destinations.

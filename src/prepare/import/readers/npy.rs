@@ -6,10 +6,10 @@ use super::block::{CellBlock, Cells};
 use super::format::Format;
 use super::look::{Ask, Column, EdgeShape, Form, Opened, Reader, Wants};
 use crate::error::Result;
-use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
+use crate::formats::dgl::{ArrayRef, blocks};
 
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;
@@ -48,7 +48,7 @@ pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
         return Err(array.fail(problem).with_hint("save numpy.ascontiguousarray(array) instead"));
     }
     let columns = if ends.is_some() {
-        ["source", "target"].map(|name| Column::new(name, Form::Number(dtype))).to_vec()
+        Column::ends(&Form::Number(dtype))
     } else {
         let width = (shape.len() > 1).then_some(width as usize);
         vec![Column { width, ..Column::new("", Form::Number(dtype)) }]
@@ -197,8 +197,7 @@ fn swapped(array: &ArrayRef, ask: &Ask<'_>) -> Result<ArrayRef> {
     let flat = array.flat();
     let size = array.dtype().size();
     let mut out = ArrayFile::create(ask.folder)?;
-    for first in (0..flat.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..flat.num_rows().min(first + BLOCK);
+    for rows in blocks::ranges(flat.num_rows()) {
         let mut bytes = vec![0; (rows.end - rows.start) as usize * size];
         flat.read_rows(rows, &mut bytes)?;
         bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);

@@ -72,24 +72,17 @@ impl ParquetReader {
                     rows: 0,
                     uneven: None,
                 };
-                if column.form == Form::List {
+                let cells = if column.form == Form::List {
                     let is_optional = descriptor.self_type().get_basic_info().repetition()
                         == Repetition::OPTIONAL;
                     let empty = values.level - i16::from(is_optional) - 1;
-                    let cells = values.lists(reader, empty, block).map_err(broken)?;
-                    if *rows.get_or_insert(values.rows) != values.rows {
-                        return Err(Error::input(
-                            &self.path,
-                            "",
-                            "has columns of different lengths",
-                        ));
-                    }
-                    block.columns.push(Cells::Text(cells));
-                    continue;
-                }
-                let is_decimal = descriptor.converted_type() == ConvertedType::DECIMAL;
-                let scale = is_decimal.then(|| 10f64.powi(descriptor.type_scale()));
-                let cells = values.read(reader, &column.form, scale, block).map_err(broken)?;
+                    values.lists(reader, empty, block).map(Cells::Text)
+                } else {
+                    let is_decimal = descriptor.converted_type() == ConvertedType::DECIMAL;
+                    let scale = is_decimal.then(|| 10f64.powi(descriptor.type_scale()));
+                    values.read(reader, &column.form, scale, block)
+                };
+                let cells = cells.map_err(broken)?;
                 if let Some(uneven) = values.uneven {
                     return Err(self.uneven(column, uneven));
                 }

@@ -116,18 +116,15 @@ impl FileRows {
     /// # Errors
     /// If its values are lists.
     pub(crate) fn plain(&self, column: usize) -> Result<usize> {
-        match self.file.columns[column].width.filter(|width| *width != 1) {
-            Some(width) => {
-                let name = self.name(column);
-                let problem = format!("column {name} holds {width} values in each row");
-                Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
+        let problem = match &self.file.columns[column] {
+            Column { width: Some(width), .. } if *width != 1 => {
+                format!("holds {width} values in each row")
             }
-            None if self.file.columns[column].form == Form::List => {
-                let problem = format!("column {} holds lists", self.name(column));
-                Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
-            }
-            None => Ok(column),
-        }
+            Column { form: Form::List, .. } => "holds lists".to_owned(),
+            _ => return Ok(column),
+        };
+        let problem = format!("column {} {problem}", self.name(column));
+        Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
     }
 
     /// Chooses the columns to read.

@@ -83,8 +83,7 @@ impl SparseMatrix {
 
     /// One row per value. The values become a column if they have a name.
     fn edges(self, mut kind: String, ask: &Ask<'_>) -> Opened {
-        let mut columns =
-            ["source", "target"].map(|name| Column::new(name, Form::Number(Dtype::I64))).to_vec();
+        let mut columns = Column::ends(&Form::Number(Dtype::I64));
         match self.dtype {
             Some(dtype) if !ask.names.is_empty() => {
                 columns.push(Column::new("", Form::Number(dtype)));

@@ -6,12 +6,10 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, EdgeBlock, FeatureSet, OriginalIds, Partition};
-use crate::io::{ExternalSort, KeyLayout};
+use crate::io::{ExternalSort, KeyLayout, read_if_there};
 use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use crate::prepare::import::ids::names_file;
-use crate::prepare::import::tables::{
-    Table, all_class_names, read_feature_encoding, read_feature_scale,
-};
+use crate::prepare::import::tables::{FEATURE_ENCODING, FEATURE_SCALE, Table, all_class_names};
 
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
@@ -101,13 +99,14 @@ impl OpenedPartitions {
             embeds: false,
             both_directions: None,
         });
+        let text = |name| read_if_there(&config.folder().join(name)).map(Option::unwrap_or_default);
         Ok(RawGraph {
             etypes: etypes.collect(),
             ntypes: self.node_types()?,
             edges,
             class_names: all_class_names(config.folder(), book.ntypes())?,
-            feature_scale: read_feature_scale(config.folder())?,
-            feature_encoding: read_feature_encoding(config.folder())?,
+            feature_scale: text(FEATURE_SCALE)?,
+            feature_encoding: text(FEATURE_ENCODING)?,
             notes: Vec::new(),
         })
     }

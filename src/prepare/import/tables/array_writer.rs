@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
+use crate::formats::dgl::blocks;
 use crate::io::Dtype;
 use crate::prepare::import::readers::{CellValue, FileRows};
-
-/// Number of values converted at a time.
-const BLOCK: u64 = 1 << 15;
 
 /// Above the first limit, single precision loses fractions; above the second, whole numbers.
 const FINE: f64 = 131_072.0;
@@ -94,8 +92,7 @@ impl ConvertedArray {
         let dtype = if self.needs_double { Dtype::F64 } else { Dtype::F32 };
         let mut file = ArrayFile::create(&self.folder)?;
         let mut bits = Vec::new();
-        for first in (0..self.values).step_by(BLOCK as usize) {
-            let places = first..self.values.min(first + BLOCK);
+        for places in blocks::ranges(self.values) {
             bits.resize((places.end - places.start) as usize, 0);
             spool.read_i64(places.clone(), &mut bits)?;
             for (at, bits) in places.zip(&bits) {

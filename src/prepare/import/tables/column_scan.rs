@@ -103,16 +103,9 @@ impl ColumnScan {
             }
             CellValue::Whole(_) | CellValue::Real(_) | CellValue::Truth(_) => {
                 let number = value.number().unwrap_or(f64::NAN);
-                let is_mask = self.role == ColumnRole::Mask;
-                if !(number as f32).is_finite() {
-                    self.first_wrong.get_or_insert_with(|| {
-                        let problem = "is not a finite number of single precision";
-                        fail(format!("{} {problem}", raw.shown()))
-                    });
-                } else if is_mask && ![0.0, 1.0].contains(&number) {
-                    self.first_wrong.get_or_insert_with(|| {
-                        fail(format!("{} is neither 0 nor 1", raw.shown())).with_hint(LIST)
-                    });
+                if let Some(problem) = wrong_number(self.role, number) {
+                    self.first_wrong
+                        .get_or_insert_with(|| fail(format!("{} {problem}", raw.shown())));
                 } else {
                     self.numbers.add(number);
                     self.whole &= number.fract() == 0.0;
@@ -165,14 +158,8 @@ impl ColumnScan {
             (_, CellValue::Date(_)) => return None,
             (_, _) if self.dates.count > self.numbers.count => "a number among dates".to_owned(),
             (role, value) => {
-                let number = value.number().unwrap_or(f64::NAN);
-                if !(number as f32).is_finite() {
-                    format!("{} is not a finite number of single precision", raw.shown())
-                } else if role == ColumnRole::Mask && ![0.0, 1.0].contains(&number) {
-                    format!("{} is neither 0 nor 1", raw.shown())
-                } else {
-                    return None;
-                }
+                let problem = wrong_number(role, value.number().unwrap_or(f64::NAN))?;
+                format!("{} {problem}", raw.shown())
             }
         };
         Some(rows.fail(format!("column {}: {problem}", self.name)))
@@ -220,7 +207,8 @@ impl ColumnScan {
             let error = self.first_wrong.take()?;
             let hint =
                 format!("correct it, leave it empty and pass ‹fill_missing=mean›, or {drop}");
-            return Some(if self.role == ColumnRole::Mask { error } else { error.with_hint(hint) });
+            let is_mask = self.role == ColumnRole::Mask;
+            return Some(error.with_hint(if is_mask { LIST.to_owned() } else { hint }));
         }
         if self.role == ColumnRole::Mask || self.words == 0 {
             return None;
@@ -396,6 +384,17 @@ impl ColumnScan {
             None => Ok(Encoding::ClassName(names)),
             Some(broken) => Err(line_break(path, name, broken)),
         }
+    }
+}
+
+/// The problem of a number that cannot be stored in a column with this role.
+fn wrong_number(role: ColumnRole, number: f64) -> Option<&'static str> {
+    if !(number as f32).is_finite() {
+        Some("is not a finite number of single precision")
+    } else if role == ColumnRole::Mask && ![0.0, 1.0].contains(&number) {
+        Some("is neither 0 nor 1")
+    } else {
+        None
     }
 }
 

@@ -2,7 +2,6 @@
 //! the same way.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -69,36 +68,16 @@ impl ScannedTable {
     }
 }
 
-/// The content of a folder's file; empty if there is none.
-///
-/// # Errors
-/// If the file cannot be read.
-pub(crate) fn read_feature_encoding(folder: &Path) -> Result<String> {
-    Ok(read_if_there(&folder.join(FEATURE_ENCODING))?.unwrap_or_default())
-}
-
-/// Writes the file.
-///
-/// # Errors
-/// If it cannot be written.
-pub(crate) fn write_feature_encoding(folder: &Path, content: &str) -> Result<()> {
-    let path = folder.join(FEATURE_ENCODING);
-    fs::write(&path, content).map_err(|e| Error::io("write", &path, e))
-}
-
 /// The encodings that a folder's file holds, by node type.
 ///
 /// # Errors
 /// If the file is damaged.
 pub(crate) fn table_encodings(folder: &Path) -> Result<BTreeMap<String, TableEncoding>> {
-    let text = read_feature_encoding(folder)?;
-    if text.is_empty() {
-        return Ok(BTreeMap::new());
-    }
+    let path = folder.join(FEATURE_ENCODING);
+    let Some(text) = read_if_there(&path)? else { return Ok(BTreeMap::new()) };
     serde_json::from_str(&text).map_err(|error| {
         let problem = format!("does not describe features: {error}");
-        Error::input(&folder.join(FEATURE_ENCODING), "", problem)
-            .with_hint("cut the graph again with ‹node_table=FILE›")
+        Error::input(&path, "", problem).with_hint("cut the graph again with ‹node_table=FILE›")
     })
 }
 

@@ -8,13 +8,11 @@ use crate::io::Dtype;
 use crate::prepare::import::files::ListedLabels;
 use crate::prepare::import::readers::Ask;
 
-/// Number of labels read at a time.
-const BLOCK: u64 = 1 << 16;
-
 /// Label of a node in no list.
 const UNLABELLED: i64 = -1;
 
-/// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per label.
+/// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per node and per label of
+/// a list.
 ///
 /// # Errors
 /// If a list and its labels differ in length, or nodes or labels are not whole numbers.
@@ -28,22 +26,19 @@ pub(crate) fn listed_labels(lists: &[&ListedLabels], count: u64, ask: &Ask<'_>) 
                 format!("has {} labels for {} nodes", labels.num_rows(), nodes.num_rows());
             return Err(labels.fail(problem));
         }
-        for first in (0..nodes.num_rows()).step_by(BLOCK as usize) {
-            let rows = first..nodes.num_rows().min(first + BLOCK);
-            let mut ids = vec![0; (rows.end - rows.start) as usize];
-            let mut found = ids.clone();
-            nodes.read_i64(rows.clone(), &mut ids)?;
-            labels.read_i64(rows.clone(), &mut found)?;
-            for ((row, id), label) in rows.zip(ids).zip(found) {
-                let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
-                let Some(place) = place else {
-                    let problem =
-                        format!("row {row} holds {id}, which is not one of {count} nodes");
-                    return Err(nodes.fail(problem));
-                };
-                *place = label;
-            }
-        }
+        let mut found = Vec::new();
+        labels.each_i64(|_, label| {
+            found.push(label);
+            Ok(())
+        })?;
+        nodes.each_i64(|row, id| {
+            let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
+            let place = place.ok_or_else(|| {
+                nodes.fail(format!("row {row} holds {id}, which is not one of {count} nodes"))
+            })?;
+            *place = found[row as usize];
+            Ok(())
+        })?;
     }
     let mut out = ArrayFile::create(ask.folder)?;
     for label in &all {

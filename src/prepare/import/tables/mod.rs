@@ -7,7 +7,6 @@ mod class_names;
 mod column_scan;
 mod encoding;
 mod feature_encoding;
-mod feature_scale;
 mod listed_labels;
 mod lists;
 mod moments;
@@ -29,18 +28,14 @@ pub use class_names::ClassNames;
 #[cfg(feature = "torch")]
 pub(crate) use class_names::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
 pub(crate) use class_names::{all_class_names, read_class_names, write_class_names};
-pub(crate) use feature_encoding::{
-    FEATURE_ENCODING, read_feature_encoding, write_feature_encoding,
-};
-pub(crate) use feature_encoding::{TableEncoding, table_encodings};
-pub(crate) use feature_scale::{FEATURE_SCALE, read_feature_scale, write_feature_scale};
+pub(crate) use feature_encoding::{FEATURE_ENCODING, TableEncoding, table_encodings};
 pub(crate) use listed_labels::listed_labels;
 pub(crate) use node_columns::EmbeddedColumn;
 pub(crate) use one_hot::class_numbers;
 #[cfg(feature = "torch")]
 pub use original_ids::{OriginalIdsFile, read_original_ids};
 pub(crate) use remarks::remarks;
-pub(crate) use scanned_table::{ScannedTable, TableScan};
+pub(crate) use scanned_table::{FEATURE_SCALE, ScannedTable, TableScan};
 pub(crate) use several_splits::{NodeCount, SeveralSplits};
 pub(crate) use splits::{check_mask, mask_name, read_split};
 pub use table::Table;

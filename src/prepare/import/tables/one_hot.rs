@@ -5,10 +5,8 @@ use std::path::Path;
 use super::table::Table;
 use crate::error::Result;
 use crate::formats::dgl::array_file::ArrayFile;
+use crate::formats::dgl::blocks;
 use crate::io::Dtype;
-
-/// Number of values read at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// Class numbers of labels whose rows have a single 1 and otherwise 0; -1 for rows of zeros. `None` for other labels,
 /// such as several classes per node.
@@ -17,10 +15,7 @@ pub(crate) fn class_numbers(table: &Table, folder: &Path) -> Result<Option<Table
     let mut values = Vec::new();
     let mut has_classes = false;
     let mut out = ArrayFile::create(folder)?;
-    let step = (BLOCK / width).max(1);
-    for first in (0..table.num_rows()).step_by(step as usize) {
-        let rows = first..table.num_rows().min(first + step);
-        values.resize(((rows.end - rows.start) * width) as usize, 0.0);
+    for rows in blocks::wide_ranges(table.num_rows(), width) {
         table.read_f64(rows, &mut values)?;
         for row in values.chunks_exact(width as usize) {
             let mut places = (0..).zip(row).filter(|(_, value)| **value != 0.0);

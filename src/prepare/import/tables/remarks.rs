@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::moments::Moments;
 use super::table::Table;
 use crate::error::Result;
+use crate::formats::dgl::blocks;
 use crate::load::MASKS;
 
 /// Number of rows whose features are examined, and of places they come from.
@@ -13,9 +14,6 @@ const PLACES: u64 = 16;
 
 /// Ratio of two features' spreads from which one hides the other.
 const RATIO: f64 = 1000.0;
-
-/// Number of rows of masks compared at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// Remarks on a node type's tables: features of very different spreads, and masks of the same nodes.
 pub(crate) fn remarks(ntype: &str, tables: &BTreeMap<String, Table>) -> Result<Vec<String>> {
@@ -47,7 +45,6 @@ fn spread(name: &str, table: &Table) -> Result<Option<String>> {
     let mut values = Vec::new();
     for first in (0..rows).step_by(step as usize) {
         let rows = first..rows.min(first + ROWS);
-        values.resize((rows.end - rows.start) as usize * width, 0.0);
         table.read_f64(rows, &mut values)?;
         for row in values.chunks_exact(width) {
             moments.iter_mut().zip(row).for_each(|(moments, value)| moments.add(*value));
@@ -72,11 +69,8 @@ fn are_equal(a: &Table, b: &Table) -> Result<bool> {
     if a.num_rows() != b.num_rows() || a.row_shape() != b.row_shape() {
         return Ok(false);
     }
-    let width = a.row_shape().iter().product::<u64>();
-    for first in (0..a.num_rows()).step_by(BLOCK as usize) {
-        let rows = first..a.num_rows().min(first + BLOCK);
-        let count = ((rows.end - rows.start) * width) as usize;
-        let (mut left, mut right) = (vec![0.0; count], vec![0.0; count]);
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for rows in blocks::ranges(a.num_rows()) {
         a.read_f64(rows.clone(), &mut left)?;
         b.read_f64(rows, &mut right)?;
         if left.iter().map(|v| v.to_bits()).ne(right.iter().map(|v| v.to_bits())) {

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::column_scan::ColumnScan;
 use super::encoding::Encoding;
-use super::feature_scale::HEADER;
 use super::lists::MOST_STRINGS;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
 use super::table::Table;
@@ -17,6 +16,10 @@ use crate::load::MASKS;
 use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
+
+/// Name of the file of means and deviations next to a partition directory's JSON file, and its first line.
+pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
+const HEADER: &str = "type,column,mean,deviation\n";
 
 /// Rules for reading tables.
 #[derive(Clone, Copy)]

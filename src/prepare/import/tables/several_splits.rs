@@ -5,9 +5,7 @@ use std::path::Path;
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
-
-/// Number of nodes read at a time.
-const BLOCK: u64 = 1 << 14;
+use crate::formats::dgl::blocks;
 
 /// A mask of several splits.
 pub(crate) struct SeveralSplits<'t> {
@@ -82,8 +80,7 @@ impl<'t> SeveralSplits<'t> {
         let place = index as usize * size;
         let mut out = ArrayFile::create(folder)?;
         let mut bytes = Vec::new();
-        for first in (0..table.num_rows()).step_by(BLOCK as usize) {
-            let nodes = first..table.num_rows().min(first + BLOCK);
+        for nodes in blocks::ranges(table.num_rows()) {
             bytes.resize((nodes.end - nodes.start) as usize * row, 0);
             table.read_rows(nodes, &mut bytes)?;
             for of_node in bytes.chunks_exact(row) {

@@ -4,11 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::formats::dgl::ArrayRef;
+use crate::formats::dgl::{ArrayRef, blocks};
 use crate::io::Dtype;
-
-/// Number of values that are read at a time.
-const BLOCK: u64 = 1 << 16;
 
 /// A table of one array, or of several in sequence. Rows are read on request.
 #[derive(Clone, Debug)]
@@ -133,8 +130,7 @@ impl Table {
     /// As for [`read_i64`](Self::read_i64), or if `take` fails.
     pub(crate) fn each_i64(&self, mut take: impl FnMut(u64, i64) -> Result<()>) -> Result<()> {
         let mut values = Vec::new();
-        for first in (0..self.rows).step_by(BLOCK as usize) {
-            let rows = first..self.rows.min(first + BLOCK);
+        for rows in blocks::ranges(self.rows) {
             values.resize((rows.end - rows.start) as usize, 0);
             self.read_i64(rows.clone(), &mut values)?;
             rows.zip(&values).try_for_each(|(row, value)| take(row, *value))?;
@@ -155,9 +151,10 @@ impl Table {
         })
     }
 
-    /// Fills `out` with rows converted to numbers.
-    pub(crate) fn read_f64(&self, rows: Range<u64>, out: &mut [f64]) -> Result<()> {
+    /// Replaces `out` by rows converted to numbers.
+    pub(crate) fn read_f64(&self, rows: Range<u64>, out: &mut Vec<f64>) -> Result<()> {
         let mut bytes = vec![0; (rows.end - rows.start) as usize * self.row_bytes()];
+        out.resize(bytes.len() / self.first().dtype().size(), 0.0);
         self.read_rows(rows, &mut bytes)?;
         self.first().dtype().to_f64(&bytes, out);
         Ok(())
