@@ -129,9 +129,6 @@ impl Metadata {
     }
 
     /// Writes the file: as JSON, which is YAML with all texts in quotes.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|e| Error::internal(format!("cannot encode metadata: {e}")))?;

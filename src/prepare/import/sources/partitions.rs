@@ -38,9 +38,6 @@ pub(crate) struct OpenedPartitions {
 
 impl OpenedPartitions {
     /// Opens all partitions.
-    ///
-    /// # Errors
-    /// If one cannot be read.
     pub(crate) fn open(config: PartitionConfig) -> Result<Self> {
         let parts = 0..config.parts().len();
         let partitions = parts.map(|part| Partition::open(&config, part)).collect::<Result<_>>()?;

@@ -16,9 +16,6 @@ const BY_TYPE: &str = "class_names";
 pub type ClassNames = BTreeMap<String, Vec<String>>;
 
 /// The class names in a folder where one node type has them; otherwise empty.
-///
-/// # Errors
-/// If the file cannot be read.
 pub(crate) fn read_class_names(folder: &Path) -> Result<Vec<String>> {
     Ok(read(&folder.join(CLASS_NAMES))?.unwrap_or_default())
 }
@@ -29,17 +26,11 @@ pub(crate) fn class_names_file(folder: &Path, ntype: &str) -> PathBuf {
 }
 
 /// A node type's class names in a folder where several types have them.
-///
-/// # Errors
-/// If the file cannot be read.
 pub(crate) fn class_names_of(folder: &Path, ntype: &str) -> Result<Option<Vec<String>>> {
     read(&class_names_file(folder, ntype))
 }
 
 /// All types' class names in a folder.
-///
-/// # Errors
-/// If a file cannot be read.
 pub(crate) fn all_class_names(folder: &Path, ntypes: &[String]) -> Result<ClassNames> {
     let mut names = ClassNames::new();
     if let Some(of_one) = read(&folder.join(CLASS_NAMES))? {
@@ -58,9 +49,6 @@ fn read(path: &Path) -> Result<Option<Vec<String>>> {
 }
 
 /// The class names next to a partition directory's JSON file, or next to the file it links to; empty if there are none.
-///
-/// # Errors
-/// If the file cannot be read.
 #[cfg(feature = "torch")]
 pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
     let names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
@@ -71,9 +59,6 @@ pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
 }
 
 /// Writes class names; returns the name of the file, or of the folder, if there are any.
-///
-/// # Errors
-/// If a file cannot be written.
 pub(crate) fn write_class_names(folder: &Path, names: &ClassNames) -> Result<Option<String>> {
     let write = |path: &Path, names: &[String]| {
         fs::write(path, names.join("\n") + "\n").map_err(|e| Error::io("write", path, e))

@@ -17,10 +17,6 @@ use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
 
-/// Name of the file of means and deviations next to a partition directory's JSON file, and its first line.
-pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
-const HEADER: &str = "type,column,mean,deviation\n";
-
 /// Rules for reading tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
@@ -74,7 +70,7 @@ pub(super) struct StoredColumn {
 
 impl StoredColumn {
     /// Names of the columns of numbers, with shift and unit.
-    fn scales(&self) -> Vec<(String, [f64; 2])> {
+    pub(super) fn scales(&self) -> Vec<(String, [f64; 2])> {
         match &self.encoding {
             Encoding::Number { shift, unit, .. } => vec![(self.name.clone(), [*shift, *unit])],
             Encoding::Row { scales, is_label: false, .. } => {
@@ -242,8 +238,6 @@ impl ScannedTable {
             // The import will fail.
             return Ok(Vec::new());
         }
-        let mut rows = self.reopen(tables, ask)?;
-        rows.select(self.columns.iter().map(|column| column.at))?;
         let mut arrays: Vec<GrowingArray<'_>> = Vec::new();
         // The array of each column; all features share one.
         let mut places = Vec::new();
@@ -262,12 +256,8 @@ impl ScannedTable {
                 arrays.push(GrowingArray { name, dtype, is_feature, file, row, row_bytes });
             }
         }
-        let (mut count, mut all) = (0, 0);
-        while rows.advance()? {
-            all += 1;
-            if self.bad.contains(&(all - 1)) {
-                continue;
-            }
+        let columns = self.columns.iter().map(|column| column.at);
+        self.read_again(columns, tables, ask, |_, rows| {
             for (at, (column, place)) in self.columns.iter().zip(&places).enumerate() {
                 let value = rows.element(at, column.element);
                 if !column.encoding.append(value, &mut arrays[*place].row) {
@@ -279,16 +269,13 @@ impl ScannedTable {
                 array.row_bytes = array.row.len();
                 array.row.clear();
             }
-            count += 1;
-        }
-        if count != self.rows {
-            return Err(self.changed());
-        }
+            Ok(())
+        })?;
         let has_lists = self.columns.iter().any(|column| column.encoding.is_label_list());
         let finish = |array: GrowingArray<'_>| {
             let width = (array.row_bytes / array.dtype.size()) as u64;
             let is_row = array.is_feature || array.name == "label" && (width != 1 || has_lists);
-            let shape = if is_row { vec![count, width] } else { vec![count] };
+            let shape = if is_row { vec![self.rows, width] } else { vec![self.rows] };
             let stored = array.file.finish(path, array.dtype, shape)?;
             Ok((array.name.to_owned(), Table::new(vec![stored])?))
         };
@@ -303,8 +290,25 @@ impl ScannedTable {
         ask: &Ask<'_>,
         mut take: impl FnMut(u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut rows = self.reopen(tables, ask)?;
-        rows.select([column.at])?;
+        self.read_again([column.at], tables, ask, |row, rows| match rows.value(0).name() {
+            Some(name) => take(row, &name),
+            None => Ok(()),
+        })
+    }
+
+    /// Reads columns of the table again, and calls `take` with each row that is not bad, and with the number of its node.
+    fn read_again(
+        &self,
+        columns: impl IntoIterator<Item = usize>,
+        tables: &NodeTables,
+        ask: &Ask<'_>,
+        mut take: impl FnMut(u64, &FileRows) -> Result<()>,
+    ) -> Result<()> {
+        let unheeded = BadRowList::unheeded(ask.folder);
+        let bad_rows = Some(&unheeded).filter(|_| self.skips);
+        let ask = Ask { names: &tables.names(), bad_rows, ..*ask };
+        let mut rows = FileRows::open(&self.file.path, &ask)?;
+        rows.select(columns)?;
         let (mut count, mut all) = (0, 0);
         while rows.advance()? {
             all += 1;
@@ -315,18 +319,10 @@ impl ScannedTable {
             if count == self.rows {
                 return Err(self.changed());
             }
-            if let Some(name) = rows.value(0).name() {
-                take(count, &name)?;
-            }
+            take(count, &rows)?;
             count += 1;
         }
         if count == self.rows { Ok(()) } else { Err(self.changed()) }
-    }
-
-    fn reopen(&self, tables: &NodeTables, ask: &Ask<'_>) -> Result<FileRows> {
-        let unheeded = BadRowList::unheeded(ask.folder);
-        let bad_rows = Some(&unheeded).filter(|_| self.skips);
-        FileRows::open(&self.file.path, &Ask { names: &tables.names(), bad_rows, ..*ask })
     }
 
     fn changed(&self) -> Error {
@@ -353,23 +349,6 @@ impl ScannedTable {
             Encoding::Words { words, is_label: true, .. } => Some(texts(&words.words)),
             _ => None,
         })
-    }
-
-    /// Means and deviations of all standardised columns, as a CSV table.
-    pub(crate) fn feature_scale(tables: &[Self]) -> String {
-        let mut lines = Vec::new();
-        for table in tables {
-            for column in &table.columns {
-                let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-                for (name, [shift, unit]) in column.scales() {
-                    if (shift, unit) != (0.0, 1.0) {
-                        let (ty, name) = (quoted(&table.file.ty), quoted(&name));
-                        lines.push(format!("{ty},{name},{shift:?},{unit:?}\n"));
-                    }
-                }
-            }
-        }
-        if lines.is_empty() { String::new() } else { HEADER.to_owned() + &lines.concat() }
     }
 
     /// A note on the recognised format of the file, and on the use of its columns.
