@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::assignment::Assignment;
-use super::edge_sources::of_all_types;
+use super::batch_inputs::BatchInputs;
 use super::hetero_graph::RankHeteroGraph;
 use super::labelled::{LabelledGroup, rows_by_group};
 use super::labels::LabelFacts;
@@ -15,17 +15,14 @@ use crate::engine::tape::Graph;
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::DiskStorage;
-use crate::load::{EdgeFeatures, NodeColumn};
+use crate::load::NodeColumn;
 use crate::nn::Task;
 use crate::run::config::run_config::RunConfig;
 use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, SampledGraph};
 use crate::sampling::stores::{
     CollectiveGraph, DistGraph, EdgelessGraph, Fanout, IndexConfig, write_index,
 };
-use crate::train::{
-    EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, edge_features_of,
-    features_of,
-};
+use crate::train::{EvaluationLoaders, LABELS, SamplingConfig};
 
 /// The loaders of a rank's nodes.
 pub(super) struct NodeLoaders {
@@ -45,19 +42,9 @@ pub(super) fn of_shared_layers(
     facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
-    let book = setup.partition.book();
     let graph = open_graph(setup, graph, here, &index(config, sampling), None)?;
-    let counters = setup.manager.store().counters().clone();
-    let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    let features = NodeColumn::features(here.reachable(), key, normalize, counters)?;
-    let edge_features = edge_features(setup, assignment)?;
-    let sampler = |sampling: &SamplingConfig| {
-        let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
-        let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
-        let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
-        let sampler = sampler.input_node_feature(FEATURES, features.clone());
-        Ok(with_edge_features(sampler, edge_features.as_ref()))
-    };
+    let inputs = BatchInputs::of_all_types(setup, assignment)?;
+    let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
@@ -86,101 +73,11 @@ pub(super) fn of_relations(
     facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
-    let book = setup.partition.book();
     let keys = index(config, sampling);
     let graph = open_index(setup, &hetero.out_degrees(setup)?, here, &keys, None)?;
-    let features = features_by_type(setup, hetero, assignment)?;
-    let edge_features = edge_features_by_type(setup, assignment)?;
-    let sampler = |sampling: &SamplingConfig| {
-        let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
-        Ok(with_edge_types(with_features(sampler, &features), &edge_features))
-    };
+    let inputs = BatchInputs::by_type(setup, hetero, assignment)?;
+    let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
-}
-
-/// Features of a node type, and their name in a batch.
-pub(super) struct TypeFeatures {
-    name: String,
-    column: NodeColumn,
-}
-
-/// Features of the node types that have them.
-pub(super) fn features_by_type(
-    setup: &RankSetup,
-    hetero: &RankHeteroGraph,
-    Assignment { here, config, .. }: Assignment<'_>,
-) -> Result<Vec<TypeFeatures>> {
-    let counters = setup.manager.store().counters();
-    let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    let features = hetero.types_with_features().map(|ntype| {
-        let name = features_of(&setup.partition.book().ntypes()[ntype]);
-        let counters = counters.clone();
-        let column =
-            NodeColumn::features_of_type(here.reachable(), ntype, key, normalize, counters)?;
-        Ok(TypeFeatures { name, column })
-    });
-    features.collect()
-}
-
-/// Features of an edge type, and their name in a batch.
-pub(super) struct EdgeTypeFeatures {
-    name: String,
-    features: EdgeFeatures,
-}
-
-/// Features of the edge types that have them, if the run uses edge features; then one collective.
-pub(super) fn edge_features_by_type(
-    setup: &RankSetup,
-    Assignment { here, config, .. }: Assignment<'_>,
-) -> Result<Vec<EdgeTypeFeatures>> {
-    let Some(key) = &config.keys.edge_features else { return Ok(Vec::new()) };
-    let found = of_all_types(setup, here.reachable(), key)?.into_iter();
-    let types = found.zip(setup.partition.book().etypes());
-    let named = types.filter_map(|(features, etype)| {
-        Some(EdgeTypeFeatures { name: edge_features_of(etype), features: features? })
-    });
-    Ok(named.collect())
-}
-
-/// Adds these features of edge types to a sampler.
-pub(super) fn with_edge_types(
-    sampler: DistNeighborSampler,
-    features: &[EdgeTypeFeatures],
-) -> DistNeighborSampler {
-    features.iter().fold(sampler, |sampler, EdgeTypeFeatures { name, features }| {
-        sampler.edge_feature(name, features.clone())
-    })
-}
-
-/// Adds these features to a sampler.
-pub(super) fn with_features(
-    sampler: DistNeighborSampler,
-    features: &[TypeFeatures],
-) -> DistNeighborSampler {
-    features.iter().fold(sampler, |sampler, TypeFeatures { name, column }| {
-        sampler.input_node_feature(name, column.clone())
-    })
-}
-
-/// Edge features of the whole graph, if the run uses them.
-pub(super) fn edge_features(
-    setup: &RankSetup,
-    Assignment { here, config, .. }: Assignment<'_>,
-) -> Result<Option<EdgeFeatures>> {
-    let counters = setup.manager.store().counters().clone();
-    let key = config.keys.edge_features.as_deref();
-    key.map(|key| EdgeFeatures::find(here.reachable(), key, counters)).transpose()
-}
-
-/// Adds these edge features to a sampler, if there are any.
-pub(super) fn with_edge_features(
-    sampler: DistNeighborSampler,
-    features: Option<&EdgeFeatures>,
-) -> DistNeighborSampler {
-    match features {
-        Some(features) => sampler.edge_feature(EDGE_FEATURES, features.clone()),
-        None => sampler,
-    }
 }
 
 /// Settings of a partition's index.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::assignment::Assignment;
+use super::batch_inputs::BatchInputs;
 use super::epochs::run_epochs;
 use super::files::pending_weights;
 use super::setup::RankSetup;
@@ -13,9 +14,7 @@ use crate::event::Event;
 use crate::load::EdgeUse;
 use crate::nn::{LearnedRows, LinkScore, save_state_dict};
 use crate::run::config::LinkConfig;
-use crate::sampling::loaders::{
-    DistEdgeDataLoader, DistNeighborSampler, Exclude, NegativeSampler, SampledGraph,
-};
+use crate::sampling::loaders::{DistEdgeDataLoader, Exclude, NegativeSampler, SampledGraph};
 use crate::sampling::stores::IndexConfig;
 use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, StoredRows, Training};
 
@@ -75,12 +74,12 @@ impl LinkTraining<'_> {
 
     /// Loaders of the rank's edges, by use. Messages follow training edges and edges that are not predicted; during
     /// training, not those between the ends of the batch's edges (or only those of their edge types). `open` opens the
-    /// graph whose index omits edges with value 0; `sampler` draws neighbours. One collective per loader, and those of
+    /// graph whose index omits edges with value 0; batches have these `inputs`. One collective per loader, and those of
     /// `open`.
     pub(super) fn loaders(
         self,
         open: &dyn Fn(&IndexConfig, &[f32]) -> Result<SampledGraph>,
-        sampler: &dyn Fn() -> Result<DistNeighborSampler>,
+        inputs: &BatchInputs,
     ) -> Result<LinkLoaders> {
         let LinkTraining { setup, assignment, link, sampling } = self;
         let Assignment { here, config, .. } = assignment;
@@ -100,7 +99,7 @@ impl LinkTraining<'_> {
         let loader = |of: EdgeUse, exclude: Exclude| {
             let edges = uses.iter().zip(first..).filter(|(edge, _)| **edge == of);
             let edges: Vec<u64> = edges.map(|(_, id)| id).collect();
-            let sampler = sampler()?.weighted(true);
+            let sampler = inputs.sampler(setup, config, sampling)?.weighted(true);
             let mut order = sampling.loader(config.seed);
             order.shuffle = of == EdgeUse::Train;
             let negatives = Some(NegativeSampler::PerSourceUniform(link.negatives));

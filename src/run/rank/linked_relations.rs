@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use super::assignment::Assignment;
-use super::batches::{
-    edge_features_by_type, features_by_type, open_index, with_edge_types, with_features,
-};
+use super::batch_inputs::BatchInputs;
+use super::batches::open_index;
 use super::hetero_graph::RankHeteroGraph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::{KIND, Passes, RankSetup};
@@ -54,17 +53,10 @@ fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
 }
 
 fn loaders(training: LinkTraining<'_>, hetero: &RankHeteroGraph) -> Result<LinkLoaders> {
-    let LinkTraining { setup, assignment, sampling, .. } = training;
-    let Assignment { here, config, .. } = assignment;
-    let features = features_by_type(setup, hetero, assignment)?;
-    let edge_features = edge_features_by_type(setup, assignment)?;
-    let out_degrees = hetero.out_degrees(setup)?;
-    training.loaders(
-        &|keys, drawn| open_index(setup, &out_degrees, here, keys, Some(drawn)),
-        &|| {
-            let book = setup.partition.book();
-            let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
-            Ok(with_edge_types(with_features(sampler, &features), &edge_features))
-        },
-    )
+    let LinkTraining { setup, assignment, .. } = training;
+    let inputs = BatchInputs::by_type(setup, hetero, assignment)?;
+    let degrees = hetero.out_degrees(setup)?;
+    let open =
+        |keys: &_, drawn: &_| open_index(setup, &degrees, assignment.here, keys, Some(drawn));
+    training.loaders(&open, &inputs)
 }

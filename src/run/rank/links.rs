@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::assignment::Assignment;
-use super::batches::{edge_features, open_graph, with_edge_features};
+use super::batch_inputs::BatchInputs;
+use super::batches::open_graph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::{KIND, Passes, RankSetup};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::Graph;
 use crate::error::Result;
-use crate::load::NodeColumn;
 use crate::nn::load_state_dict;
 use crate::run::config::LinkConfig;
-use crate::train::{FEATURES, GraphBatches, LinkLoaders, SamplingConfig};
+use crate::train::{GraphBatches, LinkLoaders, SamplingConfig};
 
 /// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs.
 pub(super) fn train(
@@ -48,18 +48,8 @@ fn train_on(training: LinkTraining<'_>) -> Result<()> {
 }
 
 fn loaders(training: LinkTraining<'_>, graph: &dyn Graph) -> Result<LinkLoaders> {
-    let LinkTraining { setup, assignment, sampling, .. } = training;
-    let Assignment { here, config, .. } = assignment;
-    let edge_features = edge_features(setup, assignment)?;
-    let counters = setup.manager.store().counters().clone();
-    let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    let features = NodeColumn::features(here.reachable(), key, normalize, counters)?;
-    let kind = config.model.kind;
-    training.loaders(&|keys, drawn| open_graph(setup, graph, here, keys, Some(drawn)), &|| {
-        let sampler = sampling.sampler(config.model.num_graphs(), setup.partition.book(), false)?;
-        let sampler = sampler.in_degrees(kind.uses_in_degrees());
-        let sampler = sampler.out_degrees(kind.uses_out_degrees());
-        let sampler = sampler.input_node_feature(FEATURES, features.clone());
-        Ok(with_edge_features(sampler, edge_features.as_ref()))
-    })
+    let LinkTraining { setup, assignment, .. } = training;
+    let inputs = BatchInputs::of_all_types(setup, assignment)?;
+    let open = |keys: &_, drawn: &_| open_graph(setup, graph, assignment.here, keys, Some(drawn));
+    training.loaders(&open, &inputs)
 }

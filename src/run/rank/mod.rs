@@ -1,6 +1,7 @@
 //! A rank's work from start to end.
 
 mod assignment;
+mod batch_inputs;
 mod batches;
 mod by_mode;
 mod classes;

@@ -1,0 +1,84 @@
+//! Features in batches of sampled neighbourhoods.
+
+use super::assignment::Assignment;
+use super::edge_sources::of_all_types;
+use super::hetero_graph::RankHeteroGraph;
+use super::setup::RankSetup;
+use crate::error::Result;
+use crate::load::{EdgeFeatures, NodeColumn};
+use crate::run::config::RunConfig;
+use crate::sampling::loaders::DistNeighborSampler;
+use crate::train::{EDGE_FEATURES, FEATURES, SamplingConfig, edge_features_of, features_of};
+
+/// Features of nodes and edges, by their names in a batch.
+pub(super) struct BatchInputs {
+    nodes: Vec<(String, NodeColumn)>,
+    edges: Vec<(String, EdgeFeatures)>,
+    /// Whether each type has its own features.
+    by_type: bool,
+}
+
+impl BatchInputs {
+    /// Features for a model with one layer for all edge types.
+    pub(super) fn of_all_types(
+        setup: &RankSetup,
+        Assignment { here, config, .. }: Assignment<'_>,
+    ) -> Result<Self> {
+        let counters = setup.manager.store().counters();
+        let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
+        let features = NodeColumn::features(here.reachable(), key, normalize, counters.clone())?;
+        let edges = config.keys.edge_features.iter().map(|key| {
+            let features = EdgeFeatures::find(here.reachable(), key, counters.clone())?;
+            Ok((EDGE_FEATURES.to_owned(), features))
+        });
+        let nodes = vec![(FEATURES.to_owned(), features)];
+        Ok(BatchInputs { nodes, edges: edges.collect::<Result<_>>()?, by_type: false })
+    }
+
+    /// Features of each type that has them, for a model with a layer per edge type. One collective if the run uses edge
+    /// features.
+    pub(super) fn by_type(
+        setup: &RankSetup,
+        hetero: &RankHeteroGraph,
+        Assignment { here, config, .. }: Assignment<'_>,
+    ) -> Result<Self> {
+        let (counters, book) = (setup.manager.store().counters(), setup.partition.book());
+        let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
+        let nodes = hetero.types_with_features().map(|ntype| {
+            let (parts, counters) = (here.reachable(), counters.clone());
+            let column = NodeColumn::features_of_type(parts, ntype, key, normalize, counters)?;
+            Ok((features_of(&book.ntypes()[ntype]), column))
+        });
+        let nodes = nodes.collect::<Result<_>>()?;
+        let edges = match &config.keys.edge_features {
+            Some(key) => of_all_types(setup, here.reachable(), key)?,
+            None => Vec::new(),
+        };
+        let edges = edges.into_iter().zip(book.etypes());
+        let edges = edges.filter_map(|(found, etype)| Some((edge_features_of(etype), found?)));
+        Ok(BatchInputs { nodes, edges: edges.collect(), by_type: true })
+    }
+
+    /// A sampler of the run whose batches have these features.
+    pub(super) fn sampler(
+        &self,
+        setup: &RankSetup,
+        RunConfig { model, .. }: &RunConfig,
+        sampling: &SamplingConfig,
+    ) -> Result<DistNeighborSampler> {
+        let layers = if self.by_type { model.layers } else { model.num_graphs() };
+        let sampler = sampling.sampler(layers, setup.partition.book(), self.by_type)?;
+        let sampler = if self.by_type {
+            sampler.out_degrees(false)
+        } else {
+            let kind = model.kind;
+            sampler.in_degrees(kind.uses_in_degrees()).out_degrees(kind.uses_out_degrees())
+        };
+        let sampler = self.nodes.iter().fold(sampler, |sampler, (name, column)| {
+            sampler.input_node_feature(name, column.clone())
+        });
+        Ok(self.edges.iter().fold(sampler, |sampler, (name, features)| {
+            sampler.edge_feature(name, features.clone())
+        }))
+    }
+}
