@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::assignment::Assignment;
-use super::setup::Surroundings;
-use super::{full_graph, linked_relations, links, relations, sampled, sampled_relations};
+use super::link_training::LinkTraining;
+use super::setup::{Passes, RankSetup, Surroundings};
+use super::shared_layers::SharedLayers;
+use super::{linked_relations, links, relations, sampled, sampled_relations};
 use crate::error::Result;
 use crate::load::GraphFingerprint;
 use crate::run::config::{Layers, Mode, RunConfig};
@@ -20,18 +22,29 @@ pub fn train(
     resumed: Option<&Path>,
 ) -> Result<()> {
     let assignment = Assignment { here, config, graph, resumed };
-    match Mode::of(config)? {
-        Mode::FullGraph(Layers::Shared(pass)) => full_graph::train(assignment, pass),
+    let mode = Mode::of(config)?;
+    let passes = if config.sampling.is_some() { Passes::Batches } else { Passes::WholeGraph };
+    let setup = RankSetup::new(here, passes)?;
+    match mode {
+        Mode::FullGraph(Layers::Shared(pass)) => {
+            SharedLayers::new(&setup, assignment)?.run(assignment, pass, None)?;
+        }
         Mode::FullGraph(Layers::PerRelation(relations, pass)) => {
-            relations::train(assignment, relations, pass)
+            relations::train(&setup, assignment, relations, pass)?;
         }
-        Mode::Sampled(sampling, Layers::Shared(pass)) => sampled::train(assignment, sampling, pass),
+        Mode::Sampled(sampling, Layers::Shared(pass)) => {
+            sampled::train(&setup, assignment, sampling, pass)?;
+        }
         Mode::Sampled(sampling, Layers::PerRelation(relations, pass)) => {
-            sampled_relations::train(assignment, sampling, relations, pass)
+            sampled_relations::train(&setup, assignment, sampling, relations, pass)?;
         }
-        Mode::Links(link, sampling, Layers::Shared(_)) => links::train(assignment, link, sampling),
-        Mode::Links(link, sampling, Layers::PerRelation(relations, _)) => {
-            linked_relations::train(assignment, link, sampling, relations)
+        Mode::Links(link, sampling, layers) => {
+            let training = LinkTraining { setup: &setup, assignment, link, sampling };
+            match layers {
+                Layers::Shared(_) => links::train(training)?,
+                Layers::PerRelation(relations, _) => linked_relations::train(training, relations)?,
+            }
         }
     }
+    setup.end()
 }

@@ -7,25 +7,14 @@ use super::batch_inputs::BatchInputs;
 use super::batches::open_index;
 use super::hetero_graph::RankHeteroGraph;
 use super::link_training::{LinkModel, LinkTraining};
-use super::setup::{KIND, Passes, RankSetup};
+use super::setup::KIND;
 use crate::error::Result;
 use crate::nn::LearnedRows;
-use crate::run::config::{LinkConfig, Relations};
-use crate::train::{BatchModel, HeteroBatches, LinkLoaders, RelationDegrees, SamplingConfig};
+use crate::run::config::Relations;
+use crate::train::{BatchModel, HeteroBatches, LinkLoaders, RelationDegrees};
 
 /// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
-pub(super) fn train(
-    assignment: Assignment<'_>,
-    link: &LinkConfig,
-    sampling: &SamplingConfig,
-    relations: &Relations,
-) -> Result<()> {
-    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
-    train_on(LinkTraining { setup: &setup, assignment, link, sampling }, relations)?;
-    setup.end()
-}
-
-fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
+pub(super) fn train(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
     let hetero = RankHeteroGraph::new(setup, config, relations, None)?;

@@ -7,26 +7,15 @@ use super::assignment::Assignment;
 use super::batch_inputs::BatchInputs;
 use super::batches::open_graph;
 use super::link_training::{LinkModel, LinkTraining};
-use super::setup::{KIND, Passes, RankSetup};
+use super::setup::KIND;
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::Graph;
 use crate::error::Result;
 use crate::nn::load_state_dict;
-use crate::run::config::LinkConfig;
-use crate::train::{GraphBatches, LinkLoaders, SamplingConfig};
+use crate::train::{GraphBatches, LinkLoaders};
 
 /// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs.
-pub(super) fn train(
-    assignment: Assignment<'_>,
-    link: &LinkConfig,
-    sampling: &SamplingConfig,
-) -> Result<()> {
-    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
-    train_on(LinkTraining { setup: &setup, assignment, link, sampling })?;
-    setup.end()
-}
-
-fn train_on(training: LinkTraining<'_>) -> Result<()> {
+pub(super) fn train(training: LinkTraining<'_>) -> Result<()> {
     let LinkTraining { setup, assignment, link, .. } = training;
     let Assignment { here, config, .. } = assignment;
     let whole = WholeGraph::new(setup, config, None)?;

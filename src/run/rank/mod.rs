@@ -8,7 +8,6 @@ mod classes;
 mod edge_sources;
 mod epochs;
 mod files;
-mod full_graph;
 mod hetero_graph;
 mod labelled;
 mod labelled_rows;

@@ -2,18 +2,12 @@
 
 use super::assignment::Assignment;
 use super::relation_layers::RelationLayers;
-use super::setup::{Passes, RankSetup};
+use super::setup::RankSetup;
 use crate::error::Result;
 use crate::run::config::{Pass, Relations};
 
 /// Trains with steps over all nodes.
-pub(super) fn train(assignment: Assignment<'_>, relations: &Relations, pass: Pass) -> Result<()> {
-    let setup = RankSetup::new(assignment.here, Passes::WholeGraph)?;
-    train_on(&setup, assignment, relations, pass)?;
-    setup.end()
-}
-
-fn train_on(
+pub(super) fn train(
     setup: &RankSetup,
     assignment: Assignment<'_>,
     relations: &Relations,

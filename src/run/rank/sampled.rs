@@ -2,7 +2,7 @@
 
 use super::assignment::Assignment;
 use super::batches;
-use super::setup::{Passes, RankSetup};
+use super::setup::RankSetup;
 use super::shared_layers::{SampledBatches, SharedLayers};
 use crate::error::Result;
 use crate::run::config::Pass;
@@ -10,23 +10,21 @@ use crate::train::SamplingConfig;
 
 /// Trains on batches of nodes, and evaluates on the full graph; a model that propagates features once, on labelled nodes.
 pub(super) fn train(
+    setup: &RankSetup,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     pass: Pass,
 ) -> Result<()> {
-    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
-    let training = SharedLayers::new(&setup, assignment)?;
+    let training = SharedLayers::new(setup, assignment)?;
     if assignment.config.model.kind.propagates_once() {
-        training.run_on_rows(assignment, pass, sampling)?;
-        return setup.end();
+        return training.run_on_rows(assignment, pass, sampling);
     }
     let loaders = batches::of_shared_layers(
-        &setup,
+        setup,
         &training.whole.graph,
         assignment,
         sampling,
         &training.facts,
     )?;
-    training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))?;
-    setup.end()
+    training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))
 }

@@ -4,24 +4,13 @@ use super::assignment::Assignment;
 use super::batches;
 use super::node_training::Samples;
 use super::relation_layers::RelationLayers;
-use super::setup::{Passes, RankSetup};
+use super::setup::RankSetup;
 use crate::error::Result;
 use crate::run::config::{Pass, Relations};
 use crate::train::{HeteroBatches, RelationDegrees, SamplingConfig};
 
 /// Trains on batches of nodes, and evaluates on the full graph. Learned rows stay on disk.
 pub(super) fn train(
-    assignment: Assignment<'_>,
-    sampling: &SamplingConfig,
-    relations: &Relations,
-    pass: Pass,
-) -> Result<()> {
-    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
-    train_on(&setup, assignment, sampling, relations, pass)?;
-    setup.end()
-}
-
-fn train_on(
     setup: &RankSetup,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
