@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
+use parquet::data_type::{FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedColumnWriter;
+use parquet::file::writer::SerializedRowGroupWriter;
 
 use super::csv::field;
-use super::parquet::{Groups, next, number_column, text_column};
+use super::parquet::{Groups, node_column, number_column, text_column, write_column, write_texts};
 use crate::error::Result;
 use crate::io::{Dtype, ResultFile};
 
@@ -91,11 +91,9 @@ pub(super) struct LinkParquet {
 impl LinkParquet {
     /// `named` says whether the nodes of each column have names; else they have ids.
     pub(super) fn new(file: ResultFile, headings: LinkHeadings, named: [bool; 2]) -> Result<Self> {
-        let nodes =
-            |name, named| if named { text_column(name) } else { number_column(name, Dtype::I64) };
-        let mut fields = vec![nodes(headings.node, named[0])];
+        let mut fields = vec![node_column(headings.node, named[0])];
         fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
-        fields.push(nodes(headings.other, named[1]));
+        fields.push(node_column(headings.other, named[1]));
         fields.extend(headings.etype.map(text_column));
         fields.extend(headings.numbers.iter().map(|name| number_column(name, Dtype::F32)));
         let groups = Groups::new(file, "links", fields)?;
@@ -105,25 +103,21 @@ impl LinkParquet {
     fn write(&mut self) -> Result<()> {
         let (rows, named) = (std::mem::take(&mut self.rows), self.named);
         self.groups.group(|group| {
-            write_nodes(next(group)?, rows.iter().map(|row| &row.node[..]), named[0])?;
+            write_nodes(group, rows.iter().map(|row| &row.node[..]), named[0])?;
             let ranks: Vec<i32> =
                 rows.iter().filter_map(|row| row.rank).map(|n| n as i32).collect();
             if !ranks.is_empty() {
-                let mut column = next(group)?;
-                column.typed::<Int32Type>().write_batch(&ranks, None, None)?;
-                column.close()?;
+                write_column::<Int32Type>(group, &ranks)?;
             }
-            write_nodes(next(group)?, rows.iter().map(|row| &row.other[..]), named[1])?;
+            write_nodes(group, rows.iter().map(|row| &row.other[..]), named[1])?;
             let etypes = rows.iter().filter_map(|row| row.etype.as_ref());
             let etypes: Vec<&[u8]> = etypes.map(String::as_bytes).collect();
             if !etypes.is_empty() {
-                write_nodes(next(group)?, etypes.into_iter(), true)?;
+                write_texts(group, etypes.into_iter())?;
             }
             for number in 0..rows.first().map_or(0, |row| row.numbers.len()) {
                 let numbers: Vec<f32> = rows.iter().map(|row| row.numbers[number]).collect();
-                let mut column = next(group)?;
-                column.typed::<FloatType>().write_batch(&numbers, None, None)?;
-                column.close()?;
+                write_column::<FloatType>(group, &numbers)?;
             }
             Ok(())
         })
@@ -145,18 +139,15 @@ impl LinkTable for LinkParquet {
 }
 
 fn write_nodes<'n>(
-    mut column: SerializedColumnWriter<'_>,
+    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
     nodes: impl Iterator<Item = &'n [u8]>,
     named: bool,
 ) -> Result<(), ParquetError> {
     if named {
-        let names: Vec<ByteArray> = nodes.map(|name| ByteArray::from(name.to_vec())).collect();
-        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
-    } else {
-        let id = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
-        let ids: Option<Vec<i64>> = nodes.map(id).collect();
-        let ids = ids.ok_or_else(|| ParquetError::General("an id is not a number".to_owned()))?;
-        column.typed::<Int64Type>().write_batch(&ids, None, None)?;
+        return write_texts(group, nodes);
     }
-    column.close()
+    let id = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+    let ids: Option<Vec<i64>> = nodes.map(id).collect();
+    let ids = ids.ok_or_else(|| ParquetError::General("an id is not a number".to_owned()))?;
+    write_column::<Int64Type>(group, &ids)
 }

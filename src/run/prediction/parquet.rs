@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{
-    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
-};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use super::columns::{TableColumns, TableFile, TableRows};
@@ -66,9 +64,7 @@ pub(super) struct ParquetTable(Groups);
 impl ParquetTable {
     /// Starts the table.
     pub(super) fn new(file: ResultFile, columns: &TableColumns) -> Result<Self> {
-        let node = columns.node;
-        let nodes = if columns.named { text_column(node) } else { number_column(node, Dtype::I64) };
-        let mut fields = vec![nodes];
+        let mut fields = vec![node_column(columns.node, columns.named)];
         fields.extend((!columns.types.is_empty()).then(|| text_column("type")));
         fields.extend(columns.headings.iter().map(|heading| {
             if columns.classes.is_empty() {
@@ -96,21 +92,14 @@ fn write_group(
     columns: &TableColumns,
     rows: &TableRows,
 ) -> Result<(), ParquetError> {
-    let mut column = next(group)?;
     if columns.named {
-        let names: Vec<ByteArray> =
-            rows.names.iter().map(|name| ByteArray::from(name.clone())).collect();
-        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
+        write_texts(group, rows.names.iter().map(Vec::as_slice))?;
     } else {
         let ids: Vec<i64> = rows.ids.iter().map(|id| *id as i64).collect();
-        column.typed::<Int64Type>().write_batch(&ids, None, None)?;
+        write_column::<Int64Type>(group, &ids)?;
     }
-    column.close()?;
     if !columns.types.is_empty() {
-        let types = rows.types.iter().map(|ntype| columns.types[*ntype].as_str().into());
-        let mut column = next(group)?;
-        column.typed::<ByteArrayType>().write_batch(&types.collect::<Vec<_>>(), None, None)?;
-        column.close()?;
+        write_texts(group, rows.types.iter().map(|ntype| columns.types[*ntype].as_bytes()))?;
     }
     let dtype = columns.form.dtype;
     let row_bytes = columns.form.row_bytes().max(1);
@@ -120,20 +109,34 @@ fn write_group(
             .chunks(row_bytes)
             .flat_map(|row| row[index * dtype.size()..][..dtype.size()].iter().copied())
             .collect();
-        write_column(next(group)?, columns, &bytes)?;
+        write_numbers(group, columns, &bytes)?;
     }
     Ok(())
 }
 
-pub(super) fn next<'g>(
-    group: &'g mut SerializedRowGroupWriter<'_, ResultFile>,
-) -> Result<SerializedColumnWriter<'g>, ParquetError> {
+/// Writes the next column of a group.
+pub(super) fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
     let column = group.next_column()?;
-    column.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))
+    let missing = || ParquetError::General("a column is missing".to_owned());
+    let mut column = column.ok_or_else(missing)?;
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
 }
 
-fn write_column(
-    mut column: SerializedColumnWriter<'_>,
+/// Writes the next column of a group, of texts.
+pub(super) fn write_texts<'t>(
+    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
+    texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<(), ParquetError> {
+    let texts: Vec<ByteArray> = texts.map(|text| ByteArray::from(text.to_vec())).collect();
+    write_column::<ByteArrayType>(group, &texts)
+}
+
+fn write_numbers(
+    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
     columns: &TableColumns,
     bytes: &[u8],
 ) -> Result<(), ParquetError> {
@@ -141,8 +144,7 @@ fn write_column(
     if dtype == Dtype::F32 {
         let mut values = vec![0.0; bytes.len() / dtype.size()];
         dtype.to_f32(bytes, &mut values);
-        column.typed::<FloatType>().write_batch(&values, None, None)?;
-        return column.close();
+        return write_column::<FloatType>(group, &values);
     }
     let mut values = vec![0; bytes.len() / dtype.size()];
     let number = |_| ParquetError::General("a prediction is not a number".to_owned());
@@ -150,16 +152,19 @@ fn write_column(
     if !columns.classes.is_empty() {
         let name =
             |class: &i64| columns.class(*class).map_or_else(|| class.to_string(), str::to_owned);
-        let names: Vec<ByteArray> =
-            values.iter().map(|class| ByteArray::from(name(class).into_bytes())).collect();
-        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
+        let names: Vec<String> = values.iter().map(name).collect();
+        write_texts(group, names.iter().map(String::as_bytes))
     } else if dtype == Dtype::I64 {
-        column.typed::<Int64Type>().write_batch(&values, None, None)?;
+        write_column::<Int64Type>(group, &values)
     } else {
         let values: Vec<i32> = values.iter().map(|value| *value as i32).collect();
-        column.typed::<Int32Type>().write_batch(&values, None, None)?;
+        write_column::<Int32Type>(group, &values)
     }
-    column.close()
+}
+
+/// A column of nodes, by their names or by their ids.
+pub(super) fn node_column(name: &str, named: bool) -> Result<Type, ParquetError> {
+    if named { text_column(name) } else { number_column(name, Dtype::I64) }
 }
 
 pub(super) fn text_column(name: &str) -> Result<Type, ParquetError> {
