@@ -256,13 +256,9 @@ impl Governor {
 mod tests {
     use super::*;
     use crate::engine::launch::WorkerBounds;
+    use crate::engine::launch::limits::tests::limits;
 
     const GIB: u64 = 1 << 30;
-
-    fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        let bounds = WorkerBounds::default();
-        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
-    }
 
     /// A governor of four workers that has seen their memory at rest.
     fn governor(limits: Limits) -> (Governor, Arc<Control>) {

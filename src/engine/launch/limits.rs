@@ -76,12 +76,13 @@ impl Limits {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const GIB: u64 = 1 << 30;
 
-    fn limits(budget: u64, resident: Option<usize>) -> Limits {
+    /// Limits of a run without a plan or bounds.
+    pub(in crate::engine::launch) fn limits(budget: u64, resident: Option<usize>) -> Limits {
         let bounds = WorkerBounds::default();
         Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
     }

@@ -4,6 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of turns per epoch that are distinguished; later ones count as the last one.
 const TURNS: usize = 63;
+/// Fraction (1 / n) of recorded growth that is added to it, because the same turn differs between epochs.
+const OF_EPOCHS: u32 = 8;
+/// Fraction (1 / n) that is added in the first period, because ranks differ as well.
+const OF_RANKS: u32 = 4;
 
 /// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
@@ -54,9 +58,9 @@ impl GrowthTable {
         let known = self.known[turn].load(Ordering::SeqCst).max(noted);
         let kib = match (most, known) {
             (0, 0) => return None,
-            (0, noted) => noted + noted / 4,
-            (most, 0) => most + most / 8,
-            (_, known) => known + known / 8,
+            (0, noted) => noted + noted / OF_RANKS,
+            (most, 0) => most + most / OF_EPOCHS,
+            (_, known) => known + known / OF_EPOCHS,
         };
         Some(u64::from(kib) << 10)
     }

@@ -186,7 +186,33 @@ fn mean(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::left_of;
+    use super::*;
+    use crate::io::IoTotals;
+
+    #[test]
+    fn a_rank_takes_the_most_that_any_stand_in_of_its_size_would() {
+        let measured = |scale, memory: [f64; 3]| Measured {
+            scale,
+            io: IoTotals::default(),
+            epoch_s: 0.1,
+            disk: 0.0,
+            memory: memory.to_vec(),
+            waiting: vec![0.0; 3],
+            launcher: 0.0,
+        };
+        // 10 bytes and one for each row; the second rank takes 4 bytes more by chance, as does the third, which has one row.
+        let counts = [100, 100, 1].map(|nodes| RankCounts { nodes, ..RankCounts::default() });
+        let trend = Trend {
+            small: measured(0.25, [35.0, 35.0, 10.0]),
+            large: measured(0.5, [60.0, 64.0, 14.0]),
+            counts: counts.to_vec(),
+            ranks: 3,
+            rows: 201.0,
+            destinations: 0.0,
+            frugal: false,
+        };
+        assert_eq!([25.0, 100.0].map(|rows| trend.memory(rows).round()), [35.0, 122.0]);
+    }
 
     #[test]
     fn a_share_of_an_impossible_figure_is_the_whole() {
