@@ -84,6 +84,25 @@ fn files_take_page_cache_in_the_order_they_are_written() {
 }
 
 #[test]
+fn all_but_small_files_go_around_the_page_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    if refuses(&folder, IoMode::Direct) {
+        return;
+    }
+    let storage = DiskStorage::with_share(IoMode::Direct);
+    for (bytes, cached) in [(60_000, u64::MAX), (70_000, 0), (2_000_000, 0)] {
+        let content = content(bytes);
+        let mut file = storage.create(&folder.path().join(bytes.to_string())).unwrap();
+        file.write(&content).unwrap();
+        assert_eq!(file.cached(), cached, "{bytes} bytes");
+        let file = file.finish().unwrap();
+        let mut read = vec![0; bytes];
+        read_split(&*file, cached, &mut read, 0).unwrap();
+        assert!(read == content, "{bytes} bytes");
+    }
+}
+
+#[test]
 fn pages_of_a_file_are_read_into_pages_of_memory() {
     const PAGE: usize = 4096;
     // Several requests, and less than a page after them.

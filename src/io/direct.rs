@@ -15,6 +15,8 @@ use crate::platform::blocks::{HUGE, LARGE};
 
 /// Size in bytes of a request that goes through a buffer.
 const REQUEST: u64 = 1 << 20;
+/// Size in bytes below which a file is not worth a request.
+const SMALL: u64 = 64 << 10;
 
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
@@ -35,9 +37,11 @@ impl DirectWriter {
         DirectWriter { file, buffer, start, first: None, requests }
     }
 
-    /// Offset from which the file has been written around the page cache, if it has.
+    /// Offset from which the file is written around the page cache, if it is.
     pub(super) fn first(&self) -> Option<u64> {
-        self.first
+        let is_worth_it =
+            self.start.is_multiple_of(PAGE) && self.buffer.bytes().len() as u64 >= SMALL;
+        self.first.or(is_worth_it.then_some(self.start))
     }
 
     /// Appends bytes. `cached` is the same file opened through the page cache, for a remainder that does not fill a
@@ -80,9 +84,10 @@ impl DirectWriter {
 
     /// Writes the remaining bytes and waits for all requests.
     pub(super) fn finish(mut self, cached: &File) -> io::Result<()> {
-        // Less than a page goes through the cache, and so does a file that never filled a buffer.
+        // Less than a page goes through the cache, and so does a file that is not worth a request.
         let left = self.buffer.bytes();
-        let pages = if self.first.is_some() { left.len() - left.len() % PAGE as usize } else { 0 };
+        let pages =
+            if self.first().is_some() { left.len() - left.len() % PAGE as usize } else { 0 };
         let (whole, rest) = left.split_at(pages);
         self.file.write_all_at(whole, self.start)?;
         cached.write_all_at(rest, self.start + pages as u64)?;

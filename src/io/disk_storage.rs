@@ -44,8 +44,8 @@ pub struct DiskStorage {
 }
 
 impl DiskStorage {
-    /// A storage whose files take no page cache until a share is [allowed](Storage::set_cache_share). Anything smaller
-    /// than a request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
+    /// A storage whose files take no page cache until a share is [allowed](Storage::set_cache_share). Anything below
+    /// 64 KiB (with buffered I/O, below 1 MiB) stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
         DiskStorage { share: Some(Arc::default()), mode, ..DiskStorage::default() }
     }
@@ -114,7 +114,7 @@ impl Storage for DiskStorage {
     }
 }
 
-/// Size in bytes below which data stay in the page cache.
+/// Size in bytes below which buffered data stay in the page cache.
 const SMALL: u64 = 1 << 20;
 
 /// Size in bytes of the pieces in which data leave the page cache.

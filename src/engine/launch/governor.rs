@@ -161,9 +161,6 @@ impl Governor {
     /// worker so far has taken `worker`.
     fn divide_unmeasured(&self, idle: u64, worker: u64) {
         let Limits { budget, planned, lends, bounds, .. } = self.limits;
-        if planned == Some(LeastMemory::default()) {
-            return;
-        }
         self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
         if lends && self.work == Work::Training {
             self.lend(idle, worker);

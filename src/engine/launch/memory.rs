@@ -32,7 +32,7 @@ pub(super) struct WorkerUsage {
 pub(super) struct MemoryUsage {
     /// All processes, including the files that they map and the page cache of their own.
     pub(super) sum: u64,
-    /// Bytes by which a resident worker's peak in its turn exceeded its present memory.
+    /// Bytes by which a resident worker's peak since the last sample exceeded its present memory.
     pub(super) passed: u64,
     /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
@@ -51,6 +51,8 @@ pub(super) struct MemorySampler {
     processes: Vec<Sample>,
     /// Memory of each worker when it last waited, without kept values.
     idle: Vec<u64>,
+    /// Peak of each worker's anonymous memory in its turn, at the last sample.
+    peaks: Vec<u64>,
     samples: usize,
     last: Instant,
     peak: u64,
@@ -70,6 +72,7 @@ impl MemorySampler {
         MemorySampler {
             processes: Vec::new(),
             idle: Vec::new(),
+            peaks: Vec::new(),
             samples: 0,
             last: Instant::now(),
             peak: 0,
@@ -112,9 +115,13 @@ impl MemorySampler {
                 continue;
             };
             usage.sum += status.cached();
-            let unseen = peak_anonymous_bytes(process).unwrap_or(0).saturating_sub(now);
+            let peak = peak_anonymous_bytes(process).unwrap_or(0);
+            let unseen = peak.saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
-            if status.activity() == Activity::Resident {
+            // What other workers have taken since an earlier peak did not come on top of it.
+            self.peaks.resize(self.peaks.len().max(slot + 1), 0);
+            let is_new = std::mem::replace(&mut self.peaks[slot], peak) != peak;
+            if is_new && status.activity() == Activity::Resident {
                 usage.passed = usage.passed.max(unseen);
             }
             if bytes > usage.largest.bytes {
@@ -209,8 +216,11 @@ mod tests {
         control.rank(0).set_activity(Activity::Resident);
         drop(std::hint::black_box(vec![1_u8; 256 << 20]));
         let peak = peak_anonymous_bytes("self").unwrap();
-        let mut sampler = MemorySampler::new();
-        sampler.sample(&[Worker::new(0, 0, getpid())], &control).unwrap();
-        assert!(sampler.peak() >= peak, "{} of {peak}", sampler.peak());
+        let (mut sampler, workers) = (MemorySampler::new(), [Worker::new(0, 0, getpid())]);
+        let usage = sampler.sample(&workers, &control).unwrap();
+        assert!(usage.passed > 0 && sampler.peak() >= peak, "{} of {peak}", sampler.peak());
+        std::thread::sleep(INTERVAL);
+        let again = sampler.sample(&workers, &control).unwrap();
+        assert!(again.passed < usage.passed, "{} after {}", again.passed, usage.passed);
     }
 }

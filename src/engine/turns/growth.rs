@@ -42,27 +42,25 @@ impl GrowthTable {
     /// Expected maximum growth of a rank in this turn and the next one, in bytes; 0 if nothing is known. Turns without
     /// a record count with the largest growth.
     pub(super) fn around(&self, turn: usize) -> u64 {
-        if self.most.load(Ordering::SeqCst) == 0 {
+        let most = self.most.load(Ordering::SeqCst);
+        if most == 0 {
             return 0;
         }
-        self.of(turn).max(self.of(turn + 1)).unwrap_or(0)
+        let largest = u64::from(most + most / OF_EPOCHS) << 10;
+        let of = |turn| self.of(turn).unwrap_or(largest);
+        of(turn).max(of(turn + 1))
     }
 
-    /// Growth of a rank in this turn, in bytes; the largest of all turns if this one has no record. It is an eighth more
-    /// than recorded, because the same turn differs between epochs. In the first period, it is a quarter more, because
-    /// ranks differ, and `None` if no rank has ended the turn.
+    /// Growth of a rank in this turn, in bytes; `None` if no rank has ended the turn in this period or the one before. It
+    /// is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
+    /// more, because ranks differ.
     pub(super) fn of(&self, turn: usize) -> Option<u64> {
         let turn = turn.min(TURNS - 1);
         let noted = self.noted[turn].load(Ordering::SeqCst);
-        let most = self.most.load(Ordering::SeqCst);
         let known = self.known[turn].load(Ordering::SeqCst).max(noted);
-        let kib = match (most, known) {
-            (0, 0) => return None,
-            (0, noted) => noted + noted / OF_RANKS,
-            (most, 0) => most + most / OF_EPOCHS,
-            (_, known) => known + known / OF_EPOCHS,
-        };
-        Some(u64::from(kib) << 10)
+        let is_first = self.most.load(Ordering::SeqCst) == 0;
+        let more = known / if is_first { OF_RANKS } else { OF_EPOCHS };
+        (known > 0).then_some(u64::from(known + more) << 10)
     }
 
     /// Maximum of all growth recorded since the last call of [`take`](Self::take), in bytes.

@@ -127,7 +127,7 @@ mod tests {
         control.rank(3).set_kept_kib(1 << 10);
         assert!(!control.admits(1, 1), "a quarter more than was recorded");
         control.take_growth(Work::Training);
-        assert!(control.admits(1, 1) && control.admits(2, 1));
-        assert!(!control.admits(1, 2));
+        assert!(control.admits(1, 1) && !control.admits(1, 2));
+        assert!(!control.admits(2, 1), "no rank has ended this turn");
     }
 }

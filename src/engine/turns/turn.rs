@@ -34,6 +34,8 @@ pub struct TurnLock {
     at_begin: Cell<Option<TurnStart>>,
     /// Number of the current turn since the epoch or batch began, from 0.
     number: Cell<usize>,
+    /// Whether an epoch, other work or a batch has begun.
+    is_numbered: Cell<bool>,
 }
 
 /// Maximum number of turns that are recorded.
@@ -58,8 +60,19 @@ impl TurnLock {
     /// The lock of the rank in this slot, with counters of its bytes.
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
-        let (is_process, at_begin, number) = (false, Cell::new(None), Cell::new(0));
-        TurnLock { control, slot, turns, record, counters, is_process, at_begin, number }
+        let (is_process, at_begin) = (false, Cell::new(None));
+        let (number, is_numbered) = (Cell::new(0), Cell::new(false));
+        TurnLock {
+            control,
+            slot,
+            turns,
+            record,
+            counters,
+            is_process,
+            at_begin,
+            number,
+            is_numbered,
+        }
     }
 
     /// The same lock, for a rank that is a separate process: it records the growth of the process's memory in each
@@ -80,7 +93,7 @@ impl TurnLock {
         let position = if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot };
         let begin = nanoseconds();
         let waits = span(SpanKind::Wait, "wait for a turn");
-        // In its first epoch, the first rank of each turn is alone: nothing is known of the turn's memory.
+        // The first rank that takes a turn is alone: nothing is known of the turn's memory.
         let number = self.number.get() + 1;
         let beside = |others| !self.is_process || self.control.admits(number, others);
         self.control.acquire((turn * ranks + position) as u32, beside)?;
@@ -94,7 +107,8 @@ impl TurnLock {
         // The launcher counts a resident rank's peak.
         if self.is_process {
             let (work, cached) = (self.control.work(), self.status().cached());
-            self.at_begin.set(reset_peak().map(|memory| TurnStart { work, memory, cached }));
+            let start = |memory| TurnStart { work, number, memory, cached };
+            self.at_begin.set(reset_peak().map(start));
         }
         self.status().set_activity(Activity::Resident);
         Ok(())
@@ -133,7 +147,11 @@ impl TurnLock {
             // Messages that it wrote are in the page cache.
             let written = self.status().cached().saturating_sub(before.cached);
             let growth = peak.saturating_sub(before.memory) + written;
-            self.control.note_growth(before.work, self.number.get(), growth);
+            self.control.note_growth(before.work, before.number, growth);
+            // The turn that ends an epoch begins the next one.
+            if self.number.get() != before.number {
+                self.control.note_growth(before.work, self.number.get(), growth);
+            }
         }
         self.status().set_activity(Activity::Parked);
         self.control.release();
@@ -232,8 +250,11 @@ impl TurnLock {
     }
 
     /// Restarts the numbering of turns, at the start of an epoch, of other work, or of a batch. Turns with the same
-    /// number take about the same memory.
+    /// number take about the same memory; those before the first call, in which data are loaded, do not count.
     pub fn number_turns(&self) {
+        if !self.is_numbered.replace(true) {
+            self.control.forget_growth(self.control.work());
+        }
         self.number.set(0);
     }
 
@@ -268,6 +289,8 @@ impl TurnLock {
 #[derive(Debug, Clone, Copy)]
 struct TurnStart {
     work: Work,
+    /// The turn's number when it began.
+    number: usize,
     /// Anonymous memory.
     memory: u64,
     /// Page cache of the rank's messages.

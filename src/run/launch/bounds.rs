@@ -18,6 +18,8 @@ use crate::train::Fanouts;
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
+/// Bound on the number of copies of the parameters that a worker holds: gradients, the optimizer's state, and messages.
+const PARAMETERS: u64 = 6;
 /// Bound on the number of a layer's values that a worker holds at a time in a pass without gradients, including other
 /// ranks' rows that it adds.
 const VALUES: u64 = 6;
@@ -84,13 +86,20 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     let nodes = partitions.book().num_nodes();
     let all = |outputs| {
         let rows = LayerRows::of(run, columns, outputs);
-        rows.training(bytes, nodes).saturating_add(EACH * parts as u64 + ALL)
+        let each = EACH.saturating_add(rows.parameters(columns)).saturating_mul(parts as u64);
+        rows.training(bytes, nodes).saturating_add(each).saturating_add(ALL)
     };
     let hidden = all(0);
     if hidden > run.memory_budget.bytes().max(LARGE) {
         return Some(hidden);
     }
     Some(all(outputs(run, partitions)?))
+}
+
+/// About the bytes that a worker's parameters take, with gradients and the optimizer's state, for inputs of `columns`
+/// columns.
+pub(in crate::run) fn parameters(run: &RunConfig, columns: u64, outputs: u64) -> u64 {
+    LayerRows::of(run, columns, outputs).parameters(columns)
 }
 
 /// The bound for a pass on the full graph without gradients; `None` if the size of a layer's rows is not known.
@@ -205,6 +214,13 @@ impl LayerRows {
     /// Bytes of one layer's rows for `nodes` nodes.
     fn layer(self, nodes: u64) -> u64 {
         nodes.saturating_mul(self.width).saturating_mul(4)
+    }
+
+    /// Bytes that a worker's parameters take with all that belongs to them: a square matrix per layer, for inputs of
+    /// `columns` columns.
+    fn parameters(self, columns: u64) -> u64 {
+        let matrix = self.width.saturating_mul(self.width.max(columns)).saturating_mul(4);
+        matrix.saturating_mul(self.layers * PARAMETERS)
     }
 
     /// Bound on the bytes that training takes, for `nodes` nodes and partition files of `bytes` bytes.

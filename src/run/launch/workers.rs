@@ -34,7 +34,7 @@ pub(in crate::run) struct StandIn {
     pub(in crate::run) scale: f64,
     /// Bytes that each waiting rank keeps, from the start.
     pub(in crate::run) share: u64,
-    /// Whether ranks write around the page cache although they keep nothing.
+    /// Whether large files leave the page cache although ranks keep nothing.
     pub(in crate::run) frugal: bool,
 }
 

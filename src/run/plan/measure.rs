@@ -79,12 +79,20 @@ impl Drop for PrivateUmask {
 /// The figures that are measured, at the expense of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow.
-    Memory,
+    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. If the
+    /// budget cannot hold all their files, they are `frugal`: they drop large files from the page cache.
+    Memory { frugal: bool },
     /// Everything except memory. Each waiting rank keeps `share` bytes on a graph of the real size. If the budget
     /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
     /// the page cache.
     Epochs { share: u64, frugal: bool },
+}
+
+impl Measure {
+    /// Whether memory is measured.
+    pub(super) fn is_of_memory(self) -> bool {
+        matches!(self, Measure::Memory { .. })
+    }
 }
 
 /// Pages of files that the program maps, in bytes. A forked process starts with none of them, although the launcher of the
@@ -105,8 +113,11 @@ pub(super) fn measure(
     scale: f64,
     what: Measure,
 ) -> Result<Measured> {
-    let frugal = matches!(what, Measure::Epochs { frugal: true, .. });
-    let frees = frugal || what == Measure::Memory;
+    let (share, frugal) = match what {
+        Measure::Memory { frugal } => (0, frugal),
+        Measure::Epochs { share, frugal } => (share, frugal),
+    };
+    let frees = frugal || what.is_of_memory();
     let _umask = PrivateUmask::set();
     // The folder has a control file, like a run's, so that the next start removes it if this process is killed.
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
@@ -148,10 +159,6 @@ pub(super) fn measure(
         launcher: 0.0,
     };
     let launcher = Pages { files: code_of_program(), ..Pages::of("self").unwrap_or_default() };
-    let share = match what {
-        Measure::Memory => 0,
-        Measure::Epochs { share, .. } => share,
-    };
     let work = |here: Surroundings<'_>| {
         rank::measured(here, frees, |here| rank::train(here, &config, None, None))
     };

@@ -50,7 +50,7 @@ impl Trend {
         let small = measure(run, sizes, &counts, scale * SMALLER, what)?;
         let (rows, destinations, ranks) = (rows(&counts), destinations(&counts), counts.len());
         let frugal = match what {
-            Measure::Memory => exceeds(run, large.most(ranks)),
+            Measure::Memory { .. } => exceeds(run, large.most(ranks)),
             Measure::Epochs { frugal, .. } => frugal,
         };
         Ok(Trend { small, large, counts, ranks, rows, destinations, frugal })
@@ -145,7 +145,7 @@ fn left_of(whole: f64, saved: f64) -> f64 {
 }
 
 /// Whether a run's memory budget is less than this number of bytes. "As little as possible" is.
-fn exceeds(run: &RunConfig, bytes: f64) -> bool {
+pub(super) fn exceeds(run: &RunConfig, bytes: f64) -> bool {
     bytes > run.memory_budget.bytes() as f64
 }
 
@@ -159,7 +159,7 @@ fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measur
     let budget = run.memory_budget.bytes() as f64;
     let fit = if budget > 0.0 { OF_BUDGET * budget * ranks.len() as f64 } else { ROW_BYTES };
     let row_bytes = fit.clamp(FEW_ROW_BYTES, ROW_BYTES);
-    let part = if what == Measure::Memory { 1.0 } else { PART };
+    let part = if what.is_of_memory() { 1.0 } else { PART };
     (part * (EDGES / edges as f64).min(row_bytes / bytes)).min(1.0)
 }
 

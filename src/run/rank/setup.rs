@@ -122,6 +122,7 @@ impl RankSetup {
             // Requests around the page cache have buffers of one size. If only some files of a stand-in filled them,
             // the difference would look like growth with the size of the graph.
             (Some(_), 0) if !here.frugal => DiskStorage::default(),
+            (Some(_), 0) if here.waiting.is_some() => DiskStorage::with_share(IoMode::Buffered),
             _ => DiskStorage::with_share(here.io),
         };
         let disk = Arc::new(disk.reusing_files());
