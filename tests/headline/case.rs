@@ -11,10 +11,28 @@ use random::Random;
 /// Budgets, in multiples of what the run takes with `--memory-budget min`.
 pub(crate) const BUDGETS: [f64; 3] = [1.15, 1.5, 3.0];
 
+/// Graphs, and widths of layers: either most of the memory is in the rows of nodes, or in parameters and in the outputs of many classes.
+const GRAPHS: [([&str; 8], [&str; 3]); 3] = [
+    (
+        ["--nodes", "30000", "--edges", "300000", "--features", "64", "--classes", "8"],
+        ["32", "64", "128"],
+    ),
+    (
+        ["--nodes", "3000", "--edges", "30000", "--features", "300", "--classes", "47"],
+        ["16", "256", "700"],
+    ),
+    (
+        ["--nodes", "10000", "--edges", "40000", "--features", "16", "--classes", "600"],
+        ["16", "32", "64"],
+    ),
+];
+
 /// A model in a mode, with the flags that its memory depends on.
 pub(crate) struct Case {
     seed: u64,
     pub(crate) parts: usize,
+    /// Flags of `generate`.
+    pub(crate) graph: [&'static str; 8],
     pub(crate) flags: Vec<String>,
 }
 
@@ -37,7 +55,8 @@ impl Case {
             &["--mode", "sample", "--eval-every", "2", "--eval-fanouts", "20,20,20"],
         ];
         add(modes[random.below(modes.len() as u64) as usize]);
-        add(&["--hidden", random.pick(&["32", "64", "128"])]);
+        let (graph, widths) = GRAPHS[random.below(GRAPHS.len() as u64) as usize];
+        add(&["--hidden", random.pick(&widths)]);
         for (chance, more) in [
             (30, ["--spill-dtype", "bf16"]),
             (30, ["--resident", "1"]),
@@ -53,7 +72,7 @@ impl Case {
                 flags.extend(more.iter().map(|flag| (*flag).to_owned()));
             }
         }
-        Case { seed, parts: random.pick(&[2, 4, 7]), flags }
+        Case { seed, parts: random.pick(&[2, 4, 7]), graph, flags }
     }
 
     /// Whether training is on samples.
@@ -69,6 +88,7 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {} parts {}", self.seed, self.parts, self.flags.join(" "))
+        let Case { seed, parts, graph, flags } = self;
+        write!(f, "seed {seed}: {parts} parts {} {}", graph.join(" "), flags.join(" "))
     }
 }

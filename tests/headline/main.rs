@@ -41,9 +41,9 @@ fn models() -> Vec<String> {
     names.split(']').next().unwrap().split(", ").map(str::to_owned).collect()
 }
 
-fn graph(folder: &Path, parts: usize) -> String {
-    let sizes = ["--nodes", "30000", "--edges", "300000", "--features", "64", "--classes", "8"];
-    made_graph(&folder.join(format!("graph{parts}")), &sizes, parts)
+fn graph(folder: &Path, case: &Case) -> String {
+    let name = format!("graph{}-{}", case.parts, case.graph.concat());
+    made_graph(&folder.join(name), &case.graph, case.parts)
 }
 
 /// The JSON file of a generated graph, which is made if the folder does not exist.
@@ -78,7 +78,7 @@ fn train(folder: &Path, case: &Case, budget: &str, group: Option<&Group>) -> (Ou
     let (out, spill) = (folder.join("out"), folder.join("spill"));
     fs::remove_dir_all(&out).ok();
     let mut command = program();
-    command.args(["--part-json", &graph(folder, case.parts)]).args(&case.flags);
+    command.args(["--part-json", &graph(folder, case)]).args(&case.flags);
     command.args(["--epochs", "3", "--memory-budget", budget]);
     command.arg("--out").arg(&out).arg("--spill-dir").arg(&spill);
     if let Some(group) = group {
