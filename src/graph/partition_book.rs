@@ -13,6 +13,7 @@ use std::ops::Range;
 pub struct PartitionBook {
     ntypes: Vec<String>,
     etypes: Vec<CanonicalEtype>,
+    etype_ends: Vec<[usize; 2]>,
     nodes: IdRanges,
     edges: IdRanges,
 }
@@ -41,18 +42,18 @@ impl PartitionBook {
         node_counts: &[Vec<u64>],
         edge_counts: &[Vec<u64>],
     ) -> Result<Self> {
-        let known: HashSet<&str> = ntypes.iter().map(String::as_str).collect();
-        if known.len() != ntypes.len() || ntypes.is_empty() {
+        if ntypes.iter().collect::<HashSet<_>>().len() != ntypes.len() || ntypes.is_empty() {
             return Err(bad("node types must be distinct, and there must be at least one"));
         }
         if etypes.iter().collect::<HashSet<_>>().len() != etypes.len() {
             return Err(bad("edge types must be distinct"));
         }
-        for etype in &etypes {
-            if !known.contains(etype.src.as_str()) || !known.contains(etype.dst.as_str()) {
-                return Err(bad(&format!("edge type {etype} joins an unknown node type")));
-            }
-        }
+        let id = |name: &String| ntypes.iter().position(|ntype| ntype == name);
+        let ends = etypes.iter().map(|etype| match (id(&etype.src), id(&etype.dst)) {
+            (Some(src), Some(dst)) => Ok([src, dst]),
+            _ => Err(bad(&format!("edge type {etype} joins an unknown node type"))),
+        });
+        let etype_ends = ends.collect::<Result<_>>()?;
         let nodes = IdRanges::from_counts(node_counts).filter(|r| r.num_types() == ntypes.len());
         let edges = IdRanges::from_counts(edge_counts).filter(|r| r.num_types() == etypes.len());
         let (Some(nodes), Some(edges)) = (nodes, edges) else {
@@ -63,7 +64,7 @@ impl PartitionBook {
                 "node and edge counts must have the same number of partitions, at least one",
             ));
         }
-        Ok(PartitionBook { ntypes, etypes, nodes, edges })
+        Ok(PartitionBook { ntypes, etypes, etype_ends, nodes, edges })
     }
 
     /// Number of partitions, at least 1.
@@ -89,6 +90,11 @@ impl PartitionBook {
     /// Names of the edge types, by id.
     pub fn etypes(&self) -> &[CanonicalEtype] {
         &self.etypes
+    }
+
+    /// Ids of the node types of sources and destinations, by edge type.
+    pub fn etype_ends(&self) -> &[[usize; 2]] {
+        &self.etype_ends
     }
 
     /// The id of a node type.
@@ -149,6 +155,12 @@ impl PartitionBook {
     /// The partition that owns a node.
     pub fn part_of_node(&self, node: u64) -> Option<usize> {
         self.nodes.part_of(node)
+    }
+
+    /// The partition that owns a node that must exist.
+    pub(crate) fn owner(&self, node: u64) -> Result<usize> {
+        let unknown = || Error::internal(format!("node {node} belongs to no partition"));
+        self.part_of_node(node).ok_or_else(unknown)
     }
 
     /// The partition that owns an edge.

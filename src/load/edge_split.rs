@@ -5,11 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::shards::edge_columns_of;
 use super::target_edges::TargetEdges;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Feature, Partition};
+use crate::formats::dgl::{Feature, InnerEdge, Partition};
 use crate::kernels::philox4x32;
-
-/// Number of edges read at a time.
-const BLOCK: usize = 1 << 16;
 
 /// Usual names of the masks of training, validation and test.
 pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
@@ -113,7 +110,6 @@ impl EdgeSplit {
     ) -> Result<Vec<EdgeUse>> {
         let split = self.of_graph(partition, target);
         let own = partition.book().edge_range(partition.part());
-        let first_node = partition.book().node_range(partition.part()).start;
         let masks = match &split {
             EdgeSplit::Usual | EdgeSplit::Fractions { .. } => [None, None, None],
             EdgeSplit::Masks { train, val, test } => {
@@ -129,39 +125,31 @@ impl EdgeSplit {
             masks[i].as_ref().is_some_and(|mask: &Vec<Vec<f32>>| mask[etype][row] != 0.0)
         };
         let mut uses = vec![EdgeUse::Nothing; (own.end - own.start) as usize];
-        let mut edges = partition.edges(BLOCK)?;
-        let mut block = EdgeBlock::default();
-        while edges.next_block(&mut block)? {
-            for i in 0..block.len() {
-                let etype = block.etype[i] as usize;
-                let place = (block.id[i] - own.start) as usize;
-                if target.is_some_and(|target| target.etypes().all(|t| t != etype)) {
-                    uses[place] = EdgeUse::Message;
-                    continue;
-                }
-                let found = match split {
-                    EdgeSplit::Fractions { val, test } => {
-                        let ends = [block.src[i], first_node + block.dst[i]];
-                        by_lot(ends, val, test, seed)
-                    }
-                    EdgeSplit::Usual | EdgeSplit::Masks { .. } => {
-                        let row = block.row[i] as usize;
-                        match [0, 1, 2].map(|mask| in_mask(mask, etype, row)) {
-                            [false, false, false] => EdgeUse::Nothing,
-                            [true, false, false] => EdgeUse::Train,
-                            [false, true, false] => EdgeUse::Val,
-                            [false, false, true] => EdgeUse::Test,
-                            _ => return Err(in_several(partition, block.id[i])),
-                        }
-                    }
-                };
-                uses[place] = match (found, target) {
-                    (EdgeUse::Train, Some(target)) if target.etype != etype => EdgeUse::Message,
-                    (_, Some(target)) if target.etype != etype => EdgeUse::Nothing,
-                    _ => found,
-                };
+        partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
+            let place = (id - own.start) as usize;
+            if target.is_some_and(|target| target.etypes().all(|t| t != etype)) {
+                uses[place] = EdgeUse::Message;
+                return Ok(());
             }
-        }
+            let found = match split {
+                EdgeSplit::Fractions { val, test } => by_lot([src, dst], val, test, seed),
+                EdgeSplit::Usual | EdgeSplit::Masks { .. } => {
+                    match [0, 1, 2].map(|mask| in_mask(mask, etype, row as usize)) {
+                        [false, false, false] => EdgeUse::Nothing,
+                        [true, false, false] => EdgeUse::Train,
+                        [false, true, false] => EdgeUse::Val,
+                        [false, false, true] => EdgeUse::Test,
+                        _ => return Err(in_several(partition, id)),
+                    }
+                }
+            };
+            uses[place] = match (found, target) {
+                (EdgeUse::Train, Some(target)) if target.etype != etype => EdgeUse::Message,
+                (_, Some(target)) if target.etype != etype => EdgeUse::Nothing,
+                _ => found,
+            };
+            Ok(())
+        })?;
         Ok(uses)
     }
 }

@@ -1,15 +1,14 @@
 //! The edges between nodes of one type, as shards.
 
-use super::shards::{BLOCK, Shards, length};
+use super::shards::{Shards, length};
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::formats::dgl::{InnerEdge, Partition};
 use crate::graph::{PartitionBook, ShardBuilder};
 
 /// The edge types that have this node type at both ends.
 pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {
-    let name = &book.ntypes()[ntype];
-    let etypes = book.etypes().iter().enumerate();
-    etypes.filter(|(_, etype)| etype.src == *name && etype.dst == *name).map(|(i, _)| i).collect()
+    let etypes = book.etype_ends().iter().enumerate();
+    etypes.filter(|(_, ends)| **ends == [ntype; 2]).map(|(etype, _)| etype).collect()
 }
 
 /// Reads the edges between nodes of one type into a partition's nodes, of any edge type: the edges of DGL's
@@ -33,23 +32,13 @@ pub fn load_edges_within(partition: &Partition, ntype: usize) -> Result<Shards> 
         })
     };
     let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
-    let first = book.node_range(own).start;
-    let mut edges = partition.edges(BLOCK)?;
-    let mut block = EdgeBlock::default();
-    while edges.next_block(&mut block)? {
-        for i in (0..block.len()).filter(|i| etypes.contains(&(block.etype[*i] as usize))) {
-            let (src, dst) = (block.src[i], first + block.dst[i]);
-            let owner = book.part_of_node(src);
-            let owner = owner
-                .ok_or_else(|| Error::internal(format!("node {src} belongs to no partition")))?;
+    partition.each_edge(|InnerEdge { src, dst, etype, .. }| {
+        if etypes.contains(&etype) {
+            let owner = book.owner(src)?;
             builders[owner].push(row(src, owner)?, row(dst, own)?);
         }
-    }
+        Ok(())
+    })?;
     let num_nodes = |part| length(&book.node_type_range(part, ntype));
-    let built = builders
-        .into_iter()
-        .enumerate()
-        .map(|(source, builder)| builder.build(num_nodes(own), num_nodes(source), source == own));
-    let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-    Ok(Shards { shards, sources })
+    Shards::build(builders, own, num_nodes, num_nodes)
 }

@@ -2,11 +2,8 @@
 
 use super::keys::Role;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::formats::dgl::{InnerEdge, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
-
-/// Number of edges read at a time.
-pub(super) const BLOCK: usize = 1 << 16;
 
 const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", field: "keys.edge_weight", usual: &[] };
 
@@ -61,32 +58,38 @@ impl Shards {
             })
         };
         let first_edge = book.edge_range(partition.part()).start;
-        let mut edges = partition.edges(BLOCK)?;
-        let mut block = EdgeBlock::default();
-        while edges.next_block(&mut block)? {
-            for i in (0..block.len()).filter(|i| columns.has(block.id[*i] - first_edge)) {
-                let src = block.src[i];
-                let owner = book.part_of_node(src);
-                let owner = owner.ok_or_else(|| {
-                    Error::internal(format!("node {src} belongs to no partition"))
-                })?;
-                builders[owner].push(local(src - starts[owner])?, local(block.dst[i])?);
-                if let Some(weights) = &weights {
-                    builders[owner]
-                        .push_weight(weights[block.etype[i] as usize][block.row[i] as usize]);
-                }
-                if columns.types {
-                    builders[owner].push_type(block.etype[i] as u16);
-                }
-                if columns.ids {
-                    builders[owner].push_edge_id(first_ids[block.etype[i] as usize] + block.row[i]);
-                }
-            }
-        }
-        let num_nodes = |part| length(&book.node_range(part));
         let own = partition.part();
+        partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
+            if !columns.has(id - first_edge) {
+                return Ok(());
+            }
+            let owner = book.owner(src)?;
+            builders[owner].push(local(src - starts[owner])?, local(dst - starts[own])?);
+            if let Some(weights) = &weights {
+                builders[owner].push_weight(weights[etype][row as usize]);
+            }
+            if columns.types {
+                builders[owner].push_type(etype as u16);
+            }
+            if columns.ids {
+                builders[owner].push_edge_id(first_ids[etype] + row);
+            }
+            Ok(())
+        })?;
+        let num_nodes = |part| length(&book.node_range(part));
+        Shards::build(builders, own, num_nodes, num_nodes)
+    }
+
+    /// The shards of a partition from their edges, by source rank. The two functions return the number of a rank's nodes that may
+    /// be destinations, and sources.
+    pub(super) fn build(
+        builders: Vec<ShardBuilder>,
+        own: usize,
+        destinations: impl Fn(usize) -> usize,
+        sources: impl Fn(usize) -> usize,
+    ) -> Result<Self> {
         let built = builders.into_iter().enumerate().map(|(source, builder)| {
-            builder.build(num_nodes(own), num_nodes(source), source == own)
+            builder.build(destinations(own), sources(source), source == own)
         });
         let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         Ok(Shards { shards, sources })

@@ -79,7 +79,7 @@ fn edges_and_weights(json: &str) -> BTreeMap<u64, (InnerEdge, u64)> {
         let features = partition.edge_features().lookup("w").unwrap();
         let rows: Vec<_> = features.into_iter().map(|f| values(f.unwrap())).collect();
         for edge in inner_edges(partition, 5).unwrap() {
-            let weight = rows[edge.etype as usize][edge.row as usize][0] as u64;
+            let weight = rows[edge.etype][edge.row as usize][0] as u64;
             // Rows follow the file, not the graph.
             let edge_without_row = InnerEdge { row: 0, ..edge };
             assert!(found.insert(edge.id, (edge_without_row, weight)).is_none());

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 
 /// Source, destination and type of an edge, which are known without edge ids.
-fn ends(edges: &[InnerEdge]) -> Vec<(u64, u64, u64)> {
+fn ends(edges: &[InnerEdge]) -> Vec<(u64, u64, usize)> {
     let mut ends: Vec<_> = edges.iter().map(|e| (e.src, e.dst, e.etype)).collect();
     ends.sort_unstable();
     ends
@@ -84,13 +84,7 @@ fn directories_without_any_graph_dgl_are_read() {
                     let etype = config.book().edge_type(ids[at]).unwrap();
                     let start = config.book().edge_type_range(part, etype).start;
                     let (src, dst) = (nodes[indices[at] as usize], nodes[row]);
-                    due.push(InnerEdge {
-                        src,
-                        dst,
-                        id: ids[at],
-                        etype: etype as u64,
-                        row: ids[at] - start,
-                    });
+                    due.push(InnerEdge { src, dst, id: ids[at], etype, row: ids[at] - start });
                 }
             }
             assert_eq!(inner_edges(&partition, 3).unwrap(), due, "{name} {part}");

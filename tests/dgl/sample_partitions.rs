@@ -94,7 +94,7 @@ fn expected_edges(part: &Value, book: &PartitionBook) -> Vec<InnerEdge> {
         let edge = numbers(edge);
         let row = rows[edge[3] as usize];
         rows[edge[3] as usize] += 1;
-        InnerEdge { src: edge[0], dst: edge[1], id: edge[2], etype: edge[3], row }
+        InnerEdge { src: edge[0], dst: edge[1], id: edge[2], etype: edge[3] as usize, row }
     });
     edges.collect()
 }

@@ -1,5 +1,6 @@
 //! Small tools for tests of partition directories.
 
+pub(crate) use sar::formats::dgl::InnerEdge;
 use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
 use sar::formats::dgl::{EdgeBlock, Partition};
 use sar::graph::PartitionBook;
@@ -7,16 +8,6 @@ use sar::io::Dtype;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// An inner edge with the global id of its destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct InnerEdge {
-    pub(crate) src: u64,
-    pub(crate) dst: u64,
-    pub(crate) id: u64,
-    pub(crate) etype: u64,
-    pub(crate) row: u64,
-}
 
 /// All inner edges, read in blocks of `max`, in the order of the file.
 pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<InnerEdge>> {
@@ -30,7 +21,7 @@ pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<
                 src: block.src[at],
                 dst: first + block.dst[at],
                 id: block.id[at],
-                etype: u64::from(block.etype[at]),
+                etype: block.etype[at] as usize,
                 row: block.row[at],
             });
         }

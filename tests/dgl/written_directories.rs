@@ -131,7 +131,7 @@ fn any_partitioned_graph_comes_back_as_it_was() {
                 let etype = sample.book.edge_type(id).unwrap();
                 let row = id - sample.book.edge_type_range(part, etype).start;
                 let (src, dst) = sample.edges[id as usize];
-                InnerEdge { src, dst, id, etype: etype as u64, row }
+                InnerEdge { src, dst, id, etype, row }
             });
             assert_eq!(inner_edges(&partition, 4).unwrap(), due.collect::<Vec<_>>(), "seed {seed}");
             for feature in partition.node_features().lookup("gid").unwrap().into_iter().flatten() {

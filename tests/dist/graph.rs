@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sar::formats::dgl::EdgeBlock;
+use sar::formats::dgl::InnerEdge;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling};
 
@@ -23,13 +23,11 @@ fn counts_degrees_and_ends_are_those_of_the_files() {
         let mut ends = BTreeMap::new();
         for part in 0..book.num_parts() {
             let partition = graph.local_partition(part).unwrap();
-            let first = book.node_range(part).start;
-            let (mut edges, mut block) = (partition.edges(64).unwrap(), EdgeBlock::default());
-            while edges.next_block(&mut block).unwrap() {
-                for i in 0..block.len() {
-                    ends.insert(block.id[i], (block.src[i], first + block.dst[i]));
-                }
-            }
+            let mut insert = |edge: InnerEdge| {
+                ends.insert(edge.id, (edge.src, edge.dst));
+                Ok(())
+            };
+            partition.each_edge(&mut insert).unwrap();
         }
         assert_eq!(graph.num_edges(None).unwrap(), ends.len() as u64);
         let nodes: Vec<u64> = (0..graph.num_nodes(None).unwrap()).rev().collect();

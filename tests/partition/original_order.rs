@@ -5,7 +5,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::{InnerEdge, Partition};
 
 use super::common::repository;
 use super::program::Program;
@@ -22,13 +22,11 @@ fn export(json: &Path, folder: &Path) -> Vec<i64> {
     let config = PartitionConfig::open(json).unwrap();
     let partition = Partition::open(&config, 0).unwrap();
     let mut text = String::new();
-    let mut reader = partition.edges(1000).unwrap();
-    let mut block = EdgeBlock::default();
-    while reader.next_block(&mut block).unwrap() {
-        for (src, dst) in block.src.iter().zip(&block.dst) {
-            writeln!(text, "{src},{dst}").unwrap();
-        }
-    }
+    let write_edge = |InnerEdge { src, dst, .. }| {
+        writeln!(text, "{src},{dst}").unwrap();
+        Ok(())
+    };
+    partition.each_edge(write_edge).unwrap();
     write(folder, "edges.csv", &text);
     let rows = partition.num_inner_nodes();
     let array = |name: &str| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::formats::dgl::{InnerEdge, Partition, verify};
 use sar::load::original_places;
 use sar::prepare::import::ImportSource;
 use sar::prepare::partition::partition_graph;
@@ -25,15 +25,13 @@ fn whole(json: &Path) -> Whole {
         partitions.iter().flat_map(|partition| original_places(partition).unwrap()).collect();
     let (mut found, mut features) = (BTreeMap::new(), BTreeMap::new());
     for partition in &partitions {
+        let count = |edge: InnerEdge| {
+            let ends = (originals[edge.src as usize], originals[edge.dst as usize]);
+            *found.entry(ends).or_default() += 1;
+            Ok(())
+        };
+        partition.each_edge(count).unwrap();
         let first = config.book().node_range(partition.part()).start;
-        let mut reader = partition.edges(1000).unwrap();
-        let mut block = EdgeBlock::default();
-        while reader.next_block(&mut block).unwrap() {
-            for (src, dst) in block.src.iter().zip(&block.dst) {
-                let ends = (originals[*src as usize], originals[(first + dst) as usize]);
-                *found.entry(ends).or_default() += 1;
-            }
-        }
         for feature in partition.node_features().features() {
             let array = feature.array();
             let mut row = vec![0; array.row_len() as usize * array.dtype().size()];

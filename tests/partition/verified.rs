@@ -1,7 +1,7 @@
 //! Guards against: directories that contradict themselves, and reports that contradict the directory.
 
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::formats::dgl::{InnerEdge, Partition, verify};
 use sar::prepare::import::GraphFiles;
 use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, SelfLoops};
 
@@ -49,14 +49,14 @@ fn check_report(config: &PartitionConfig, report: &sar::prepare::partition::Part
         let partition = Partition::open(config, part).unwrap();
         let own = config.book().node_range(part);
         let (mut cut, mut foreign) = (0, std::collections::BTreeSet::new());
-        let mut reader = partition.edges(100).unwrap();
-        let mut block = EdgeBlock::default();
-        while reader.next_block(&mut block).unwrap() {
-            for src in block.src.iter().filter(|src| !own.contains(src)) {
+        let count = |edge: InnerEdge| {
+            if !own.contains(&edge.src) {
                 cut += 1;
-                foreign.insert(*src);
+                foreign.insert(edge.src);
             }
-        }
+            Ok(())
+        };
+        partition.each_edge(count).unwrap();
         assert_eq!((size.cut_edges, size.halo_nodes), (cut, foreign.len() as u64));
         assert_eq!(size.nodes, partition.num_inner_nodes());
         assert_eq!(size.edges, partition.num_inner_edges());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sar::engine::comm::{NoHooks, Ranks};
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::{InnerEdge, Partition};
 use sar::load::{EdgeSplit, EdgeUse, TargetEdges};
 use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
@@ -140,26 +140,24 @@ fn edges_of_the_predicted_type_are_kept_back_with_their_reverses_and_others_carr
         let partition = Partition::open(&config, part).unwrap();
         let uses = split.uses(&partition, Some(target), 3).unwrap();
         let without = split.uses(&partition, None, 3).unwrap();
-        let (first, first_node) = (book.edge_range(part).start, book.node_range(part).start);
-        let (mut edges, mut block) = (partition.edges(100).unwrap(), EdgeBlock::default());
-        while edges.next_block(&mut block).unwrap() {
-            for i in 0..block.len() {
-                let place = (block.id[i] - first) as usize;
-                let (src, dst) = (block.src[i], first_node + block.dst[i]);
-                let (etype, found) = (block.etype[i] as usize, uses[place]);
-                if etype == target.etype {
-                    assert_eq!(found, without[place]);
-                    counts[found as usize] += 1;
-                } else if Some(etype) != target.reverse {
-                    assert_eq!(found, EdgeUse::Message);
-                    continue;
-                }
-                let carries = matches!(found, EdgeUse::Train | EdgeUse::Message);
-                let side = if carries { "messages" } else { "none" };
-                let ends = (src.min(dst), src.max(dst));
-                by_pair.entry(ends).or_default().insert(side);
+        let first = book.edge_range(part).start;
+        let check = |InnerEdge { src, dst, etype, id, .. }| {
+            let place = (id - first) as usize;
+            let found = uses[place];
+            if etype == target.etype {
+                assert_eq!(found, without[place]);
+                counts[found as usize] += 1;
+            } else if Some(etype) != target.reverse {
+                assert_eq!(found, EdgeUse::Message);
+                return Ok(());
             }
-        }
+            let carries = matches!(found, EdgeUse::Train | EdgeUse::Message);
+            let side = if carries { "messages" } else { "none" };
+            let ends = (src.min(dst), src.max(dst));
+            by_pair.entry(ends).or_default().insert(side);
+            Ok(())
+        };
+        partition.each_edge(check).unwrap();
     }
     assert!(by_pair.values().all(|sides| sides.len() == 1), "{by_pair:?}");
     let [train, message, val, test] = counts;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use safetensors::tensor::SafeTensors;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::{InnerEdge, Partition};
 use sar::graph::Block;
 use sar::sampling::loaders::DistNeighborSampler;
 use sar::sampling::stores::{Fanout, IndexConfig};
@@ -86,13 +86,11 @@ fn edges(json: &Path) -> HashMap<u64, (u64, u64)> {
     let mut ends = HashMap::new();
     for part in 0..config.parts().len() {
         let partition = Partition::open(&config, part).unwrap();
-        let first = config.book().node_range(part).start;
-        let (mut reader, mut block) = (partition.edges(100).unwrap(), EdgeBlock::default());
-        while reader.next_block(&mut block).unwrap() {
-            for i in 0..block.len() {
-                ends.insert(block.id[i], (block.src[i], first + block.dst[i]));
-            }
-        }
+        let insert = |edge: InnerEdge| {
+            ends.insert(edge.id, (edge.src, edge.dst));
+            Ok(())
+        };
+        partition.each_edge(insert).unwrap();
     }
     ends
 }

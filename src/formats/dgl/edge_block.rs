@@ -43,6 +43,21 @@ impl EdgeBlock {
     }
 }
 
+/// An edge that a partition owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InnerEdge {
+    /// Global id of the source node.
+    pub src: u64,
+    /// Global id of the destination node.
+    pub dst: u64,
+    /// Global id of the edge.
+    pub id: u64,
+    /// Edge type, by id.
+    pub etype: usize,
+    /// Row in the feature tables of the edge's type.
+    pub row: u64,
+}
+
 /// Global id, type and feature row of an inner edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {

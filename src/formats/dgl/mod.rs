@@ -49,7 +49,7 @@ pub mod writer;
 
 pub use array::ArrayRef;
 pub use config::partition_config::PartitionConfig;
-pub use edge_block::EdgeBlock;
+pub use edge_block::{EdgeBlock, InnerEdge};
 pub use edge_reader::EdgeReader;
 pub use edge_sample::{EdgeRun, SampledPartition, Spread};
 pub use feature::Feature;

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::edge_block::{EdgeBlock, InnerEdge};
 use crate::formats::dgl::edge_reader::EdgeReader;
 use crate::formats::dgl::feature_set::{FeatureSet, TypeRows};
 use crate::formats::dgl::local_graph::LocalGraph;
@@ -12,6 +13,9 @@ use crate::formats::dgl::topology::Topology;
 use crate::graph::PartitionBook;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Number of edges that [`Partition::each_edge`] reads at a time.
+const BLOCK: usize = 1 << 16;
 
 /// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges
 /// are read on request.
@@ -90,6 +94,27 @@ impl Partition {
     /// If the ids of nodes or edges cannot be read or contradict the JSON file.
     pub fn edges(&self, max: usize) -> Result<EdgeReader> {
         self.topology.edges(max)
+    }
+
+    /// Passes every inner edge to `visit`, in the order of [`edges`](Self::edges).
+    ///
+    /// # Errors
+    /// If the edges cannot be read or contradict themselves or the JSON file, or `visit` fails.
+    pub fn each_edge(&self, mut visit: impl FnMut(InnerEdge) -> Result<()>) -> Result<()> {
+        let first = self.book().node_range(self.part()).start;
+        let (mut edges, mut block) = (self.edges(BLOCK)?, EdgeBlock::default());
+        while edges.next_block(&mut block)? {
+            for at in 0..block.len() {
+                visit(InnerEdge {
+                    src: block.src[at],
+                    dst: first + block.dst[at],
+                    etype: block.etype[at] as usize,
+                    row: block.row[at],
+                    id: block.id[at],
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), they are numbered in

@@ -4,12 +4,9 @@ use std::path::Path;
 
 use super::neighbor_index::{Layout, Record};
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::formats::dgl::{InnerEdge, Partition};
 use crate::io::{IoCounters, Storage};
 use crate::load::edge_columns;
-
-/// Number of edges read at a time.
-const BLOCK: usize = 1 << 16;
 
 /// The data that an index holds besides the structure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,16 +154,12 @@ pub(super) fn out_degrees(partitions: &[Partition], num_nodes: u64) -> Result<Ve
 
 /// Passes the destination, the record and the feature row of every inner edge to `visit`.
 fn each_edge(partition: &Partition, mut visit: impl FnMut(usize, Record, u32)) -> Result<()> {
-    let first = partition.book().edge_range(partition.part()).start;
-    let mut edges = partition.edges(BLOCK)?;
-    let mut block = EdgeBlock::default();
-    while edges.next_block(&mut block)? {
-        for i in 0..block.len() {
-            let record = [block.src[i] as u32, (block.id[i] - first) as u32];
-            visit(block.dst[i] as usize, record, block.row[i] as u32);
-        }
-    }
-    Ok(())
+    let (book, part) = (partition.book(), partition.part());
+    let (first_node, first_edge) = (book.node_range(part).start, book.edge_range(part).start);
+    partition.each_edge(|InnerEdge { src, dst, row, id, .. }| {
+        visit((dst - first_node) as usize, [src as u32, (id - first_edge) as u32], row as u32);
+        Ok(())
+    })
 }
 
 /// Source (global) and destination (counted inside the partition) of each edge, by its index.

@@ -10,13 +10,13 @@ use super::fanout::Fanout;
 use super::sample::{SampleKey, Sampling, uniform};
 use super::sorted::Sorted;
 use crate::error::{Error, Result};
-use crate::formats::dgl::EdgeBlock;
+use crate::formats::dgl::InnerEdge;
 use crate::graph::{InEdges, PartitionBook};
 use crate::io::{
     DiskStorage, ExternalSort, IoCounters, KeyLayout, Storage, StorageFile, read_ranges,
 };
 
-/// Number of edges read at a time.
+/// Number of edges written at a time.
 const BLOCK: usize = 1 << 16;
 
 /// Memory for sorting, in bytes; larger inputs are sorted on disk.
@@ -85,17 +85,11 @@ impl OutEdgeIndex {
         let mut sort = ExternalSort::new(folder, layout.bits(), MEMORY);
         let mut starts = vec![0_u64; nodes as usize + 1];
         for part in 0..book.num_parts() {
-            let partition = graph.local_partition(part)?;
-            let first = book.node_range(part).start;
-            let (mut reader, mut block) = (partition.edges(BLOCK)?, EdgeBlock::default());
-            while reader.next_block(&mut block)? {
-                for i in 0..block.len() {
-                    let (source, edge) = (block.src[i], block.id[i]);
-                    let etype = book.edge_type(edge).unwrap_or_default() as u64;
-                    sort.push(layout.pack([source, etype, edge, first + block.dst[i]]))?;
-                    starts[source as usize + 1] += 1;
-                }
-            }
+            graph.local_partition(part)?.each_edge(|InnerEdge { src, dst, id, .. }| {
+                let etype = book.edge_type(id).unwrap_or_default() as u64;
+                starts[src as usize + 1] += 1;
+                sort.push(layout.pack([src, etype, id, dst]))
+            })?;
         }
         for node in 1..starts.len() {
             starts[node] += starts[node - 1];

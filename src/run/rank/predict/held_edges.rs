@@ -9,11 +9,9 @@ use super::own_prediction::OwnPrediction;
 use super::partners::create;
 use crate::engine::comm::share_files;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::formats::dgl::{InnerEdge, Partition};
 use crate::load::EdgeUse;
 
-/// Number of edges read at a time.
-const BLOCK: usize = 1 << 16;
 /// Size of a stored edge in bytes.
 const EDGE_BYTES: usize = 3 * size_of::<u64>();
 
@@ -42,11 +40,11 @@ impl HeldEdges {
         let path = path_of(own.here.rank);
         let first = own.setup.partition.book().edge_range(own.here.rank).start;
         let mut file = std::io::BufWriter::new(create(&path)?);
-        visit(&own.setup.partition, |id, HeldEdge { etype, ends: [source, destination] }| {
+        own.setup.partition.each_edge(|InnerEdge { src, dst, etype, id, .. }| {
             if uses[(id - first) as usize] != wanted {
                 return Ok(());
             }
-            let words = [etype as u64, source, destination].map(u64::to_le_bytes);
+            let words = [etype as u64, src, dst].map(u64::to_le_bytes);
             file.write_all(words.as_flattened()).map_err(|e| Error::io("write", &path, e))
         })?;
         file.flush().map_err(|e| Error::io("write", &path, e))?;
@@ -74,7 +72,8 @@ impl HeldEdges {
         let asked: HashSet<(usize, u64)> =
             self.edges.iter().map(|edge| (edge.etype, edge.ends[fixed])).collect();
         let mut known = Vec::new();
-        visit(partition, |_, HeldEdge { etype, ends }| {
+        partition.each_edge(|InnerEdge { src, dst, etype, .. }| {
+            let ends = [src, dst];
             if asked.contains(&(etype, ends[fixed])) {
                 known.push((etype, ends[fixed], ends[1 - fixed]));
             }
@@ -97,18 +96,4 @@ impl KnownEnds {
         let end = self.0.partition_point(|edge| (edge.0, edge.1) <= (etype, node));
         &self.0[begin..end]
     }
-}
-
-/// Calls `each` with the id of each edge into a partition, and the edge.
-fn visit(partition: &Partition, mut each: impl FnMut(u64, HeldEdge) -> Result<()>) -> Result<()> {
-    let first_node = partition.book().node_range(partition.part()).start;
-    let mut edges = partition.edges(BLOCK)?;
-    let mut block = EdgeBlock::default();
-    while edges.next_block(&mut block)? {
-        for i in 0..block.len() {
-            let ends = [block.src[i], first_node + block.dst[i]];
-            each(block.id[i], HeldEdge { etype: block.etype[i] as usize, ends })?;
-        }
-    }
-    Ok(())
 }

@@ -52,9 +52,7 @@ impl<'a> NodeRows<'a> {
         {
             let mut out = tensor::bytes_mut(&mut values);
             for (node, out) in nodes.iter().zip(out.chunks_mut(row_bytes.max(1))) {
-                let owner = self.book.part_of_node(*node).ok_or_else(|| {
-                    Error::internal(format!("node {node} belongs to no partition"))
-                })?;
+                let owner = self.book.owner(*node)?;
                 let (path, file) = &self.files[owner];
                 let row = node - self.book.node_range(owner).start;
                 let read = file.read_exact_at(out, row * row_bytes as u64);
