@@ -5,7 +5,7 @@ use tch::Tensor;
 use super::outputs::{ParameterValues, filled};
 use super::ranks::{RankContext, on_ranks};
 use crate::engine::tape::{HeteroGraphShardManager, ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{CanonicalEtype, PartitionBook, ShardBuilder};
 
 /// A graph of several types of nodes and edges, on one rank.
@@ -43,17 +43,13 @@ impl TestHeteroGraph {
         let (ntypes, etypes) = (self.ntypes.clone(), self.etypes.clone());
         let book =
             PartitionBook::new(ntypes, etypes, std::slice::from_ref(&self.counts), &[edges])?;
-        let count = |ntype: &str| {
-            let unknown =
-                || Error::config("etypes", format!("the graph has no nodes of type {ntype}"));
-            Ok::<_, Error>(self.counts[book.ntype_id(ntype).ok_or_else(unknown)?] as usize)
-        };
-        let shards = self.etypes.iter().zip(&self.edges).map(|(etype, edges)| {
+        let shards = book.etype_ends().iter().zip(&self.edges).map(|(ends, edges)| {
             let mut builder = ShardBuilder::default();
             for [src, dst] in edges {
                 builder.push(*src, *dst);
             }
-            let (shard, sources) = builder.build(count(&etype.dst)?, count(&etype.src)?, true)?;
+            let [src, dst] = ends.map(|ntype| self.counts[ntype] as usize);
+            let (shard, sources) = builder.build(dst, src, true)?;
             Ok((vec![shard], vec![sources]))
         });
         let shards = shards.collect::<Result<Vec<_>>>()?;

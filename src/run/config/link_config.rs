@@ -1,5 +1,7 @@
 //! Configuration of link prediction.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choices;
@@ -72,10 +74,9 @@ impl LinkConfig {
     pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         let target = self.target(book)?.map(|target| target.etype);
         let predicted = |etype: &usize| target.is_none_or(|target| target == *etype);
-        let etypes = (0..book.etypes().len()).filter(predicted).map(|etype| &book.etypes()[etype]);
-        let ends: Vec<&String> = etypes.flat_map(|etype| [&etype.src, &etype.dst]).collect();
-        let names = book.ntypes().iter().enumerate().filter(|(_, name)| ends.contains(name));
-        Ok(names.map(|(ntype, _)| ntype).collect())
+        let etypes = (0..book.etypes().len()).filter(predicted);
+        let ends: BTreeSet<usize> = etypes.flat_map(|etype| book.etype_ends()[etype]).collect();
+        Ok(ends.into_iter().collect())
     }
 
     /// Chooses the graph's own split, unless one is configured; returns a note if masks are used.

@@ -8,7 +8,6 @@ use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
 use super::ranked_table::RankedTable;
 use crate::error::{Error, Result};
-use crate::graph::CanonicalEtype;
 use crate::io::{Destination, RowFile};
 use crate::load::{EdgeUse, TargetEdges};
 use crate::run::rank::{
@@ -223,8 +222,7 @@ fn end_types(
         }
         return Ok(None);
     };
-    let CanonicalEtype { src, dst, .. } = &book.etypes()[etype];
-    Ok(book.ntype_id(src).zip(book.ntype_id(dst)).map(|(src, dst)| [src, dst]))
+    Ok(Some(book.etype_ends()[etype]))
 }
 
 /// Largest number of partners of a node.

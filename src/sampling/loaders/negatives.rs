@@ -41,7 +41,7 @@ impl NegativeSampler {
         match self {
             NegativeSampler::PerSourceUniform(k) => {
                 let mut pairs = (Vec::new(), Vec::new());
-                for (i, (source, (_, ntype))) in sources.iter().zip(&types).enumerate() {
+                for (i, (source, [_, ntype])) in sources.iter().zip(&types).enumerate() {
                     let mut draws = Draws::new(key, 0, i as u64);
                     for _ in 0..k {
                         pairs.0.push(*source);
@@ -59,7 +59,7 @@ impl NegativeSampler {
 
 fn global(
     graph: &dyn GraphSource,
-    types: &[(usize, usize)],
+    types: &[[usize; 2]],
     per_edge: usize,
     exclude_self_loops: bool,
     replace: bool,
@@ -71,7 +71,7 @@ fn global(
     for _ in 0..TRIES {
         let mut drawn = Vec::with_capacity(missing.len());
         for &i in &missing {
-            let (source, destination) = types[i];
+            let [source, destination] = types[i];
             let source = any_node(graph, source, &mut draws[i])?;
             drawn.push((i, source, any_node(graph, destination, &mut draws[i])?));
         }
@@ -106,10 +106,9 @@ fn in_neighbours(
 }
 
 /// The node types of an edge's source and destination.
-fn end_types(graph: &dyn GraphSource, edge: u64) -> Result<(usize, usize)> {
+fn end_types(graph: &dyn GraphSource, edge: u64) -> Result<[usize; 2]> {
     let book = graph.book();
-    let etype = book.edge_type(edge).map(|etype| &book.etypes()[etype]);
-    let types = etype.and_then(|e| book.ntype_id(&e.src).zip(book.ntype_id(&e.dst)));
+    let types = book.edge_type(edge).map(|etype| book.etype_ends()[etype]);
     types.ok_or_else(|| Error::config("ids", format!("there is no edge {edge}")))
 }
 

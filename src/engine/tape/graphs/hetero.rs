@@ -66,13 +66,10 @@ impl HeteroGraph<GraphShardManager> {
             ids
         });
         let ids: Vec<_> = ids.collect();
-        let known = |name: &str| {
-            let unknown = || Error::internal(format!("the graph has no node type {name}"));
-            book.ntype_id(name).ok_or_else(unknown)
-        };
         let mut relations = Vec::new();
-        for (etype, (shards, sources)) in book.etypes().iter().zip(shards) {
-            let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
+        let etypes = book.etypes().iter().zip(book.etype_ends());
+        for ((etype, [src_type, dst_type]), (shards, sources)) in etypes.zip(shards) {
+            let (src_type, dst_type) = (*src_type, *dst_type);
             let (src_ids, dst_ids) = (ids[src_type].clone(), ids[dst_type].clone());
             let shards =
                 shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();

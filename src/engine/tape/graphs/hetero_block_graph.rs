@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::block_graph::{BlockEnds, BlockGraph, SourceDegrees, ids};
 use super::hetero::{HeteroGraph, Relation};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
 
 /// A [`HeteroBlock`] that is complete in memory, with a [`BlockGraph`] per relation: the same layers run on it as on the full
@@ -46,13 +46,9 @@ impl HeteroGraph<BlockGraph> {
             node_ids.push(laid(nodes.destinations())?);
             before += book.num_nodes_of_type(ntype);
         }
-        let known = |name: &str| {
-            let unknown = || Error::internal(format!("the graph has no node type {name}"));
-            book.ntype_id(name).ok_or_else(unknown)
-        };
         let mut relations = Vec::new();
         for (i, (etype, edges)) in book.etypes().iter().zip(block.relations()).enumerate() {
-            let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
+            let [src_type, dst_type] = book.etype_ends()[i];
             let outgoing = data.out_degrees.as_ref().map(|degrees| &degrees[i][..]);
             let ends = BlockEnds {
                 sources: source_ids[src_type].clone(),

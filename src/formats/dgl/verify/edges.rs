@@ -116,15 +116,13 @@ pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> R
 pub(super) fn check_types(topology: &Topology) -> Result<()> {
     let book = topology.config().book();
     let first = book.node_range(topology.part()).start;
-    let ends: Vec<_> =
-        book.etypes().iter().map(|e| (book.ntype_id(&e.src), book.ntype_id(&e.dst))).collect();
     let mut edges = topology.edges(BLOCK)?;
     let mut block = EdgeBlock::default();
     while edges.next_block(&mut block)? {
         for at in 0..block.len() {
-            let found = (book.node_type(block.src[at]), book.node_type(first + block.dst[at]));
+            let ends = [block.src[at], first + block.dst[at]].map(|node| book.node_type(node));
             let etype = block.etype[at] as usize;
-            if ends.get(etype) != Some(&found) {
+            if ends != book.etype_ends()[etype].map(Some) {
                 let problem = format!(
                     "edge {} does not join the node types of {}",
                     block.id[at],

@@ -88,10 +88,10 @@ impl OpenedPartitions {
         let (config, book) = (&self.config, self.config.book());
         let edges = self.edges(folder, memory, more, tell)?;
         let tables = tables(&self.sides(Partition::edge_features), book.etypes().len())?;
-        let end = |name| book.ntype_id(name).unwrap_or(0);
-        let etypes = book.etypes().iter().zip(tables).map(|(name, data)| EdgeType {
+        let etypes = book.etypes().iter().zip(book.etype_ends()).zip(tables);
+        let etypes = etypes.map(|((name, ends), data)| EdgeType {
             name: name.clone(),
-            ends: [end(&name.src), end(&name.dst)],
+            ends: *ends,
             data,
             embeds: false,
             both_directions: None,
@@ -137,7 +137,7 @@ impl OpenedPartitions {
                         let dst = book.to_per_type(first + block.dst[at]);
                         let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst)
                         else {
-                            return Err(Error::internal("an edge is not in the book".to_owned()));
+                            return Err(Error::internal("an edge is not in the book"));
                         };
                         sort.push(layout.pack([edge, src, dst]))?;
                     }

@@ -94,8 +94,7 @@ impl<'a> MoreEdges<'a> {
         let arrays =
             own.iter().map(|(name, known)| MoreEdgeData::create(name, known, new, self.folder));
         let mut arrays: Vec<MoreEdgeData> = arrays.collect::<Result<_>>()?;
-        let end = |name| self.book.ntype_id(name).unwrap_or(0);
-        let ends = [end(&name.src), end(&name.dst)];
+        let ends = self.book.etype_ends()[etype];
         let can_loop = ends[0] == ends[1];
         let both_ways = can_loop && (self.rules.undirected || self.rules.reverse_relations);
         let keeps_loops = self.rules.self_loops == SelfLoops::Keep;
@@ -166,7 +165,7 @@ fn forward_of(name: &CanonicalEtype) -> Option<CanonicalEtype> {
 fn part_of(book: &PartitionBook, ntype: usize, number: u64) -> Result<usize> {
     let id = book.to_homogeneous(ntype, number);
     let part = id.and_then(|id| book.part_of_node(id));
-    part.ok_or_else(|| Error::internal("a node is not in the book".to_owned()))
+    part.ok_or_else(|| Error::internal("a node is not in the book"))
 }
 
 /// Counts a known end of an edge for the new one.

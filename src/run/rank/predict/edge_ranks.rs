@@ -18,7 +18,6 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{Event, Metric, PredictionScores, SetScores};
-use crate::graph::PartitionBook;
 use crate::load::EdgeUse;
 use crate::run::config::LinkConfig;
 
@@ -141,7 +140,8 @@ impl EdgeRanks<'_> {
         let width = rows.width;
         let mut counts = vec![[0; 2]; edges.len()];
         let each = || queries.par_chunks(width).zip(truth.par_chunks(width));
-        let candidates = book.node_type_range(setup.partition.part(), ntype(book, etype, end)?);
+        let candidates =
+            book.node_type_range(setup.partition.part(), book.etype_ends()[etype][end]);
         for first in candidates.clone().step_by(CANDIDATES) {
             let block = rows.read(first..candidates.end.min(first + CANDIDATES as u64))?;
             let block = &tensor::slice::<f32>(&block);
@@ -205,7 +205,7 @@ impl EdgeRanks<'_> {
                 if !range.contains(&node) {
                     continue;
                 }
-                let ntype = ntype(book, edge.etype, end)?;
+                let ntype = book.etype_ends()[edge.etype][end];
                 let first = book.node_type_range(rank, ntype).start;
                 let of_type = match of_types.entry(ntype) {
                     Entry::Occupied(known) => known.into_mut(),
@@ -216,13 +216,6 @@ impl EdgeRanks<'_> {
         }
         Ok(found)
     }
-}
-
-/// The type of the nodes at an end of an edge type.
-fn ntype(book: &PartitionBook, etype: usize, end: usize) -> Result<usize> {
-    let types = &book.etypes()[etype];
-    let ntype = book.ntype_id([&types.src, &types.dst][end]);
-    ntype.ok_or_else(|| Error::internal(format!("{types} has no node types")))
 }
 
 /// 1 or 0: whether a score is above another, and whether it is the same. What is not a number is above.
