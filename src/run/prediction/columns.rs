@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use super::cells::{ColumnKind, OutputCells, OutputColumn};
 use super::node_space::NodeSpace;
 use crate::error::{Error, Result};
+use crate::io::Dtype;
 use crate::nn::Task;
 use crate::prepare::import::{CLASS_NAMES, class_names_file, class_names_of, read_class_names};
 use crate::run::config::Relations;
@@ -24,26 +26,17 @@ pub(super) struct TableRows {
 /// Headings and types of a table's columns.
 pub(super) struct TableColumns {
     /// Heading of the column of nodes.
-    pub(super) node: &'static str,
+    node: &'static str,
     /// Whether nodes have names.
-    pub(super) named: bool,
+    named: bool,
     /// Names of the node types, whose column follows, if there are several.
-    pub(super) types: Vec<String>,
+    types: Vec<String>,
     /// Headings of the columns after these.
-    pub(super) headings: Vec<String>,
+    headings: Vec<String>,
     /// Types of these columns.
     pub(super) form: StoredForm,
     /// Names of the classes in a single column of them; empty without names.
-    pub(super) classes: Vec<String>,
-}
-
-/// A table that is being written.
-pub(super) trait TableFile {
-    /// Writes some rows.
-    fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()>;
-
-    /// Ends the table and gives the file its name.
-    fn finish(self: Box<Self>) -> Result<()>;
+    classes: Vec<String>,
 }
 
 impl TableColumns {
@@ -84,10 +77,69 @@ impl TableColumns {
         Ok(TableColumns { node, named, types, headings, form, classes })
     }
 
-    /// The name of a class, if classes have names.
-    pub(super) fn class(&self, number: i64) -> Option<&str> {
-        let number = usize::try_from(number).ok()?;
-        self.classes.get(number).map(String::as_str)
+    /// The columns of the file.
+    pub(super) fn columns(&self) -> Vec<OutputColumn> {
+        let kind = match self.form.dtype {
+            _ if !self.classes.is_empty() => ColumnKind::Text,
+            Dtype::F32 => ColumnKind::Float32,
+            Dtype::I64 => ColumnKind::Int64,
+            _ => ColumnKind::Int32,
+        };
+        let mut columns = vec![OutputColumn::of_nodes(self.node, self.named)];
+        columns
+            .extend((!self.types.is_empty()).then(|| OutputColumn::new("type", ColumnKind::Text)));
+        columns.extend(self.headings.iter().map(|heading| OutputColumn::new(heading, kind)));
+        columns
+    }
+
+    /// The cells of some rows, column by column.
+    pub(super) fn cells(&self, rows: TableRows) -> Result<Vec<OutputCells>> {
+        let TableRows { ids, names, types, values } = rows;
+        let mut cells = vec![if self.named {
+            OutputCells::Text(names)
+        } else {
+            OutputCells::Int64(ids.into_iter().map(|id| id as i64).collect())
+        }];
+        if !self.types.is_empty() {
+            let names = types.into_iter().map(|ntype| self.types[ntype].clone().into_bytes());
+            cells.push(OutputCells::Text(names.collect()));
+        }
+        let (size, row_bytes) = (self.form.dtype.size(), self.form.row_bytes().max(1));
+        for index in 0..self.headings.len() {
+            let rows = values.chunks(row_bytes);
+            let column = rows.flat_map(|row| row[index * size..][..size].iter().copied());
+            cells.push(self.numbers(&column.collect::<Vec<u8>>())?);
+        }
+        Ok(cells)
+    }
+
+    /// The cells of a column of numbers, or of the names of classes with these numbers.
+    fn numbers(&self, bytes: &[u8]) -> Result<OutputCells> {
+        let dtype = self.form.dtype;
+        let count = bytes.len() / dtype.size();
+        if dtype == Dtype::F32 {
+            let mut values = vec![0.0; count];
+            dtype.to_f32(bytes, &mut values);
+            return Ok(OutputCells::Float32(values));
+        }
+        let mut values = vec![0; count];
+        let converted = dtype.to_i64(bytes, &mut values);
+        converted.map_err(|_| Error::internal("a prediction is not a number"))?;
+        Ok(if !self.classes.is_empty() {
+            OutputCells::Text(
+                values.into_iter().map(|number| self.class(number).into_bytes()).collect(),
+            )
+        } else if dtype == Dtype::I64 {
+            OutputCells::Int64(values)
+        } else {
+            OutputCells::Int32(values.into_iter().map(|value| value as i32).collect())
+        })
+    }
+
+    /// The name of a class, or its number if it has none.
+    fn class(&self, number: i64) -> String {
+        let name = usize::try_from(number).ok().and_then(|number| self.classes.get(number));
+        name.map_or_else(|| number.to_string(), String::clone)
     }
 }
 

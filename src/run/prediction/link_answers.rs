@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
-use super::link_table::{LinkCsv, LinkHeadings, LinkParquet, LinkRow, LinkTable};
+use super::link_table::{LinkHeadings, LinkRow, LinkTable};
 use super::name_index::NameIndex;
 use super::node_space::NodePairs;
 use crate::error::{Error, Result};
@@ -13,8 +13,8 @@ use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
 use crate::run::rank::{PARTNER_BYTES, Partner, PredictionFormat};
 
-/// Number of rows between two looks at signals.
-pub(super) const ROWS: u64 = 1 << 14;
+/// Number of values between two looks at signals.
+const VALUES: u64 = 1 << 14;
 
 /// A table of pairs, as the user has named them, and their scores.
 pub(super) struct PairTable<'a> {
@@ -31,32 +31,15 @@ impl PairTable<'_> {
     /// Writes the table in a format.
     pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let mut scores = StoredValues::open(self.rows)?;
-        let [node, other] = self.headings;
-        let headings = LinkHeadings { node, rank: None, other, etype: None, numbers: &["score"] };
-        let mut table = table(place, format, headings, self.named)?;
-        for (row, [source, destination]) in (0_u64..).zip(&self.pairs.words) {
-            if row % ROWS == 0 {
-                signals::check()?;
-            }
+        let nodes = self.headings;
+        let headings = LinkHeadings { nodes, rank: None, etype: None, numbers: &["score"] };
+        let mut table = LinkTable::open(place, format, headings, self.named)?;
+        for nodes in &self.pairs.words {
             let numbers = vec![f32::from_le_bytes(scores.next()?)];
-            let (node, other) = (source.clone(), destination.clone());
-            table.row(LinkRow { node, rank: None, other, etype: None, numbers })?;
+            table.row(LinkRow { nodes: nodes.clone(), rank: None, etype: None, numbers })?;
         }
         table.finish()
     }
-}
-
-pub(super) fn table(
-    place: &Destination,
-    format: PredictionFormat,
-    headings: LinkHeadings,
-    named: [bool; 2],
-) -> Result<Box<dyn LinkTable>> {
-    let out = place.open()?;
-    Ok(match format {
-        PredictionFormat::Parquet => Box::new(LinkParquet::new(out, headings, named)?),
-        _ => Box::new(LinkCsv::new(out, headings)?),
-    })
 }
 
 /// Partners of nodes on their way into a file.
@@ -86,17 +69,17 @@ impl PartnerTable<'_> {
     }
 
     fn write_table(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
-        let [node, other] = self.headings;
-        let headings =
-            LinkHeadings { node, rank: Some("rank"), other, etype: None, numbers: &["score"] };
-        let mut table = table(place, format, headings, self.names.each_ref().map(Option::is_some))?;
+        let nodes = self.headings;
+        let headings = LinkHeadings { nodes, rank: Some("rank"), etype: None, numbers: &["score"] };
+        let named = self.names.each_ref().map(Option::is_some);
+        let mut table = LinkTable::open(place, format, headings, named)?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
             }
-            let (node, other) = (self.label(0, place)?, self.label(1, partner.place)?);
+            let nodes = [self.label(0, place)?, self.label(1, partner.place)?];
             let numbers = vec![partner.score];
-            table.row(LinkRow { node, rank: Some(rank), other, etype: None, numbers })
+            table.row(LinkRow { nodes, rank: Some(rank as i32), etype: None, numbers })
         })?;
         table.finish()
     }
@@ -131,9 +114,6 @@ impl PartnerTable<'_> {
     fn visit(&self, mut each: impl FnMut(u64, usize, Partner) -> Result<()>) -> Result<()> {
         let mut partners = StoredValues::open(self.rows)?;
         for row in 0..self.num_rows {
-            if row % ROWS == 0 {
-                signals::check()?;
-            }
             let place = self.places.as_ref().map_or(row, |places| places[row as usize]);
             for rank in 1..=self.count {
                 let bytes: [u8; PARTNER_BYTES] = partners.next()?;
@@ -156,15 +136,24 @@ impl PartnerTable<'_> {
 pub(super) struct StoredValues<'p> {
     path: &'p Path,
     file: BufReader<File>,
+    read: u64,
 }
 
 impl<'p> StoredValues<'p> {
     pub(super) fn open(path: &'p Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-        Ok(StoredValues { path, file: BufReader::with_capacity(1 << 20, file) })
+        Ok(StoredValues { path, file: BufReader::with_capacity(1 << 20, file), read: 0 })
     }
 
+    /// The next value.
+    ///
+    /// # Errors
+    /// If there is none, or a signal has been received.
     pub(super) fn next<const N: usize>(&mut self) -> Result<[u8; N]> {
+        if self.read.is_multiple_of(VALUES) {
+            signals::check()?;
+        }
+        self.read += 1;
         let mut value = [0; N];
         self.file.read_exact(&mut value).map_err(|e| Error::io("read", self.path, e))?;
         Ok(value)

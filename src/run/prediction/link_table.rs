@@ -1,28 +1,20 @@
-//! Tables of pairs of nodes with their scores, as text or as Parquet files.
+//! Tables of pairs of nodes with their scores.
 
-use std::io::Write;
-
-use parquet::data_type::{FloatType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedRowGroupWriter;
-
-use super::csv::field;
-use super::parquet::{Groups, node_column, number_column, text_column, write_column, write_texts};
+use super::cells::{ColumnKind, OutputCells, OutputColumn};
+use super::table_file::TableFile;
 use crate::error::Result;
-use crate::io::{Dtype, ResultFile};
+use crate::io::Destination;
+use crate::run::rank::PredictionFormat;
 
-/// Number of rows of a group in a Parquet file.
-const GROUP: usize = 1 << 16;
+/// Number of rows that are held until they are written.
+const BLOCK: usize = 1 << 16;
 
 /// A row of a table.
-#[derive(Debug, Clone)]
 pub(super) struct LinkRow {
-    /// Name or id of the first node.
-    pub(super) node: Vec<u8>,
+    /// Names or ids of the two nodes.
+    pub(super) nodes: [Vec<u8>; 2],
     /// Place of the other node among the partners of the first, from 1; `None` in tables of pairs.
-    pub(super) rank: Option<usize>,
-    /// Name or id of the other node.
-    pub(super) other: Vec<u8>,
+    pub(super) rank: Option<i32>,
     /// The edge type, in tables of several.
     pub(super) etype: Option<String>,
     pub(super) numbers: Vec<f32>,
@@ -31,123 +23,70 @@ pub(super) struct LinkRow {
 /// Names of the columns of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkHeadings {
-    pub(super) node: &'static str,
+    pub(super) nodes: [&'static str; 2],
     pub(super) rank: Option<&'static str>,
-    pub(super) other: &'static str,
     pub(super) etype: Option<&'static str>,
     pub(super) numbers: &'static [&'static str],
 }
 
-/// A file that takes rows.
-pub(super) trait LinkTable {
-    fn row(&mut self, row: LinkRow) -> Result<()>;
-    fn finish(self: Box<Self>) -> Result<()>;
-}
-
-/// Comma-separated values with a line of headings.
-pub(super) struct LinkCsv(ResultFile);
-
-impl LinkCsv {
-    pub(super) fn new(mut file: ResultFile, headings: LinkHeadings) -> Result<Self> {
-        let LinkHeadings { node, rank, other, etype, numbers } = headings;
-        let columns = [Some(node), rank, Some(other), etype];
-        let columns = columns.into_iter().flatten().chain(numbers.iter().copied());
-        let line = columns.collect::<Vec<_>>().join(",");
-        writeln!(file, "{line}").map_err(|e| file.failed(e))?;
-        Ok(LinkCsv(file))
-    }
-}
-
-impl LinkTable for LinkCsv {
-    fn row(&mut self, row: LinkRow) -> Result<()> {
-        let mut line = Vec::new();
-        field(&mut line, &row.node);
-        line.push(b',');
-        if let Some(rank) = row.rank {
-            line.extend(format!("{rank},").into_bytes());
-        }
-        field(&mut line, &row.other);
-        if let Some(etype) = &row.etype {
-            line.push(b',');
-            field(&mut line, etype.as_bytes());
-        }
-        line.extend(row.numbers.iter().flat_map(|number| format!(",{number}").into_bytes()));
-        line.push(b'\n');
-        self.0.write_all(&line).map_err(|e| self.0.failed(e))
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.0.commit()
-    }
-}
-
-/// A Parquet file.
-pub(super) struct LinkParquet {
-    groups: Groups,
+/// A table that takes rows.
+pub(super) struct LinkTable {
+    file: TableFile,
+    headings: LinkHeadings,
     named: [bool; 2],
     rows: Vec<LinkRow>,
 }
 
-impl LinkParquet {
-    /// `named` says whether the nodes of each column have names; else they have ids.
-    pub(super) fn new(file: ResultFile, headings: LinkHeadings, named: [bool; 2]) -> Result<Self> {
-        let mut fields = vec![node_column(headings.node, named[0])];
-        fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
-        fields.push(node_column(headings.other, named[1]));
-        fields.extend(headings.etype.map(text_column));
-        fields.extend(headings.numbers.iter().map(|name| number_column(name, Dtype::F32)));
-        let groups = Groups::new(file, "links", fields)?;
-        Ok(LinkParquet { groups, named, rows: Vec::new() })
+impl LinkTable {
+    /// Starts the table; `named` says whether the nodes of each column have names; else they have ids.
+    pub(super) fn open(
+        place: &Destination,
+        format: PredictionFormat,
+        headings: LinkHeadings,
+        named: [bool; 2],
+    ) -> Result<Self> {
+        let LinkHeadings { nodes, rank, etype, numbers } = headings;
+        let mut columns = vec![OutputColumn::of_nodes(nodes[0], named[0])];
+        columns.extend(rank.map(|name| OutputColumn::new(name, ColumnKind::Int32)));
+        columns.push(OutputColumn::of_nodes(nodes[1], named[1]));
+        columns.extend(etype.map(|name| OutputColumn::new(name, ColumnKind::Text)));
+        columns.extend(numbers.iter().map(|name| OutputColumn::new(*name, ColumnKind::Float32)));
+        let file = TableFile::open(place, format, "links", &columns)?;
+        Ok(LinkTable { file, headings, named, rows: Vec::new() })
     }
 
-    fn write(&mut self) -> Result<()> {
-        let (rows, named) = (std::mem::take(&mut self.rows), self.named);
-        self.groups.group(|group| {
-            write_nodes(group, rows.iter().map(|row| &row.node[..]), named[0])?;
-            let ranks: Vec<i32> =
-                rows.iter().filter_map(|row| row.rank).map(|n| n as i32).collect();
-            if !ranks.is_empty() {
-                write_column::<Int32Type>(group, &ranks)?;
-            }
-            write_nodes(group, rows.iter().map(|row| &row.other[..]), named[1])?;
-            let etypes = rows.iter().filter_map(|row| row.etype.as_ref());
-            let etypes: Vec<&[u8]> = etypes.map(String::as_bytes).collect();
-            if !etypes.is_empty() {
-                write_texts(group, etypes.into_iter())?;
-            }
-            for number in 0..rows.first().map_or(0, |row| row.numbers.len()) {
-                let numbers: Vec<f32> = rows.iter().map(|row| row.numbers[number]).collect();
-                write_column::<FloatType>(group, &numbers)?;
-            }
-            Ok(())
-        })
-    }
-}
-
-impl LinkTable for LinkParquet {
-    fn row(&mut self, row: LinkRow) -> Result<()> {
+    pub(super) fn row(&mut self, row: LinkRow) -> Result<()> {
         self.rows.push(row);
-        if self.rows.len() < GROUP { Ok(()) } else { self.write() }
+        if self.rows.len() < BLOCK { Ok(()) } else { self.write() }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         if !self.rows.is_empty() {
             self.write()?;
         }
-        self.groups.finish()
+        self.file.finish()
     }
-}
 
-fn write_nodes<'n>(
-    group: &mut SerializedRowGroupWriter<'_, ResultFile>,
-    nodes: impl Iterator<Item = &'n [u8]>,
-    named: bool,
-) -> Result<(), ParquetError> {
-    if named {
-        return write_texts(group, nodes);
+    fn write(&mut self) -> Result<()> {
+        let mut rows = std::mem::take(&mut self.rows);
+        let LinkHeadings { rank, etype, numbers, .. } = self.headings;
+        let mut nodes = |end: usize| {
+            let texts = rows.iter_mut().map(|row| std::mem::take(&mut row.nodes[end])).collect();
+            if self.named[end] { OutputCells::Text(texts) } else { OutputCells::Digits(texts) }
+        };
+        let [node, other] = [nodes(0), nodes(1)];
+        let mut columns = vec![node];
+        if rank.is_some() {
+            columns.push(OutputCells::Int32(rows.iter().filter_map(|row| row.rank).collect()));
+        }
+        columns.push(other);
+        if etype.is_some() {
+            let etypes = rows.iter_mut().filter_map(|row| row.etype.take());
+            columns.push(OutputCells::Text(etypes.map(String::into_bytes).collect()));
+        }
+        for index in 0..numbers.len() {
+            columns.push(OutputCells::Float32(rows.iter().map(|row| row.numbers[index]).collect()));
+        }
+        self.file.rows(columns)
     }
-    let id = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
-    let ids: Option<Vec<i64>> = nodes.map(id).collect();
-    let ids = ids.ok_or_else(|| ParquetError::General("an id is not a number".to_owned()))?;
-    write_column::<Int64Type>(group, &ids)
 }

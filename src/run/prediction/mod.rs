@@ -1,6 +1,7 @@
 //! A prediction, from a run's folder to a file.
 
 mod array;
+mod cells;
 mod checks;
 mod columns;
 mod csv;
@@ -16,5 +17,6 @@ mod question;
 mod ranked_table;
 mod run;
 mod table;
+mod table_file;
 
 pub use run::predict;

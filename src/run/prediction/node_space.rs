@@ -216,7 +216,7 @@ impl<'a> NodeSpace<'a> {
         }
         let nodes = places.into_iter().map(|place| {
             let node = self.node_at(place);
-            node.ok_or_else(|| Error::internal("a place without a node".to_owned()))
+            node.ok_or_else(|| Error::internal("a place without a node"))
         });
         Ok(nodes.collect::<Result<Vec<_>>>()?.into_iter().unzip())
     }
@@ -264,7 +264,7 @@ impl<'a> NodeSpace<'a> {
         let end = |at: usize| -> Result<Vec<u64>> {
             let words: Vec<Vec<u8>> = words.iter().map(|pair| pair[at].clone()).collect();
             let places = self.of_type(ntypes[at]).places_of(path, &words, &numbers)?;
-            let missing = || Error::internal("a node has no place".to_owned());
+            let missing = || Error::internal("a node has no place");
             let places = places.into_iter().map(|place| self.place(ntypes[at], place));
             places.map(|place| place.ok_or_else(missing)).collect()
         };
@@ -377,8 +377,7 @@ impl<'a> NodeSpace<'a> {
             let end = book.num_nodes_of_type(*ntype);
             for id in end - counts.get(*ntype).copied().unwrap_or(0)..end {
                 let place = self.place(*ntype, id);
-                places
-                    .push(place.ok_or_else(|| Error::internal("a node has no place".to_owned()))?);
+                places.push(place.ok_or_else(|| Error::internal("a node has no place"))?);
             }
         }
         places.sort_unstable();
@@ -409,7 +408,7 @@ impl<'a> NodeSpace<'a> {
             let first_node = book.node_range(part).start;
             for ntype in &self.ntypes {
                 let ids = book.node_type_range(part, *ntype);
-                let missing = || Error::internal("a node has no place".to_owned());
+                let missing = || Error::internal("a node has no place");
                 let own: Vec<u64> = match self.numbering.order {
                     NodeOrder::Original => original_ids(&partition, *ntype)?,
                     NodeOrder::Partition => {

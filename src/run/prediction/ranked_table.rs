@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::link_answers::{ROWS, StoredValues, table};
-use super::link_table::{LinkHeadings, LinkRow};
+use super::link_answers::StoredValues;
+use super::link_table::{LinkHeadings, LinkRow, LinkTable};
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
 use crate::error::{Error, Result};
 use crate::io::Destination;
-use crate::platform::signals;
 use crate::run::rank::{PredictionFormat, RANKED_EDGE_BYTES, RankedEdge};
 
 /// Ranked edges on their way into a file.
@@ -42,28 +41,24 @@ impl RankedTable<'_> {
             Some(Some(names)) if named => names.name(place),
             _ => Ok(place.to_string().into_bytes()),
         };
-        let [node, other] = self.headings;
         let several = etypes.len() > 1;
         let etype = several.then_some("edge_type");
         let numbers = &["source_rank", "destination_rank"];
-        let headings = LinkHeadings { node, rank: None, other, etype, numbers };
-        let mut table = table(place, format, headings, [named; 2])?;
+        let headings = LinkHeadings { nodes: self.headings, rank: None, etype, numbers };
+        let mut table = LinkTable::open(place, format, headings, [named; 2])?;
         let mut edges = StoredValues::open(self.rows)?;
-        for row in 0..count {
-            if row % ROWS == 0 {
-                signals::check()?;
-            }
+        for _ in 0..count {
             let bytes: [u8; RANKED_EDGE_BYTES] = edges.next()?;
             let RankedEdge { etype, places, ranks } = RankedEdge::from_bytes(&bytes);
             let types = &etypes[etype];
-            let (node, other) = (label(&types.src, places[0])?, label(&types.dst, places[1])?);
+            let nodes = [label(&types.src, places[0])?, label(&types.dst, places[1])?];
             // Its name alone, if no other type has it.
             let name = || match book.get_etype_id(&types.rel) {
                 Ok(_) => types.rel.clone(),
                 Err(_) => types.to_string(),
             };
             let etype = several.then(name);
-            table.row(LinkRow { node, rank: None, other, etype, numbers: ranks.to_vec() })?;
+            table.row(LinkRow { nodes, rank: None, etype, numbers: ranks.to_vec() })?;
         }
         table.finish()
     }

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::columns::{TableColumns, TableFile, TableRows};
-use super::csv::CsvTable;
+use super::columns::{TableColumns, TableRows};
 use super::node_space::{NodeNameLines, NodeSpace};
-use super::parquet::ParquetTable;
+use super::table_file::TableFile;
 use crate::error::{Error, Result};
 use crate::io::Destination;
 use crate::platform::signals;
@@ -41,11 +40,7 @@ pub(super) fn write_table(
     let mut file = File::open(rows).map_err(unreadable)?;
     let row_bytes = columns.form.row_bytes() as u64;
     let total = file.metadata().map_err(unreadable)?.len() / row_bytes.max(1);
-    let out = place.open()?;
-    let mut table: Box<dyn TableFile> = match format {
-        PredictionFormat::Parquet => Box::new(ParquetTable::new(out, columns)?),
-        _ => Box::new(CsvTable::new(out, columns)?),
-    };
+    let mut table = TableFile::open(place, format, "prediction", &columns.columns())?;
     let at_once = (BLOCK as u64 / row_bytes.max(1)).clamp(1, MOST_ROWS as u64);
     let mut done = 0;
     while done < total {
@@ -55,7 +50,7 @@ pub(super) fn write_table(
         file.read_exact(&mut values).map_err(unreadable)?;
         let names = labels.names(done, count)?;
         let (types, ids) = space.per_type(labels.places(done, count))?;
-        table.rows(columns, &TableRows { ids, names, types, values })?;
+        table.rows(columns.cells(TableRows { ids, names, types, values })?)?;
         done += count;
     }
     table.finish()
