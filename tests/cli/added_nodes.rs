@@ -6,16 +6,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::assert::Assert;
-
-use super::program::Program;
+use super::program::sar;
 
 const NODES: usize = 60;
 const NEW: usize = 4;
-
-fn sar(folder: &Path, words: &str) -> Assert {
-    Program::new().current_dir(folder).args(words.split_whitespace()).assert()
-}
 
 /// Tables and edges of the graph, of what is added, and of both. Nodes have names or numbers.
 fn files(folder: &Path, named: bool) {

@@ -7,18 +7,13 @@ use std::path::Path;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use super::program::Program;
+use super::program::sar;
 
 const NODES: usize = 30;
 /// The first node without a training edge; all such nodes have the same features.
 const LONELY: usize = 26;
 const WIDTH: usize = 8;
 const RELATIONS: [&str; 3] = ["knows", "likes", "near"];
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
 
 /// Source, relation, destination.
 type Triple = (usize, usize, usize);

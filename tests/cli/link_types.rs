@@ -7,7 +7,7 @@ use std::path::Path;
 use predicates::str::contains;
 
 use super::common::repository;
-use super::program::Program;
+use super::program::sar;
 
 const USERS: usize = 60;
 const ITEMS: usize = 40;
@@ -16,11 +16,6 @@ const WIDTH: usize = 8;
 /// Whether a user likes an item: most of those of the user's kind.
 fn likes(user: usize, item: usize) -> bool {
     user % 4 == item % 4 && !(user * 7 + item * 3).is_multiple_of(5)
-}
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
 }
 
 /// Users who like and have seen items, in three partitions; with features of nodes that say nothing, if there are any.

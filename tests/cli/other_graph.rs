@@ -9,12 +9,7 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 fn generate(folder: &Path, name: &str, words: &str) {
     let graph = "generate --nodes 400 --edges 2000 --features 4 --classes 3";

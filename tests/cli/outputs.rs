@@ -11,12 +11,7 @@ use predicates::str::{contains, is_empty};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::common::{repository, with_default_signals};
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 fn trained(folder: &Path) {
     let json = repository("data/karate/karate.json");

@@ -7,15 +7,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::{InnerEdge, Partition};
 
 use super::common::repository;
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 const NODES: usize = 34;
 
@@ -38,12 +33,11 @@ fn edges() -> HashSet<(usize, usize)> {
     let mut found = HashSet::new();
     for part in 0..config.book().num_parts() {
         let partition = Partition::open(&config, part).unwrap();
-        let first = config.book().node_range(part).start;
-        let (mut edges, mut block) = (partition.edges(100).unwrap(), EdgeBlock::default());
-        while edges.next_block(&mut block).unwrap() {
-            let ends = block.src.iter().zip(&block.dst);
-            found.extend(ends.map(|(src, dst)| (*src as usize, (first + dst) as usize)));
-        }
+        let insert = |edge: InnerEdge| {
+            found.insert((edge.src as usize, edge.dst as usize));
+            Ok(())
+        };
+        partition.each_edge(insert).unwrap();
     }
     found
 }

@@ -10,12 +10,7 @@ use predicates::str::contains;
 use sar::cli::definition;
 
 use super::common::repository;
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 /// A graph with few edges, so that few nodes depend on one another.
 fn sparse(folder: &Path) {

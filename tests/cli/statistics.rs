@@ -4,12 +4,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 /// 0 -> 1, 0 -> 2, 1 -> 2, 3 -> 2; node 4 is alone.
 fn graph(folder: &Path) {

@@ -6,12 +6,7 @@ use std::path::Path;
 use predicates::str::contains;
 
 use super::common::repository;
-use super::program::Program;
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).args(words.split_whitespace()).assert()
-}
+use super::program::sar;
 
 fn train(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
     let json = repository("data/karate/karate.json");

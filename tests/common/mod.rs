@@ -31,3 +31,21 @@ pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
     command.arg("--default-signal=INT,TERM,HUP").arg(program);
     command
 }
+
+/// Every file below a folder, by its path in it, with its bytes.
+#[allow(dead_code)]
+pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inside = files(&path).into_iter();
+            found.extend(inside.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            found.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+    found.sort_unstable();
+    found
+}

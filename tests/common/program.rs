@@ -33,6 +33,12 @@ pub(crate) struct Program {
     outputs: PathBuf,
 }
 
+/// Runs a command line in a folder.
+#[allow(dead_code)]
+pub(crate) fn sar(folder: &Path, words: &str) -> Assert {
+    Program::new().current_dir(folder).args(words.split_whitespace()).assert()
+}
+
 impl Program {
     pub(crate) fn new() -> Self {
         let words = vec!["sar-single".into()];

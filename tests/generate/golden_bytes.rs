@@ -1,7 +1,8 @@
 //! Guards against: generators that change unnoticed, from one version or machine to another, so that published numbers belong
 //! to a graph that cannot be generated again.
 
-use crate::support::{KINDS, config, files, ignore};
+use crate::common::files;
+use crate::support::{KINDS, config, ignore};
 use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tests of the graph generators and of the command `generate`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod support;
 
 #[cfg(feature = "torch")]

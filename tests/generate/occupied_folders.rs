@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::support::{KINDS, config, files, ignore};
+use crate::common::files;
+use crate::support::{KINDS, config, ignore};
 use sar::error::exit;
 use sar::prepare::generate::{GeneratorConfig, generate};
 

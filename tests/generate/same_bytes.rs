@@ -1,6 +1,7 @@
 //! Guards against: graphs that depend on the number of threads, on timing, or not on the seed.
 
-use crate::support::{KINDS, config, files, generated, ignore};
+use crate::common::files;
+use crate::support::{KINDS, config, generated, ignore};
 use sar::prepare::generate::{FeatureDtype, GeneratorConfig, generate};
 
 fn bytes(config: &GeneratorConfig, threads: usize) -> Vec<(String, Vec<u8>)> {

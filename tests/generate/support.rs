@@ -1,10 +1,9 @@
 //! Small tools for tests of generated graphs.
 
-use std::fs;
 use std::path::Path;
 
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::{InnerEdge, Partition};
 use sar::prepare::generate::{
     FeatureDtype, GenerateProgress, GeneratorConfig, GraphKind, generate,
 };
@@ -62,13 +61,11 @@ pub(crate) fn whole(json: &Path) -> Whole {
     let mut all = Whole { edges: Vec::new(), features: Vec::new(), labels: Vec::new(), masks };
     for part in 0..config.parts().len() {
         let partition = Partition::open(&config, part).unwrap();
-        let first = config.book().node_range(part).start;
-        let mut reader = partition.edges(1000).unwrap();
-        let mut block = EdgeBlock::default();
-        while reader.next_block(&mut block).unwrap() {
-            let ends = block.src.iter().zip(&block.dst);
-            all.edges.extend(ends.map(|(src, dst)| (*src, first + dst)));
-        }
+        let push = |edge: InnerEdge| {
+            all.edges.push((edge.src, edge.dst));
+            Ok(())
+        };
+        partition.each_edge(push).unwrap();
         let array = |name: &str| {
             let found = partition.node_features().lookup(name).unwrap();
             found[0].unwrap().array().clone()
@@ -90,21 +87,4 @@ pub(crate) fn whole(json: &Path) -> Whole {
     }
     all.edges.sort_unstable();
     all
-}
-
-/// Every file below a folder, by its path in it, with its bytes.
-pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            let inside = files(&path).into_iter();
-            found.extend(inside.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            found.push((name, fs::read(&path).unwrap()));
-        }
-    }
-    found.sort_unstable();
-    found
 }

@@ -12,10 +12,11 @@ use sar::prepare::export::write_data_set;
 use sar::{Error, ErrorKind};
 
 use super::columns::sar;
+use super::common::files;
 use super::common::repository;
 use super::formats::content;
 use super::program::Program;
-use super::support::{files, lines, scattered, write};
+use super::support::{lines, scattered, write};
 
 const MEMORY: u64 = 4 << 30;
 

@@ -7,31 +7,29 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::formats::dgl::{InnerEdge, Partition, verify};
 use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use predicates::str::contains;
 
 use super::columns::{refused, sar};
+use super::common::files;
 use super::common::repository;
-use super::support::{edges, files, lines, partition, request, write};
+use super::support::{edges, lines, partition, request, write};
 
 /// The content of a partition: edges (source, destination, type), and tables of nodes and edges by key.
-pub(crate) type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
+pub(crate) type Content = (Vec<(u64, u64, usize)>, Vec<(String, Vec<f64>)>);
 
 pub(crate) fn content(json: &Path, part: usize) -> Content {
     let config = PartitionConfig::open(json).unwrap();
     let partition = Partition::open(&config, part).unwrap();
-    let first = config.book().node_range(part).start;
     let mut found = Vec::new();
-    let mut reader = partition.edges(100).unwrap();
-    let mut block = EdgeBlock::default();
-    while reader.next_block(&mut block).unwrap() {
-        for at in 0..block.len() {
-            found.push((block.src[at], first + block.dst[at], block.etype[at]));
-        }
-    }
+    let push = |edge: InnerEdge| {
+        found.push((edge.src, edge.dst, edge.etype));
+        Ok(())
+    };
+    partition.each_edge(push).unwrap();
     found.sort_unstable();
     let mut tables = Vec::new();
     for set in [partition.node_features(), partition.edge_features()] {

@@ -3,7 +3,8 @@
 use assert_cmd::Command;
 use sar::prepare::partition::{Method, PartitionRequest};
 
-use super::support::{edges, files, partition, request, scattered, write};
+use super::common::files;
+use super::support::{edges, partition, request, scattered, write};
 
 #[test]
 fn the_same_request_gives_the_same_bytes_whatever_the_memory_and_threads() {

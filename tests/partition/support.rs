@@ -62,20 +62,3 @@ pub(crate) fn partition(
 ) -> sar::Result<Partitioned> {
     partition_graph(&ImportSource::Files(files), request, out, &mut |_| Ok(()))
 }
-
-/// Every file below a folder, by its path in it, with its bytes.
-pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            let inside = files(&path).into_iter();
-            found.extend(inside.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            found.push((name, fs::read(&path).unwrap()));
-        }
-    }
-    found.sort_unstable();
-    found
-}

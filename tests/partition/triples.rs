@@ -8,20 +8,17 @@ use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 
 use super::columns::{refused, sar};
-use super::formats::content;
+use super::formats::{Content, content};
 use super::support::write;
-
-/// Edges as sources, destinations and numbers of types, with the values of each table.
-type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
 
 fn graph(folder: &Path, words: &str) -> (Vec<String>, Content) {
     sar(folder, &format!("{words} --num-parts 1 --out out")).success();
     let json = folder.join("out/g.json");
     let config = PartitionConfig::open(&json).unwrap();
     let etypes = config.book().etypes().iter().map(ToString::to_string).collect();
-    let (edges, tables) = content(&json, 0);
+    let content = content(&json, 0);
     std::fs::remove_dir_all(folder.join("out")).unwrap();
-    (etypes, (edges, tables))
+    (etypes, content)
 }
 
 fn table(key: &str, values: &[f64]) -> (String, Vec<f64>) {
