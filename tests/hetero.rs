@@ -17,7 +17,7 @@ use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
-use sar::load::{EdgeData, NodeFeatures, Normalize, Shards, load_relations};
+use sar::load::{EdgeData, NodeFeatures, Normalize, construct_full_hetero_graph};
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, GcnOptions, GinOptions, HeadMerge,
     Heads, HeteroConfig, HeteroGraphConv, HeteroStack, JumpMode, LearnedRows, ModelConfig,
@@ -99,9 +99,8 @@ fn dgl_rank(
     let config = PartitionConfig::open(&common::repository("tests/fixtures/hetero/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
     let manager = &context.manager;
-    let shards = load_relations(&partition, EdgeData::default())?.into_iter();
-    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
-    let graph = HeteroGraphShardManager::new(manager, &context.group, partition.book(), shards)?;
+    let edges = EdgeData::default();
+    let graph = construct_full_hetero_graph(manager, &context.group, &partition, edges)?;
     let mut builder = ParameterBuilder::new(1);
     let conv = HeteroGraphConv::new(&mut builder, &graph, merge, |parameters, _| {
         Ok(Some(layer(name, parameters)))

@@ -28,6 +28,6 @@ pub use target_edges::TargetEdges;
 #[cfg(feature = "torch")]
 pub use tensors::{
     EdgeFeatures, NodeColumn, NodeFeatures, Normalize, Reachable, RowBytes, Targets,
-    construct_full_graph, has_labels, label_columns, labelled_type, labelled_types, load_labels,
-    load_mask, load_targets, read_mask,
+    construct_full_graph, construct_full_hetero_graph, has_labels, label_columns, labelled_type,
+    labelled_types, load_labels, load_mask, load_targets, read_mask,
 };

@@ -8,6 +8,7 @@ use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Gradients, ParameterSet, Tape, Var};
 use crate::error::Result;
 use crate::load::RowBytes;
+use crate::nn::LearnedRows;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
 
@@ -43,6 +44,11 @@ pub trait BatchModel {
     /// Learned rows on disk, which [`update_rows`](BatchModel::update_rows) updates.
     fn stored(&self) -> Vec<&StoredRows> {
         Vec::new()
+    }
+
+    /// The same rows, as weights of the model.
+    fn learned_rows(&self) -> Vec<&dyn LearnedRows> {
+        self.stored().into_iter().map(|rows| rows as &dyn LearnedRows).collect()
     }
 }
 

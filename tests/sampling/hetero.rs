@@ -12,7 +12,7 @@ use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet,
 use sar::formats::dgl::Partition;
 use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
-use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
+use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, construct_full_hetero_graph};
 use sar::nn::{
     GcnOptions, Heads, HeteroConfig, HeteroOutput, HeteroStack, JumpMode, LearnedRows, Loss,
     ModelConfig, ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, RgcnOptions,
@@ -71,9 +71,7 @@ pub(crate) fn make_with<T>(
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(whole.config(), context.rank)?;
     let columns = EdgeData { weight: Some("weight"), ..EdgeData::default() };
-    let shards = load_relations(&partition, columns)?.into_iter();
-    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
-    let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+    let graph = construct_full_hetero_graph(manager, group, &partition, columns)?;
     let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;
     let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
     let mut builder = ParameterBuilder::new(3);

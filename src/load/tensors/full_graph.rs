@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::PartitionDataManager;
-use crate::engine::tape::GraphShardManager;
+use crate::engine::tape::{GraphShardManager, HeteroGraphShardManager};
 use crate::error::Result;
 use crate::formats::dgl::Partition;
+use crate::load::relations::load_relations;
 use crate::load::shards::{EdgeData, Shards};
 
 /// Creates the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of
@@ -41,4 +42,20 @@ pub fn construct_full_graph(
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     let first_node = partition.book().node_range(partition.part()).start;
     GraphShardManager::new(manager, group, shards, first_node, sources)
+}
+
+/// Like [`construct_full_graph`], with a graph per edge type, in which nodes are numbered within their types. One collective
+/// per edge type.
+///
+/// # Errors
+/// As for [`construct_full_graph`].
+pub fn construct_full_hetero_graph(
+    manager: &Rc<PartitionDataManager>,
+    group: &Rc<dyn ProcessGroup>,
+    partition: &Partition,
+    edges: EdgeData<'_>,
+) -> Result<HeteroGraphShardManager> {
+    let shards = load_relations(partition, edges)?.into_iter();
+    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
+    HeteroGraphShardManager::new(manager, group, partition.book(), shards)
 }

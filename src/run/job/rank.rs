@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::Partition;
 use crate::load::{
-    EdgeData, EdgeFeatures, NodeFeatures, Normalize, Shards, Targets, construct_full_graph,
-    load_labels, load_mask, load_relations, load_targets,
+    EdgeData, EdgeFeatures, NodeFeatures, Normalize, Targets, construct_full_graph,
+    construct_full_hetero_graph, load_labels, load_mask, load_targets,
 };
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
@@ -122,9 +122,7 @@ impl<'a> Rank<'a> {
 
     fn relations(&self, columns: EdgeData<'_>) -> Result<HeteroGraphShardManager> {
         let RankSetup { manager, group, partition } = &self.setup;
-        let shards = load_relations(partition, columns)?.into_iter();
-        let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
-        HeteroGraphShardManager::new(manager, group, partition.book(), shards)
+        construct_full_hetero_graph(manager, group, partition, columns)
     }
 
     /// Features of the rank's nodes, `float32 [num_inner_nodes, width]`. They are never spilled, but read from the
@@ -232,7 +230,7 @@ impl<'a> Rank<'a> {
         let numbers = gathered.numbers;
         match gathered.tensors.pop() {
             Some(gradient) => Ok(Gathered { gradient, numbers }),
-            None => Err(Error::internal("gathering lost a tensor".to_owned())),
+            None => Err(Error::internal("gathering lost a tensor")),
         }
     }
 
@@ -262,7 +260,7 @@ impl<'a> Rank<'a> {
         let mut sums = comm::all_reduce(self.group(), tensors, ReduceOp::Sum, &**manager)?;
         let last = sums.pop().map(Vec::<f64>::try_from).transpose()?.unwrap_or_default();
         let (numbers, io) = last.split_at(numbers.len());
-        let io = io.try_into().map_err(|_| Error::internal("gathering lost numbers".to_owned()))?;
+        let io = io.try_into().map_err(|_| Error::internal("gathering lost numbers"))?;
         self.mark.borrow_mut().gather(io);
         Ok(Reduced { tensors: sums, numbers: numbers.to_vec() })
     }

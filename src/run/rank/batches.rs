@@ -22,10 +22,12 @@ use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler
 use crate::sampling::stores::{
     CollectiveGraph, DistGraph, EdgelessGraph, Fanout, IndexConfig, write_index,
 };
-use crate::train::{EvaluationLoaders, LABELS, SamplingConfig};
+use crate::train::{EvaluationLoaders, GradientReduce, LABELS, SamplingConfig};
 
 /// The loaders of a rank's nodes.
 pub(super) struct NodeLoaders {
+    /// How gradients of the ranks are combined.
+    pub(super) reduce: GradientReduce,
     /// Loader of the training nodes.
     pub(super) train: DataLoader,
     /// Loaders of the nodes evaluated between epochs, if evaluations run on samples.
@@ -54,13 +56,15 @@ pub(super) fn of_rows(
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     facts: &LabelFacts,
-) -> Result<DataLoader> {
+) -> Result<NodeLoaders> {
     let graph = Arc::new(EdgelessGraph::new(setup.partition.book().clone()));
     // A block holds the ids of the seeds.
     let sampler = |_: &SamplingConfig| {
         Ok(DistNeighborSampler::new(vec![Fanout::Total(0)])?.out_degrees(false))
     };
-    Ok(finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)?.train)
+    let loaders = finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)?;
+    // Rows are evaluated all together.
+    Ok(NodeLoaders { evaluation: None, ..loaders })
 }
 
 /// Like [`of_shared_layers`], for a model with a layer per edge type: seeds belong to the predicted node types, and
@@ -139,7 +143,7 @@ fn finish_loaders(
             })
         }
     };
-    Ok(NodeLoaders { train, evaluation })
+    Ok(NodeLoaders { reduce: sampling.reduce, train, evaluation })
 }
 
 /// Writes the index of the rank's partition, waits for the other ranks, and opens the whole graph. `drawn` holds a

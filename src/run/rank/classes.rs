@@ -85,7 +85,7 @@ impl Classes {
         let mut owner = 0;
         for (rank, numbers) in ranks.iter().enumerate() {
             let [highest, labelled, row, present @ ..] = numbers else {
-                return Err(Error::internal("a rank sent no classes".to_owned()));
+                return Err(Error::internal("a rank sent no classes"));
             };
             if *highest > all.highest {
                 (all.highest, all.row, owner) = (*highest, *row, rank);

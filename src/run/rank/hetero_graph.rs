@@ -12,14 +12,14 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::load::{EdgeData, NodeFeatures, Shards, load_relations};
+use crate::load::{EdgeData, NodeFeatures, construct_full_hetero_graph};
 use crate::nn::{
     HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
     state_dict_text,
 };
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
-use crate::train::{NodeInput, stored_rows};
+use crate::train::{NodeInput, RelationDegrees, stored_rows};
 
 /// Key of the text in a weights file that describes the partitions of learned rows.
 const LEARNED_ROWS: &str = "learned_rows";
@@ -64,10 +64,7 @@ impl RankHeteroGraph {
             ids: edge_features.is_some(),
             within,
         };
-        let shards = load_relations(partition, columns)?;
-        let shards =
-            shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
-        let mut graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+        let mut graph = construct_full_hetero_graph(manager, group, partition, columns)?;
         setup.check_widths(&widths)?;
         if let Some(key) = edge_features {
             let without = set_edge_sources(setup, &mut graph, key)?;
@@ -126,7 +123,7 @@ impl RankHeteroGraph {
         let (rows, optimizer) = stored_rows(manager, group, book, &learned, folder, width)?;
         let mut rows = rows.into_iter();
         let inputs = self.inputs_with(|_| {
-            let missing = || Error::internal("a node type has no rows".to_owned());
+            let missing = || Error::internal("a node type has no rows");
             rows.next().map(NodeInput::Stored).ok_or_else(missing)
         })?;
         Ok((inputs, optimizer))
@@ -151,13 +148,25 @@ impl RankHeteroGraph {
         rows: Vec<u32>,
     ) -> Result<PointerTensor> {
         let features = self.stored[ntype].clone();
-        let missing = || Error::internal("a node type has no features".to_owned());
+        let missing = || Error::internal("a node type has no features");
         Ok(setup.track_rows(features.ok_or_else(missing)?, rows))
     }
 
     /// The node types that have features.
     pub(super) fn types_with_features(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.features.len()).filter(|ntype| self.features[*ntype].is_some())
+    }
+
+    /// Out-degrees of sources by edge type, in files in `folder`, if the model's layers use them. All ranks call this.
+    pub(super) fn relation_degrees(
+        &self,
+        setup: &RankSetup,
+        folder: &Path,
+    ) -> Result<Option<RelationDegrees>> {
+        let degrees = self.config.model.kind.uses_out_degrees().then(|| {
+            RelationDegrees::new(&self.graph, setup.partition.book(), folder, setup.ranks())
+        });
+        degrees.transpose()
     }
 
     /// Out-degrees of the partition's own nodes, over all edge types.

@@ -57,19 +57,14 @@ impl SharedLayers<'_> {
         // Evaluations look at the ids of the nodes.
         let Region { graph, .. } = construct_region(&whole.graph, &rows, 0)?;
         drop((whole, rows));
-        let loader = batches::of_rows(setup, assignment, sampling, &facts)?;
+        let loaders = batches::of_rows(setup, assignment, sampling, &facts)?;
         let forward = GraphModel {
             model: &*model,
             graphs: vec![&graph; config.model.num_graphs()],
             features: inputs.all(manager),
         };
         let of_batches = RowBatches { model: &*model, inputs: &inputs };
-        let samples = Samples {
-            model: &of_batches,
-            loader: &loader,
-            reduce: sampling.reduce,
-            evaluation: None,
-        };
+        let samples = Samples { model: &of_batches, loaders: &loaders };
         let training = NodeTraining {
             setup,
             facts: &facts,

@@ -189,7 +189,7 @@ impl OwnLabels {
 impl<'r> GroupCounts<'r> {
     /// Parses the groups that a rank has sent, each preceded by the length of its numbers.
     fn all(mut numbers: &'r [i64]) -> Result<Vec<Self>> {
-        let incomplete = || Error::internal("a rank sent no counts of its labels".to_owned());
+        let incomplete = || Error::internal("a rank sent no counts of its labels");
         let mut groups = Vec::new();
         while let [length, rest @ ..] = numbers {
             let (group, rest) = rest.split_at_checked(*length as usize).ok_or_else(incomplete)?;

@@ -12,11 +12,11 @@ use crate::engine::tape::ParameterSet;
 use crate::error::Result;
 use crate::event::Event;
 use crate::load::EdgeUse;
-use crate::nn::{LearnedRows, LinkScore, save_state_dict};
+use crate::nn::{LinkScore, save_state_dict};
 use crate::run::config::LinkConfig;
 use crate::sampling::loaders::{DistEdgeDataLoader, Exclude, NegativeSampler, SampledGraph};
 use crate::sampling::stores::IndexConfig;
-use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, StoredRows, Training};
+use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, Training};
 
 /// Training of a model whose rows are compared in pairs, on one rank.
 #[derive(Clone, Copy)]
@@ -63,10 +63,7 @@ impl LinkTraining<'_> {
         setup.manager.callback_func()?;
         if finite {
             texts.extend([config.text_of_weights()?]);
-            let learned = model.stored();
-            let learned: Vec<_> =
-                learned.iter().map(|rows: &&StoredRows| *rows as &dyn LearnedRows).collect();
-            let path = pending_weights(&config.out);
+            let (path, learned) = (pending_weights(&config.out), model.learned_rows());
             save_state_dict(&path, parameters, &learned, &texts, setup.ranks())?;
         }
         Ok(())

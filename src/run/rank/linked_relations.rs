@@ -9,9 +9,8 @@ use super::hetero_graph::RankHeteroGraph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::KIND;
 use crate::error::Result;
-use crate::nn::LearnedRows;
 use crate::run::config::Relations;
-use crate::train::{BatchModel, HeteroBatches, LinkLoaders, RelationDegrees};
+use crate::train::{BatchModel, HeteroBatches, LinkLoaders};
 
 /// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
 pub(super) fn train(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
@@ -24,15 +23,10 @@ pub(super) fn train(training: LinkTraining<'_>, relations: &Relations) -> Result
     let score = link.score(&mut builder, width, setup.partition.book());
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
-    let degrees = config.model.kind.uses_out_degrees().then(|| {
-        let book = setup.partition.book();
-        RelationDegrees::new(&hetero.graph, book, here.folder, setup.ranks())
-    });
-    let batches = HeteroBatches::new(&model, &inputs, optimizer, degrees.transpose()?);
+    let degrees = hetero.relation_degrees(setup, here.folder)?;
+    let batches = HeteroBatches::new(&model, &inputs, optimizer, degrees);
     if let Some(path) = &config.init_params {
-        let learned = batches.stored();
-        let learned: Vec<_> = learned.into_iter().map(|rows| rows as &dyn LearnedRows).collect();
-        hetero.load(setup, path, &parameters, &learned)?;
+        hetero.load(setup, path, &parameters, &batches.learned_rows())?;
     }
     let loaders = loaders(training, &hetero)?;
     setup.sync(&parameters)?;

@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor};
 use super::hetero_graph::RankHeteroGraph;
 use super::labelled::rows_by_group;
 use super::labels::LabelFacts;
-use super::setup::RankSetup;
+use super::setup::{RankSetup, Surroundings};
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{
     Graph, GraphShardManager, HeteroGraphShardManager, HeteroMfgs, Mfgs, construct_hetero_mfgs,
@@ -15,6 +15,7 @@ use crate::engine::tape::{
 };
 use crate::engine::tensor;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::train::SourceNodes;
 
 /// Labelled nodes of a rank: those in any mask.
@@ -102,13 +103,15 @@ impl LabelledMfgs {
         Ok(LabelledMfgs { graphs, features, nodes })
     }
 
-    /// Number of edges that each layer works on, over all ranks. One collective.
-    pub(super) fn share_of_edges(
+    /// Reports the number of edges that each layer works on, over all ranks. One collective.
+    pub(super) fn tell_share_of_edges(
         &self,
         setup: &RankSetup,
+        here: Surroundings<'_>,
         full: &GraphShardManager,
-    ) -> Result<String> {
-        share_of_edges(setup, full.num_edges()?, self.graphs.iter().map(Graph::num_edges))
+    ) -> Result<()> {
+        let edges = self.graphs.iter().map(Graph::num_edges);
+        tell_share_of_edges(setup, here, full.num_edges()?, edges)
     }
 }
 
@@ -149,26 +152,28 @@ impl LabelledRelations {
         Ok(LabelledRelations { graphs, sources: sources.collect::<Result<_>>()?, nodes })
     }
 
-    /// Number of edges that each layer works on, over all ranks. One collective.
-    pub(super) fn share_of_edges(
+    /// Reports the number of edges that each layer works on, over all ranks. One collective.
+    pub(super) fn tell_share_of_edges(
         &self,
         setup: &RankSetup,
+        here: Surroundings<'_>,
         full: &HeteroGraphShardManager,
-    ) -> Result<String> {
+    ) -> Result<()> {
         let edges = self.graphs.iter().map(HeteroGraphShardManager::num_edges);
-        share_of_edges(setup, full.num_edges()?, edges)
+        tell_share_of_edges(setup, here, full.num_edges()?, edges)
     }
 }
 
-fn share_of_edges(
+fn tell_share_of_edges(
     setup: &RankSetup,
+    here: Surroundings<'_>,
     full: i64,
     layers: impl Iterator<Item = Result<i64>>,
-) -> Result<String> {
+) -> Result<()> {
     let counts = std::iter::once(Ok(full)).chain(layers);
-    let all = setup.gather(&counts.collect::<Result<Vec<_>>>()?)?;
-    let sum = |i: usize| all.iter().map(|rank| rank[i]).sum::<i64>();
-    let layers = (1..all[0].len()).map(|i| format!("layer {i} has {}", sum(i)));
+    let sums = setup.sums(&counts.collect::<Result<Vec<_>>>()?)?;
+    let layers = sums.iter().enumerate().skip(1).map(|(i, sum)| format!("layer {i} has {sum}"));
     let layers: Vec<_> = layers.collect();
-    Ok(format!("message flow graphs: of {} edges {}", sum(0), layers.join(", ")))
+    let note = format!("message flow graphs: of {} edges {}", sums[0], layers.join(", "));
+    if here.rank == 0 { here.events.send(Event::Note(note)) } else { Ok(()) }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::assignment::Assignment;
+use super::batches::NodeLoaders;
 use super::epochs::run_epochs;
 use super::files::pending_weights;
 use super::labels::{Goal, LabelFacts};
@@ -16,11 +17,7 @@ use crate::engine::tape::{Constants, ParameterSet};
 use crate::error::Result;
 use crate::event::Event;
 use crate::nn::save_state_dict;
-use crate::sampling::loaders::DataLoader;
-use crate::train::{
-    BatchModel, EvaluationLoaders, ExtraMetric, Forward, GradientReduce, SampledTrainer, Trainer,
-    Training,
-};
+use crate::train::{BatchModel, ExtraMetric, Forward, SampledTrainer, Trainer, Training};
 
 /// Everything that a rank needs to train a model on nodes.
 pub(super) struct NodeTraining<'a> {
@@ -48,12 +45,8 @@ pub(super) struct NodeTraining<'a> {
 pub(super) struct Samples<'a> {
     /// The model that runs on batches.
     pub(super) model: &'a dyn BatchModel,
-    /// Loader of the training batches.
-    pub(super) loader: &'a DataLoader,
-    /// How gradients of the ranks are combined.
-    pub(super) reduce: GradientReduce,
-    /// Loaders of batches for evaluations between epochs.
-    pub(super) evaluation: Option<&'a EvaluationLoaders>,
+    /// Loaders of the batches.
+    pub(super) loaders: &'a NodeLoaders,
 }
 
 impl NodeTraining<'_> {
@@ -89,12 +82,12 @@ impl NodeTraining<'_> {
         }
         let report = |report| assignment.here.events.send(Event::Batch(report));
         let log = assignment.step_log(&report);
-        let samples = samples.map(|samples| SampledTrainer {
+        let samples = samples.map(|Samples { model, loaders }| SampledTrainer {
             full: &trainer,
-            model: samples.model,
-            loader: samples.loader,
-            reduce: samples.reduce,
-            evaluation: samples.evaluation,
+            model,
+            loader: &loaders.train,
+            reduce: loaders.reduce,
+            evaluation: loaders.evaluation.as_ref(),
             log,
         });
         let training = Training::new(&trainer, samples, config.regime())?;

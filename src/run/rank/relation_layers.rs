@@ -12,7 +12,6 @@ use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{HeteroGraphShardManager, ParameterSet};
 use crate::error::Result;
-use crate::event::Event;
 use crate::nn::HeteroStack;
 use crate::run::config::{Pass, Relations, RunConfig};
 use crate::train::{Forward, HeteroModel, NodeInput};
@@ -90,10 +89,7 @@ impl<'s> RelationLayers<'s> {
                 if assignment.config.model.repeats_sums() && samples.is_none() {
                     mfgs.graphs.iter_mut().try_for_each(HeteroGraphShardManager::cover_sums)?;
                 }
-                let note = Event::Note(mfgs.share_of_edges(setup, full)?);
-                if assignment.here.rank == 0 {
-                    assignment.here.events.send(note)?;
-                }
+                mfgs.tell_share_of_edges(setup, assignment.here, full)?;
                 let (graphs, sources) = (mfgs.graphs.iter().collect(), Some(&mfgs.sources[..]));
                 let forward = HeteroModel { model: &self.model, graphs, inputs, sources };
                 self.train(assignment, &forward, Some(&mfgs.nodes), samples)

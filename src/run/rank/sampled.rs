@@ -3,7 +3,7 @@
 use super::assignment::Assignment;
 use super::batches;
 use super::setup::RankSetup;
-use super::shared_layers::{SampledBatches, SharedLayers};
+use super::shared_layers::SharedLayers;
 use crate::error::Result;
 use crate::run::config::Pass;
 use crate::train::SamplingConfig;
@@ -19,12 +19,7 @@ pub(super) fn train(
     if assignment.config.model.kind.propagates_once() {
         return training.run_on_rows(assignment, pass, sampling);
     }
-    let loaders = batches::of_shared_layers(
-        setup,
-        &training.whole.graph,
-        assignment,
-        sampling,
-        &training.facts,
-    )?;
-    training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))
+    let graph = &training.whole.graph;
+    let loaders = batches::of_shared_layers(setup, graph, assignment, sampling, &training.facts)?;
+    training.run(assignment, pass, Some(&loaders))
 }

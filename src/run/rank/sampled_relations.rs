@@ -7,7 +7,7 @@ use super::relation_layers::RelationLayers;
 use super::setup::RankSetup;
 use crate::error::Result;
 use crate::run::config::{Pass, Relations};
-use crate::train::{HeteroBatches, RelationDegrees, SamplingConfig};
+use crate::train::{HeteroBatches, SamplingConfig};
 
 /// Trains on batches of nodes, and evaluates on the full graph. Learned rows stay on disk.
 pub(super) fn train(
@@ -24,17 +24,9 @@ pub(super) fn train(
     training.load(assignment, &inputs)?;
     let loaders = batches::of_relations(setup, hetero, assignment, sampling, facts)?;
     setup.sync(parameters)?;
-    let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
-        let book = setup.partition.book();
-        RelationDegrees::new(&hetero.graph, book, assignment.here.folder, setup.ranks())
-    });
-    let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees.transpose()?);
+    let degrees = hetero.relation_degrees(setup, assignment.here.folder)?;
+    let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees);
     let of_batches = of_batches.in_own_columns();
-    let samples = Samples {
-        model: &of_batches,
-        loader: &loaders.train,
-        reduce: sampling.reduce,
-        evaluation: loaders.evaluation.as_ref(),
-    };
+    let samples = Samples { model: &of_batches, loaders: &loaders };
     training.run(assignment, pass, &inputs, Some(samples))
 }

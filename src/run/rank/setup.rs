@@ -196,6 +196,12 @@ impl RankSetup {
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
     }
 
+    /// The sums of numbers over all ranks. One collective.
+    pub(super) fn sums(&self, numbers: &[i64]) -> Result<Vec<i64>> {
+        let ranks = self.gather(numbers)?;
+        Ok((0..numbers.len()).map(|i| ranks.iter().map(|rank| rank[i]).sum()).collect())
+    }
+
     /// Sends rank 0's initial values to every rank. One collective.
     pub(in crate::run) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
         let flat = tensor::copy(&*parameters.flat().pin()?)?;

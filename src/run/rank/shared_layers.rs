@@ -15,18 +15,9 @@ use super::setup::{KIND, RankSetup};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::{Graph, ParameterSet};
 use crate::error::Result;
-use crate::event::Event;
 use crate::nn::{Model, load_state_dict, stored_out_feats};
 use crate::run::config::Pass;
-use crate::train::{GradientReduce, GraphBatches, GraphModel};
-
-/// Batches of sampled neighbourhoods.
-pub(super) struct SampledBatches {
-    /// Loaders of the batches.
-    pub(super) loaders: NodeLoaders,
-    /// How gradients of the ranks are combined.
-    pub(super) reduce: GradientReduce,
-}
+use crate::train::{GraphBatches, GraphModel};
 
 /// The model with its graph and labels.
 pub(super) struct SharedLayers<'s> {
@@ -70,13 +61,13 @@ impl<'s> SharedLayers<'s> {
         self,
         assignment: Assignment<'_>,
         pass: Pass,
-        batches: Option<SampledBatches>,
+        loaders: Option<&NodeLoaders>,
     ) -> Result<()> {
         let SharedLayers { setup, mut whole, facts, goal, model, parameters } = self;
         let Assignment { here, config, .. } = assignment;
         setup.sync(&parameters)?;
         let num_graphs = config.model.num_graphs();
-        let sums = config.model.repeats_sums() && batches.is_none();
+        let sums = config.model.repeats_sums() && loaders.is_none();
         if sums && pass == Pass::Sequential {
             whole.graph.cover_sums()?;
         }
@@ -101,20 +92,12 @@ impl<'s> SharedLayers<'s> {
             None => (vec![graph; num_graphs], input, facts.labels.clone(), facts.masks.clone()),
         };
         if let Some(mfgs) = mfgs.as_ref().filter(|mfgs| !mfgs.graphs.is_empty()) {
-            let note = Event::Note(mfgs.share_of_edges(setup, &whole.graph)?);
-            if here.rank == 0 {
-                here.events.send(note)?;
-            }
+            mfgs.tell_share_of_edges(setup, here, &whole.graph)?;
         }
         let forward = GraphModel { model: &*model, graphs, features };
         let edge_types = config.model.kind.uses_edge_types();
         let of_batches = GraphBatches { model: &*model, edge_types };
-        let samples = batches.as_ref().map(|SampledBatches { loaders, reduce }| Samples {
-            model: &of_batches,
-            loader: &loaders.train,
-            reduce: *reduce,
-            evaluation: loaders.evaluation.as_ref(),
-        });
+        let samples = loaders.map(|loaders| Samples { model: &of_batches, loaders });
         let training = NodeTraining {
             setup,
             facts: &facts,

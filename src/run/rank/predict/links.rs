@@ -10,9 +10,9 @@ use super::pairs::score_pairs;
 use super::partners::{PairEnd, PartnerSearch};
 use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation};
+use crate::engine::tape::{GraphShardManager, ParameterSet, Relation};
 use crate::error::{Error, Result};
-use crate::load::{EdgeData, EdgeUse, Shards, TargetEdges, load_relations};
+use crate::load::{EdgeData, EdgeUse, TargetEdges, construct_full_hetero_graph};
 use crate::nn::LinkScore;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::RankSetup;
@@ -43,12 +43,14 @@ impl Linked<'_> {
             let end = PairEnd { ntype: None, part: &self.own.parts[0], output: &self.outputs[0] };
             return self.search(count, nodes, [end, end], graph);
         };
-        let relations = relations(setup)?;
+        let RankSetup { manager, group, partition } = setup;
+        let relations =
+            construct_full_hetero_graph(manager, group, partition, EdgeData::default())?;
         let relation = &relations.relations()[etype];
         let part = |ntype| {
             let labelled = OwnPart::of_types(setup, &[ntype], self.own.work.order, None)?;
             let part = labelled.into_iter().next();
-            part.ok_or_else(|| Error::internal("a node type has no nodes".to_owned()))
+            part.ok_or_else(|| Error::internal("a node type has no nodes"))
         };
         let parts = [part(relation.src_type)?, part(relation.dst_type)?];
         let rows = |part: &OwnPart| {
@@ -76,15 +78,14 @@ impl Linked<'_> {
         let link = self.own.work.config.run.link.as_ref();
         let searched = link.map(|link| link.searched(setup.partition.book()));
         let target = searched.transpose()?.flatten();
-        let target =
-            target.ok_or_else(|| Error::internal("no edge type is searched".to_owned()))?;
+        let target = target.ok_or_else(|| Error::internal("no edge type is searched"))?;
         let relation = &hetero.graph.relations()[target.etype];
         let part = |ntype: usize| {
             let parts = OwnPart::of_types(setup, &[ntype], work.order, None)?;
             let part = parts.into_iter().next();
             let at = hetero.targets.iter().position(|target| *target == ntype);
             let part = part.zip(at.map(|at| &self.outputs[at]));
-            part.ok_or_else(|| Error::internal("a node type has no rows".to_owned()))
+            part.ok_or_else(|| Error::internal("a node type has no rows"))
         };
         let (sources, destinations) = (part(relation.src_type)?, part(relation.dst_type)?);
         let ends = ends(relation, [&sources.0, &destinations.0], [sources.1, destinations.1]);
@@ -104,8 +105,7 @@ impl Linked<'_> {
     fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
         let Linked { own, outputs, .. } = *self;
         let link = own.work.config.run.link.as_ref();
-        let link =
-            link.ok_or_else(|| Error::internal("a run that predicts no edges".to_owned()))?;
+        let link = link.ok_or_else(|| Error::internal("a run that predicts no edges"))?;
         EdgeRanks { own, link, scored_by: self.scored_by()?, outputs }.run(wanted, name)
     }
 
@@ -121,7 +121,7 @@ impl Linked<'_> {
     }
 
     fn scored_by(&self) -> Result<ScoredBy<'_>> {
-        let missing = || Error::internal("a run without a score".to_owned());
+        let missing = || Error::internal("a run without a score");
         let score = self.score.ok_or_else(missing)?;
         Ok(ScoredBy { score, parameters: self.parameters })
     }
@@ -138,12 +138,4 @@ fn ends<'p>(
         PairEnd { ntype: src, part: sources, output: source_rows },
         PairEnd { ntype: dst, part: destinations, output: destination_rows },
     ]
-}
-
-/// The edges of each type.
-fn relations(setup: &RankSetup) -> Result<HeteroGraphShardManager> {
-    let RankSetup { manager, group, partition } = setup;
-    let shards = load_relations(partition, EdgeData::default())?;
-    let shards = shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
-    HeteroGraphShardManager::new(manager, group, partition.book(), shards)
 }

@@ -149,9 +149,7 @@ impl EdgeCounts {
         let io = setup.manager.store().counters().totals();
         let mut numbers = vec![io.written as i64, io.read as i64, self.all];
         numbers.extend(&self.worked_on);
-        let ranks = setup.gather(&numbers)?;
-        let sums: Vec<i64> =
-            (0..numbers.len()).map(|i| ranks.iter().map(|rank| rank[i]).sum()).collect();
+        let sums = setup.sums(&numbers)?;
         let [written, read] = [sums[0], sums[1]].map(|bytes| size(bytes as u64));
         let layers = sums[3..].iter().enumerate();
         let layers: Vec<_> = layers.map(|(i, n)| format!("layer {} takes {n}", i + 1)).collect();

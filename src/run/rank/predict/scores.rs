@@ -63,9 +63,8 @@ impl Truth {
         }
         let manager = &setup.manager;
         let (labels, sets) = (manager.track("labels", labels), manager.track("sets", of_nodes));
-        let facts = setup.gather(&[i64::from(exists), unknown, i64::from(width != outputs)])?;
-        let sum = |i: usize| facts.iter().map(|rank| rank[i]).sum::<i64>();
-        let note = match (sum(1), sum(2)) {
+        let sums = setup.sums(&[i64::from(exists), unknown, i64::from(width != outputs)])?;
+        let note = match (sums[1], sums[2]) {
             (_, 1..) => format!(
                 "labels are not rows of {outputs} numbers, so nothing is compared with them"
             ),
@@ -77,7 +76,7 @@ impl Truth {
         if here.rank == 0 && !note.is_empty() {
             here.events.send(Event::Note(note))?;
         }
-        Ok((sum(0) > 0 && sum(2) == 0).then_some(Truth { task: run.task, labels, sets }))
+        Ok((sums[0] > 0 && sums[2] == 0).then_some(Truth { task: run.task, labels, sets }))
     }
 }
 
