@@ -5,6 +5,9 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
     /// Values to choose from, in display order.
     const VALUES: &'static [Named<Self>];
 
+    /// The same values as words.
+    const WORDS: &'static [OptionWord];
+
     /// Name of the value; `None` if users cannot choose it.
     fn name(self) -> Option<&'static str> {
         Self::VALUES.iter().find(|named| named.value == self).map(|named| named.name)
@@ -34,21 +37,38 @@ impl<T> Named<T> {
     }
 }
 
-/// Declares an enum whose values users choose by name. The comment on a value is its description; `@default` marks the default.
+/// A word that an option accepts as its value.
+#[derive(Debug)]
+pub struct OptionWord {
+    /// The word itself.
+    pub name: &'static str,
+    /// Meaning of the word.
+    pub help: &'static str,
+}
+
+/// Declares an enum whose values users choose by name. The comment on a value is its description, unless one follows a colon;
+/// `@default` marks the default. Values after a semicolon cannot be chosen.
 macro_rules! choices {
     ($(#[$meta:meta])* pub enum $name:ident {
-        $($(#[doc = $help:literal])+ $(@$default:ident)? $value:ident = $text:literal,)+
+        $($(#[doc = $doc:literal])+ $(@$default:ident)? $value:ident = $text:literal $(: $help:literal)?,)+
+        $(; $($(#[doc = $other_doc:literal])+ $other:ident,)+)?
     }) => {
         $(#[$meta])*
         pub enum $name {
-            $($(#[doc = $help])+ $(#[$default])? $value,)+
+            $($(#[doc = $doc])+ $(#[$default])? $value,)+
+            $($($(#[doc = $other_doc])+ $other,)+)?
         }
 
         impl $crate::choice::Choice for $name {
-            const VALUES: &'static [$crate::choice::Named<Self>] = &[
-                $($crate::choice::Named::new($name::$value, $text, concat!($($help),+).trim_ascii()),)+
-            ];
+            const VALUES: &'static [$crate::choice::Named<Self>] = &[$($crate::choice::Named::new(
+                $name::$value, $text, $crate::choice::choices!(@help [$($doc)+] $($help)?),
+            ),)+];
+            const WORDS: &'static [$crate::choice::OptionWord] = &[$($crate::choice::OptionWord {
+                name: $text, help: $crate::choice::choices!(@help [$($doc)+] $($help)?),
+            },)+];
         }
     };
+    (@help [$($doc:literal)+]) => { concat!($($doc),+).trim_ascii() };
+    (@help [$($doc:literal)+] $help:literal) => { $help };
 }
 pub(crate) use choices;

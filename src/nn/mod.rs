@@ -16,6 +16,7 @@ mod normalization;
 pub mod optim;
 pub mod weights;
 
+pub use crate::choice::OptionWord;
 pub use conv::*;
 pub use describe::{HiddenLayers, Sizes};
 pub use learned_rows::LearnedRows;
@@ -27,9 +28,7 @@ pub use losses::link_score::{EtypeVectors, LinkScore};
 pub use losses::loss::Loss;
 pub use losses::score::{ScoreSums, f1};
 pub use losses::task::Task;
-pub use model_spec::{
-    EdgeFeatureUse, EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord,
-};
+pub use model_spec::{EdgeFeatureUse, EdgeWeights, ModelOption, ModelSpec, OptionValues};
 pub use models::appnp::{Appnp, AppnpConfig};
 pub use models::correct_and_smooth::{CorrectAndSmooth, KnownLabels, LabelPropagation};
 pub use models::hetero_stack::{HeteroConfig, HeteroOutput, HeteroStack};

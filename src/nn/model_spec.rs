@@ -3,6 +3,7 @@
 
 use toml::{Table, Value};
 
+use crate::choice::OptionWord;
 use crate::error::{Error, Result};
 
 /// A description of a kind of model that holds for all its options.
@@ -119,15 +120,6 @@ pub enum OptionValues {
     Positive,
     /// Words.
     Words(&'static [OptionWord]),
-}
-
-/// A word that an option accepts as its value.
-#[derive(Debug)]
-pub struct OptionWord {
-    /// The word itself.
-    pub name: &'static str,
-    /// Meaning of the word.
-    pub help: &'static str,
 }
 
 impl ModelOption {

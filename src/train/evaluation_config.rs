@@ -3,24 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
-use crate::choice::{Choice, Named, choices};
+use crate::choice::choices;
 use crate::error::Result;
 
-/// The final weights of training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Keep {
-    /// The weights after the last epoch.
-    Last,
-    /// The weights after the epoch with the best validation metric.
-    Best,
-}
-
-impl Choice for Keep {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(Keep::Last, "last", "Those after the last epoch"),
-        Named::new(Keep::Best, "best", "Those after the epoch with the best validation metric"),
-    ];
+choices! {
+    /// The final weights of training.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Keep {
+        /// The weights after the last epoch.
+        Last = "last": "Those after the last epoch",
+        /// The weights after the epoch with the best validation metric.
+        Best = "best": "Those after the epoch with the best validation metric",
+    }
 }
 
 choices! {

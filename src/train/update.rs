@@ -5,24 +5,27 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce_in_slices, gather_grads};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
 
-/// How gradients and losses of the ranks are combined in each step. A rank's gradient is that of the mean loss over its batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GradientReduce {
-    /// Mean, as in PyTorch's `DistributedDataParallel`.
-    #[default]
-    Mean,
-    /// Sum, as in SAR's `gather_grads`.
-    Sum,
-    /// Mean over the nodes or edges of all batches. Each epoch visits each of them once.
-    Weighted,
+choices! {
+    /// How gradients and losses of the ranks are combined in each step. A rank's gradient is that of the mean loss over its
+    /// batch.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum GradientReduce {
+        /// Mean, as in PyTorch's `DistributedDataParallel`.
+        @default Mean = "mean": "Their mean, as in PyTorch's `DistributedDataParallel`",
+        /// Sum, as in SAR's `gather_grads`.
+        Sum = "sum": "Their sum, as in SAR's `gather_grads`",
+        /// Mean over the nodes or edges of all batches. Each epoch visits each of them once.
+        Weighted = "weighted":
+            "Their mean, weighted by the sizes of the batches: the gradient of the mean loss over all batches",
+    }
 }
 
 impl GradientReduce {
@@ -33,22 +36,6 @@ impl GradientReduce {
             GradientReduce::Weighted => divisor,
         }
     }
-}
-
-impl Choice for GradientReduce {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(
-            GradientReduce::Mean,
-            "mean",
-            "Their mean, as in PyTorch's `DistributedDataParallel`",
-        ),
-        Named::new(GradientReduce::Sum, "sum", "Their sum, as in SAR's `gather_grads`"),
-        Named::new(
-            GradientReduce::Weighted,
-            "weighted",
-            "Their mean, weighted by the sizes of the batches: the gradient of the mean loss over all batches",
-        ),
-    ];
 }
 
 /// Size of parameters in bytes from which ranks take turns for updates. Otherwise all ranks would have the state of their
@@ -111,7 +98,7 @@ impl<'a> Updates<'a> {
             gather_grads(self.group, sums, self)?
         };
         let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
-            .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
+            .map_err(|_| Error::internal("the gathered tensors are incomplete"))?;
         let counts: Vec<f64> = Vec::try_from(counts)?;
         let gradient = match self.reduce {
             GradientReduce::Sum => gradient,

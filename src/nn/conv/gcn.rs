@@ -4,27 +4,29 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::layer::{Conv, ConvInput, aggregates_first, check_in_edges};
+use crate::choice::{Choice, choices};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
     Aggregation, Computation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
-/// How messages are normalised by degrees, under DGL's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Norm {
-    /// Divided by √(out-degree of the source · in-degree of the destination).
-    #[default]
-    Both,
-    /// Divided by the out-degree of the source.
-    Left,
-    /// Divided by the in-degree of the destination: the mean.
-    Right,
-    /// Not normalised: the sum.
-    None,
+choices! {
+    /// How messages are normalised by degrees, under DGL's names.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Norm {
+        /// Divided by √(out-degree of the source · in-degree)
+        @default Both = "both",
+        /// Divided by the out-degree of the source
+        Left = "left",
+        /// Divided by the in-degree: the mean
+        Right = "right",
+        /// Not normalised: the sum
+        None = "none",
+    }
 }
 
 /// Configuration of a [`GcnConv`].
@@ -157,15 +159,7 @@ impl Describe for GcnConv {
             key: "gcn_norm",
             help: "How messages are normalised by degrees",
             value_name: "HOW",
-            values: OptionValues::Words(&[
-                OptionWord {
-                    name: "both",
-                    help: "Divided by √(out-degree of the source · in-degree)",
-                },
-                OptionWord { name: "left", help: "Divided by the out-degree of the source" },
-                OptionWord { name: "right", help: "Divided by the in-degree: the mean" },
-                OptionWord { name: "none", help: "Not normalised: the sum" },
-            ]),
+            values: OptionValues::Words(Norm::WORDS),
         }],
         edge_weights: EdgeWeights::Multiply,
         output_key: "convs.{last}.weight",

@@ -6,7 +6,7 @@ use tch::Tensor;
 use super::gcn::{GcnConv, GcnConvConfig, Norm};
 use super::layer::{Conv, ConvInput};
 use super::rgcn::{RELU_XAVIER, RelationWeights, RgcnConvConfig, WeightNames, own_weight};
-use crate::choice::{Choice, Named};
+use crate::choice::choices;
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, Init, Parameter, ParameterBuilder, Relation, Tape,
     Var, Weight,
@@ -14,30 +14,23 @@ use crate::engine::tape::{
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
-/// How the results of several relations into one node type are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RelationMerge {
-    /// Sum of the results.
-    #[default]
-    Sum,
-    /// Mean of the results.
-    Mean,
-    /// Largest value, column by column.
-    Max,
-    /// Smallest value, column by column.
-    Min,
-    /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
-    Stack,
-}
-
-impl Choice for RelationMerge {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(RelationMerge::Sum, "sum", "Sum of the results"),
-        Named::new(RelationMerge::Mean, "mean", "Mean of the results"),
-        Named::new(RelationMerge::Max, "max", "Largest value, column by column"),
-        Named::new(RelationMerge::Min, "min", "Smallest value, column by column"),
-    ];
+choices! {
+    /// How the results of several relations into one node type are merged.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RelationMerge {
+        /// Sum of the results
+        @default Sum = "sum",
+        /// Mean of the results
+        Mean = "mean",
+        /// Largest value, column by column
+        Max = "max",
+        /// Smallest value, column by column
+        Min = "min",
+        ;
+        /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`
+        Stack,
+    }
 }
 
 /// `dgl.nn.HeteroGraphConv`: one layer per relation; results for one node type are merged. State-dict keys: the keys of

@@ -3,24 +3,26 @@
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Conv, ConvInput, aggregates_first, ends_coincide};
+use crate::choice::{Choice, choices};
 use crate::engine::tape::{
     Aggregation, Computation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
-/// How neighbours are combined, with DGL's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SageAggregator {
-    /// The mean over in-neighbours, separate from the node's own row.
-    #[default]
-    Mean,
-    /// The mean over in-neighbours and the node itself, with one weight for both.
-    Gcn,
-    /// The maximum over in-neighbours of a learned map.
-    Pool,
+choices! {
+    /// How neighbours are combined, with DGL's names.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SageAggregator {
+        /// The mean of the neighbours, and the node's own row with separate weights
+        @default Mean = "mean",
+        /// The mean of the neighbours and the own row
+        Gcn = "gcn",
+        /// The maximum of a learned map of the neighbours
+        Pool = "pool",
+    }
 }
 
 /// Configuration of a [`SageConv`].
@@ -211,14 +213,7 @@ impl Describe for SageConv {
             key: "aggregator",
             help: "How neighbours are combined",
             value_name: "HOW",
-            values: OptionValues::Words(&[
-                OptionWord {
-                    name: "mean",
-                    help: "The mean of the neighbours, and the node's own row with separate weights",
-                },
-                OptionWord { name: "gcn", help: "The mean of the neighbours and the own row" },
-                OptionWord { name: "pool", help: "The maximum of a learned map of the neighbours" },
-            ]),
+            values: OptionValues::Words(SageAggregator::WORDS),
         }],
         edge_weights: EdgeWeights::Multiply,
         output_key: "convs.{last}.fc_neigh.weight",

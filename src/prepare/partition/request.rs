@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Named, choices};
+use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 
@@ -26,29 +26,18 @@ choices! {
     }
 }
 
-/// Treatment of edges from a node to itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SelfLoops {
-    /// Keep self loops
-    #[default]
-    Keep,
-    /// Remove self loops
-    Remove,
-    /// Give every node exactly one self loop, in place of those that exist
-    Add,
-}
-
-impl Choice for SelfLoops {
-    const VALUES: &'static [Named<Self>] = &[
-        Named::new(SelfLoops::Keep, "keep", "They stay"),
-        Named::new(SelfLoops::Remove, "remove", "They are removed"),
-        Named::new(
-            SelfLoops::Add,
-            "add",
-            "Every node has exactly one: those that are there are replaced",
-        ),
-    ];
+choices! {
+    /// Treatment of edges from a node to itself.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum SelfLoops {
+        /// Keep self loops
+        @default Keep = "keep": "They stay",
+        /// Remove self loops
+        Remove = "remove": "They are removed",
+        /// Give every node exactly one self loop, in place of those that exist
+        Add = "add": "Every node has exactly one: those that are there are replaced",
+    }
 }
 
 /// Changes to the edges read.
