@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::bf16::{nearest, widen_bf16};
 use super::bf16_tile::{Bf16Pairs, LANES, Panel, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
 use super::element::Element;
-use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
+use super::matmul::{BLOCK, Matrix, over_blocks_of_rows, product};
 use super::simd::{Kernel, vectorised};
 
 /// Number of rows laid out in pairs at a time, for a product over rows.
@@ -103,31 +103,17 @@ pub fn matmul_over_rows_bf16(a: &[bf16], b: &[bf16], m: usize, n: usize) -> Vec<
 }
 
 fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], m: usize, n: usize) -> Vec<f32> {
-    let mut total = vec![0.0; m * n];
-    if m == 0 || n == 0 {
-        return total;
-    }
-    assert_eq!(a.len() / m, b.len() / n);
-    let blocks = a.par_chunks(LONG_BLOCK * m).zip(b.par_chunks(LONG_BLOCK * n));
-    let parts: Vec<Vec<f32>> = blocks
-        .map(|(a, b)| {
-            let mut part = vec![0.0; m * n];
-            for (a, b) in a.chunks(PACKED_ROWS * m).zip(b.chunks(PACKED_ROWS * n)) {
-                if dot_product {
-                    add_over_rows(a, b, m, n, &mut part);
-                } else {
-                    let (a, b, rows) = (widened(a), widened(b), a.len() / m);
-                    let a = Matrix::new(&a, rows, m).transpose();
-                    product(a, Matrix::new(&b, rows, n), &mut part, true);
-                }
+    over_blocks_of_rows(a, b, m, n, |a, b, part| {
+        for (a, b) in a.chunks(PACKED_ROWS * m).zip(b.chunks(PACKED_ROWS * n)) {
+            if dot_product {
+                add_over_rows(a, b, m, n, part);
+            } else {
+                let (a, b, rows) = (widened(a), widened(b), a.len() / m);
+                let a = Matrix::new(&a, rows, m).transpose();
+                product(a, Matrix::new(&b, rows, n), part, true);
             }
-            part
-        })
-        .collect();
-    for part in parts {
-        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
-    }
-    total
+        }
+    })
 }
 
 /// `part += aᵀ b`.

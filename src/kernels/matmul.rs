@@ -11,7 +11,7 @@ use super::real::Real;
 pub(super) const BLOCK: usize = 1024;
 
 /// Number of rows per block of a product over rows.
-pub(super) const LONG_BLOCK: usize = 8192;
+const LONG_BLOCK: usize = 8192;
 
 /// A matrix in memory, or its transpose.
 #[derive(Clone, Copy)]
@@ -93,25 +93,33 @@ fn begin_row<T: Real>(bias: &[T], y: &mut [T], add: bool) {
 
 /// `aᵀ b`, summed over rows: `a` is `[rows, m]`, `b` is `[rows, n]`, both row by row; the result is `[m, n]`.
 pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T> {
+    over_blocks_of_rows(a, b, m, n, |a, b, part| {
+        let rows = a.len() / m;
+        product(Matrix::new(a, rows, m).transpose(), Matrix::new(b, rows, n), part, false);
+    })
+}
+
+/// The sum of the `[m, n]` that `add` computes from each block of rows of `a` and `b`, in the order of blocks.
+pub(super) fn over_blocks_of_rows<E: Sync, T: Real>(
+    a: &[E],
+    b: &[E],
+    m: usize,
+    n: usize,
+    add: impl Fn(&[E], &[E], &mut [T]) + Sync,
+) -> Vec<T> {
     let mut total = vec![T::default(); m * n];
     if m == 0 || n == 0 {
         return total;
     }
     assert_eq!(a.len() / m, b.len() / n);
     let blocks = a.par_chunks(LONG_BLOCK * m).zip(b.par_chunks(LONG_BLOCK * n));
-    let parts: Vec<Vec<T>> = blocks
-        .map(|(a, b)| {
-            let rows = a.len() / m;
-            let mut part = vec![T::default(); m * n];
-            let a = Matrix::new(a, rows, m).transpose();
-            product(a, Matrix::new(b, rows, n), &mut part, false);
-            part
-        })
-        .collect();
-    for part in parts {
-        for (total, part) in total.iter_mut().zip(part) {
-            *total += part;
-        }
+    let parts = blocks.map(|(a, b)| {
+        let mut part = vec![T::default(); m * n];
+        add(a, b, &mut part);
+        part
+    });
+    for part in parts.collect::<Vec<_>>() {
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
     }
     total
 }
