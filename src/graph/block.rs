@@ -68,7 +68,7 @@ impl Block {
         let indices = indices?;
         let mut rows = Vec::new();
         if u32::try_from(ends.len()).is_err() {
-            return Err(Error::internal("a block has more than 2^32 edges".to_owned()));
+            return Err(Error::internal("a block has more than 2^32 edges"));
         }
         let mut indptr: Vec<u32> = vec![0];
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -79,7 +79,7 @@ impl Block {
         let consistent =
             counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
         if !consistent || indptr.last() != Some(&(ends.len() as u32)) {
-            return Err(Error::internal("in-edges do not match their destinations".to_owned()));
+            return Err(Error::internal("in-edges do not match their destinations"));
         }
         let sources = numbers.nodes;
         let by_dst = Csr::from_parts(destinations.len(), sources.len(), rows, indptr, indices);

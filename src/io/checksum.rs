@@ -28,8 +28,8 @@ pub struct FilePart {
 
 /// Writes a file's checksum into its header. The parts cover everything after the header, in any order.
 pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
-    let place = digits(header)
-        .ok_or_else(|| Error::internal("a header has no place for a checksum".to_owned()))?;
+    let place =
+        digits(header).ok_or_else(|| Error::internal("a header has no place for a checksum"))?;
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     parts.sort_by_key(|part| (part.begin, part.len));

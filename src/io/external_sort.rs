@@ -77,7 +77,7 @@ impl ExternalSort {
         let memory = self.capacity * KEY;
         self.keys = Vec::new();
         let Some(file) = self.file else {
-            return Err(Error::internal("runs without a file".to_owned()));
+            return Err(Error::internal("runs without a file"));
         };
         let room = (memory / self.ends.len()).clamp(BUFFER.0, BUFFER.1);
         let mut merge = Merge {

@@ -24,8 +24,7 @@ pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
             // SAFETY: ends this process at once. Exit handlers and destructors of static objects belong to the parent.
             unsafe { libc::_exit(i32::from(code)) }
         }
-        child => Pid::from_raw(child)
-            .ok_or_else(|| Error::internal("fork returned no process id".to_owned())),
+        child => Pid::from_raw(child).ok_or_else(|| Error::internal("fork returned no process id")),
     }
 }
 

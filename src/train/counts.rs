@@ -49,7 +49,7 @@ impl Counts {
     pub(super) fn from_tensor(numbers: &Tensor) -> Result<Self> {
         let numbers: Vec<f64> = Vec::try_from(numbers.f_to_kind(Kind::Double)?)?;
         let [loss, a, b, c, d, e, f, g, h, i] = numbers[..] else {
-            return Err(Error::internal("counts have another layout".to_owned()));
+            return Err(Error::internal("counts have another layout"));
         };
         Ok(Counts { loss, sums: [[a, b, c], [d, e, f], [g, h, i]].map(ScoreSums) })
     }

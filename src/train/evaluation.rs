@@ -97,7 +97,7 @@ impl Trainer<'_> {
 
     fn sum<const N: usize>(&self, tensors: [Tensor; N]) -> Result<[Tensor; N]> {
         let sums = all_reduce(self.group, tensors.into(), ReduceOp::Sum, &**self.manager)?;
-        sums.try_into().map_err(|_| Error::internal("a sum is missing".to_owned()))
+        sums.try_into().map_err(|_| Error::internal("a sum is missing"))
     }
 }
 

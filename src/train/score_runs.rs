@@ -159,7 +159,7 @@ mod tests {
         fn keep(&mut self) {}
 
         fn post(self: Box<Self>) -> Result<crate::engine::comm::Posted> {
-            Err(Error::internal("messages in memory are not posted".to_owned()))
+            Err(Error::internal("messages in memory are not posted"))
         }
     }
 

@@ -155,7 +155,7 @@ impl Trainer<'_> {
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
-            .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
+            .map_err(|_| Error::internal("the gathered tensors are incomplete"))?;
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;

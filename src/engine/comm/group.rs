@@ -163,7 +163,7 @@ impl Drop for KeptOutbox {
 /// # Errors
 /// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).
 pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> Result<Collective> {
-    let missing = || Error::internal("a collective without a handle".to_owned());
+    let missing = || Error::internal("a collective without a handle");
     complete_all(group, vec![posted], hooks)?.pop().ok_or_else(missing)
 }
 

@@ -58,7 +58,7 @@ pub(super) fn read_layout(inbox: &mut dyn Inbox) -> Result<ArrayLayout> {
     let ArrayHeader { dtype, shape } = io::decode(&header)?;
     let layout = ArrayLayout { dtype: dtype_of(dtype)?, shape };
     if layout.byte_len().is_none_or(|len| len as u64 > inbox.remaining()) {
-        return Err(Error::internal("a message is shorter than its tensor".to_owned()));
+        return Err(Error::internal("a message is shorter than its tensor"));
     }
     Ok(layout)
 }

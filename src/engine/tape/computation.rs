@@ -98,7 +98,7 @@ impl<'a, T: 'a> Computation<'a, T> {
     /// # Errors
     /// If the computation fails, or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn finish(self, tape: &mut Tape<'a>) -> Result<T> {
-        let missing = || Error::internal("a computation without a result".to_owned());
+        let missing = || Error::internal("a computation without a result");
         tape.join(vec![self])?.pop().ok_or_else(missing)
     }
 
@@ -140,7 +140,7 @@ impl<'a> Tape<'a> {
         (self.relation, self.round) = (relation, round);
         let results = computations.into_iter().map(|computation| match computation {
             Computation::Complete(value) => Ok(value),
-            Computation::Waiting(_) => Err(Error::internal("a computation still waits".to_owned())),
+            Computation::Waiting(_) => Err(Error::internal("a computation still waits")),
         });
         results.collect()
     }

@@ -288,7 +288,7 @@ impl ParameterSet {
     /// If the tensor has another size (`Internal`).
     pub fn set_flat(&self, flat: Tensor) -> Result<()> {
         if flat.size() != self.flat.borrow().size() {
-            return Err(Error::internal("these parameters have another layout".to_owned()));
+            return Err(Error::internal("these parameters have another layout"));
         }
         *self.flat.borrow_mut() = self.manager.track("parameters", flat);
         Ok(())

@@ -25,6 +25,6 @@ impl ArrayFile {
     pub(crate) fn finish(self, path: &Path, dtype: Dtype, shape: Vec<u64>) -> Result<ArrayRef> {
         let file = InputFile::from_open(path, self.0.finish()?.0)?;
         ArrayRef::new(&file, "", dtype, shape, 0)
-            .ok_or_else(|| Error::internal("an array is shorter than what was written".to_owned()))
+            .ok_or_else(|| Error::internal("an array is shorter than what was written"))
     }
 }

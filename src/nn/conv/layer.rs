@@ -56,7 +56,7 @@ impl<'a> ConvInput<'a> {
         src: Var,
     ) -> Result<ConvInput<'a>> {
         let [graph, further @ ..] = graphs else {
-            return Err(Error::internal("a layer without a graph".to_owned()));
+            return Err(Error::internal("a layer without a graph"));
         };
         let dst = last_destinations(tape, graphs, &src)?;
         Ok(ConvInput { graph: *graph, further: further.to_vec(), src, dst, initial: None })

@@ -105,7 +105,7 @@ impl TagConv {
         let bias = Some(self.bias);
         match weights.next() {
             Some(weight) => tape.linear(&x, weight, bias, sum),
-            None => Err(Error::internal("a layer without weights".to_owned())),
+            None => Err(Error::internal("a layer without weights")),
         }
     }
 }

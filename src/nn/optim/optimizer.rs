@@ -155,7 +155,7 @@ impl Optimizer {
         self.state.step += 1;
         let value = tensor::copy(&*parameters.flat().pin()?)?;
         if gradient.size() != value.size() {
-            return Err(Error::internal("the gradient has another size".to_owned()));
+            return Err(Error::internal("the gradient has another size"));
         }
         let moment = |is_used: bool, old: Option<PointerTensor>| {
             is_used.then(|| Moment::new(old, &value)).transpose()
@@ -219,7 +219,7 @@ impl Optimizer {
                     second.f_sqrt()?.f_div_scalar(correction2.sqrt())?.f_add_scalar(EPSILON)?;
                 first.f_div(&scale)?.f_mul_scalar(self.lr() / correction1)?
             }
-            _ => return Err(Error::internal("an optimizer without its state".to_owned())),
+            _ => return Err(Error::internal("an optimizer without its state")),
         };
         let _updated = value.f_sub_(&step)?;
         Ok(())

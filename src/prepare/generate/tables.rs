@@ -37,8 +37,7 @@ pub(super) fn write_tables(
         let own = book.node_range(part);
         let mut file = writer.node_features(part, &specs)?;
         let mut arrays = file.arrays().iter_mut();
-        let mut next =
-            || arrays.next().ok_or_else(|| Error::internal("a table is missing".to_owned()));
+        let mut next = || arrays.next().ok_or_else(|| Error::internal("a table is missing"));
         let tell = &mut |node| {
             progress(GenerateProgress {
                 step: GenerateStep::Features,

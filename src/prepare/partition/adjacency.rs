@@ -175,7 +175,7 @@ impl AdjacencyReader<'_> {
         let Adjacency { file, folder, bytes, .. } = self.adjacency;
         let count = (bytes - self.place).min(BUFFER as u64);
         if count == 0 {
-            return Err(Error::internal("a node beyond the last one was requested".to_owned()));
+            return Err(Error::internal("a node beyond the last one was requested"));
         }
         self.buffer.resize(count as usize, 0);
         let read = file.read_exact_at(&mut self.buffer, self.place);

@@ -149,7 +149,7 @@ impl WeightedGraph {
         })?;
         match outcome.code {
             Some(DONE) => Ok(outcome.values),
-            Some(FAILED) => Err(Error::internal("METIS refused the graph".to_owned())),
+            Some(FAILED) => Err(Error::internal("METIS refused the graph")),
             // The kernel kills the child when memory runs out.
             _ => {
                 Err(Error::config("method", "METIS ran out of memory")

@@ -141,7 +141,7 @@ pub(super) fn write_partitions(
     drop(balance);
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
-        .ok_or_else(|| Error::internal("partitions have different numbers of types".to_owned()))?;
+        .ok_or_else(|| Error::internal("partitions have different numbers of types"))?;
     let map = NodeMap::new(&graph, &parts, &ranges);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();

@@ -65,7 +65,7 @@ impl RowScatter {
         for bucket in self.first_buckets[part]..self.first_buckets[part + 1] {
             let rows = self.rows_per_bucket.min(self.starts[part + 1] - first);
             if self.spool.num_records(bucket) != rows {
-                return Err(Error::internal("a table has places without rows".to_owned()));
+                return Err(Error::internal("a table has places without rows"));
             }
             table.resize(rows as usize * self.row_bytes, 0);
             self.spool.read(bucket, |records| {

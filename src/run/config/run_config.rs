@@ -35,7 +35,7 @@ impl Relations {
     /// # Errors
     /// If the list is empty, or the graph lacks a type.
     pub(in crate::run) fn target_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
-        let none = || Error::internal("the run names no node type".to_owned());
+        let none = || Error::internal("the run names no node type");
         self.target.as_ref().ok_or_else(none)?.ids(book)
     }
 

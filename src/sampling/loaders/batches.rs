@@ -73,7 +73,7 @@ impl<T: Send + 'static> Batches<T> {
             return sample(step);
         }
         self.threads[step % self.threads.len()].0.recv().unwrap_or_else(|_| {
-            Err(Error::internal("a sampler thread ended before its work was done".to_owned()))
+            Err(Error::internal("a sampler thread ended before its work was done"))
         })
     }
 }

@@ -178,7 +178,7 @@ impl CollectiveGraph {
             }
             let width = answer.len() / places.len();
             if width * places.len() != answer.len() || width == 0 {
-                return Err(Error::internal("an answer has the wrong length".to_owned()));
+                return Err(Error::internal("an answer has the wrong length"));
             }
             for (place, values) in places.iter().zip(answer.chunks_exact(width)) {
                 visit(*place as usize, values);
@@ -322,7 +322,7 @@ fn in_edges(nodes: usize, answer: &[u64]) -> Result<InEdges> {
     let (counts, ends) = answer
         .split_at_checked(nodes)
         .filter(|(counts, ends)| ends.len() as u64 == 2 * counts.iter().sum::<u64>())
-        .ok_or_else(|| Error::internal("an answer has the wrong length".to_owned()))?;
+        .ok_or_else(|| Error::internal("an answer has the wrong length"))?;
     let (sources, edges) = ends.split_at(ends.len() / 2);
     let counts = counts.iter().map(|count| *count as u32).collect();
     Ok(InEdges { counts, sources: sources.to_vec(), edges: edges.to_vec(), weights: Vec::new() })

@@ -313,9 +313,7 @@ impl Carrier {
         let result = match ended.try_recv() {
             Ok(result) => result,
             Err(TryRecvError::Empty) => return,
-            Err(TryRecvError::Disconnected) => {
-                Err(Error::internal("the launcher has gone".to_owned()))
-            }
+            Err(TryRecvError::Disconnected) => Err(Error::internal("the launcher has gone")),
         };
         let end = match (self.trouble.take(), result) {
             (Some(trouble), _) => MachineEnd::Failed(trouble),

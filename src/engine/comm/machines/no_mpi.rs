@@ -9,5 +9,5 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Always.
 pub(super) fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {
-    Err(Error::internal("this program is built without MPI".to_owned()))
+    Err(Error::internal("this program is built without MPI"))
 }

@@ -54,7 +54,7 @@ fn layer_graph(
         })
         .collect();
     let Some(Relation { graph: any, .. }) = full.relations.first() else {
-        return Err(Error::internal("a graph without edge types".to_owned()));
+        return Err(Error::internal("a graph without edge types"));
     };
     let (mut node_ids, mut destination_rows) = (Vec::new(), Vec::new());
     for (ntype, rows) in destinations.iter().enumerate() {

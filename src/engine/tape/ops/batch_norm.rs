@@ -108,7 +108,7 @@ impl<'a> Tape<'a> {
         }
         drop(values);
         Computation::after(self, graph, transfer, move |_, collective| {
-            let lost = || Error::internal("sums without a collective".to_owned());
+            let lost = || Error::internal("sums without a collective");
             graph.sums(&collective.ok_or_else(lost)?, &layouts)
         })
     }

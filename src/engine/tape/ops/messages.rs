@@ -92,7 +92,7 @@ impl Reading {
             Reading::Later(read) => read(),
             Reading::Ahead(thread) => thread
                 .join()
-                .map_err(|_| Error::internal("the thread that reads ahead panicked".to_owned()))?,
+                .map_err(|_| Error::internal("the thread that reads ahead panicked"))?,
         }
     }
 }

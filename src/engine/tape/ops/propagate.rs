@@ -131,7 +131,7 @@ impl<'a> Tape<'a> {
         }
         let code = move |inputs: &[Tensor], parameters: &[Tensor]| {
             let [src, dst, edge, weight, etype] = inputs else {
-                return Err(Error::internal("messages of other inputs".to_owned()));
+                return Err(Error::internal("messages of other inputs"));
             };
             message(&EdgeBatch { src, dst, edge, weight, etype, parameters })
         };

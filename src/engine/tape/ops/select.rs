@@ -98,7 +98,7 @@ fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
         .ok()
         .and_then(|columns| base.checked_add(columns))
         .filter(|base| *base != NO_SOURCE)
-        .ok_or_else(|| Error::internal("more than 2^32 sources of one partition".to_owned()))
+        .ok_or_else(|| Error::internal("more than 2^32 sources of one partition"))
 }
 
 struct SelectAdjoint<'a> {

@@ -21,7 +21,7 @@ impl Tape<'_> {
         let values: Vec<PointerTensor> = parts.iter().map(Var::value).collect();
         let places = places(&values);
         let Some(kind) = parts.first().map(Var::kind) else {
-            return Err(Error::internal("rows are stacked from an empty list of parts".to_owned()));
+            return Err(Error::internal("rows are stacked from an empty list of parts"));
         };
         let size = [0, 1].map(|side| values.iter().map(|value| value.size()[side]).sum());
         let of_values = places.clone();

@@ -21,7 +21,7 @@ impl Tape<'_> {
         let rows = values.iter().map(|value| value.size()[0]).sum();
         let layout = parts.first().map(|part| ([rows, part.width()], part.kind()));
         let Some((size, kind)) = layout else {
-            return Err(Error::internal("rows are stacked from an empty list of parts".to_owned()));
+            return Err(Error::internal("rows are stacked from an empty list of parts"));
         };
         let recipe = Rc::new(move || {
             let pinned = values.iter().map(PointerTensor::pin).collect::<Result<Vec<_>>>()?;

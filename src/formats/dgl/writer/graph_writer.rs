@@ -52,7 +52,7 @@ impl GraphWriter {
         let num_nodes = (nodes.end - nodes.start).checked_add(num_halo_nodes);
         let num_edges = (edges.end - edges.start).checked_add(num_halo_edges);
         let (Some(num_nodes), Some(num_edges)) = (num_nodes, num_edges) else {
-            return Err(Error::internal("a partition has too many nodes or edges".to_owned()));
+            return Err(Error::internal("a partition has too many nodes or edges"));
         };
         let mut file = OutputFile::create(path)?.durable(durable);
         let (src, dst) = put_structure(&mut file, num_nodes, num_edges)?;
@@ -189,7 +189,7 @@ impl Columns {
             *slot = Some(file.array(name, dtype, &[rows])?);
         }
         let (Some(inner), Some(id)) = (inner, id) else {
-            return Err(Error::internal("a partition without ids".to_owned()));
+            return Err(Error::internal("a partition without ids"));
         };
         Ok(Columns { rows: 0, ty, part, inner, id })
     }

@@ -104,9 +104,10 @@ impl NodeTables {
                 continue;
             }
             return Err(match (of_type().next(), &choice.ty) {
-                (Some((_, rows)), _) => rows.column(&choice.column).err().unwrap_or_else(|| {
-                    Error::internal("a column is both present and absent".to_owned())
-                }),
+                (Some((_, rows)), _) => rows
+                    .column(&choice.column)
+                    .err()
+                    .unwrap_or_else(|| Error::internal("a column is both present and absent")),
                 (None, ty) => {
                     let ty = ty.as_deref().unwrap_or_default();
                     let types = self.files.iter().map(|file| file.ty.as_str());

@@ -44,7 +44,7 @@ impl Table {
             table.pieces.push((first, array));
         }
         if table.pieces.is_empty() {
-            return Err(Error::internal("a table of no arrays".to_owned()));
+            return Err(Error::internal("a table of no arrays"));
         }
         Ok(table)
     }

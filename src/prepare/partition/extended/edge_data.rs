@@ -58,7 +58,7 @@ impl MoreEdgeData {
         if self.dtype.is_integer() && value.fract() != 0.0 {
             let problem = format!("holds {value:?}, but the edges of the graph have whole numbers");
             return Err(self.listed.as_ref().map_or_else(
-                || Error::internal("edge data of no file".to_owned()),
+                || Error::internal("edge data of no file"),
                 |table| table.fail(problem),
             ));
         }
