@@ -134,7 +134,7 @@ fn mark_best(runs: &[RunData], chart: &mut Chart) {
     }
 }
 
-/// A chart with a curve per run and field. One run has a colour per field, several have one each.
+/// A chart with a curve per run and field.
 fn of_fields(
     runs: &[RunData],
     title: &str,
@@ -142,12 +142,24 @@ fn of_fields(
     scale: Scale,
     fields: &[(&str, &str)],
 ) -> Chart {
+    of_lines(runs, title, unit, scale, |run| {
+        fields.iter().map(|(field, what)| (*what, run.values(field))).collect()
+    })
+}
+
+/// A chart with these lines of each run. One run has a colour per line, several have one each.
+fn of_lines<'w>(
+    runs: &[RunData],
+    title: &str,
+    unit: Unit,
+    scale: Scale,
+    lines: impl Fn(&RunData) -> Vec<(&'w str, Vec<(f64, f64)>)>,
+) -> Chart {
     let mut curves = Vec::new();
     for (r, run) in runs.iter().enumerate() {
-        for (f, (field, what)) in fields.iter().enumerate() {
-            let (colour, dash) = if runs.len() == 1 { (f, f % 4) } else { (r, f % 4) };
-            let name = curve_name(runs, run, what);
-            curves.push(Curve { name, colour, dash, points: run.values(field) });
+        for (i, (what, points)) in lines(run).into_iter().enumerate() {
+            let colour = if runs.len() == 1 { i } else { r };
+            curves.push(Curve { name: curve_name(runs, run, what), colour, dash: i, points });
         }
     }
     Chart { title: title.to_owned(), unit, scale, curves, marks: Vec::new(), remark: String::new() }
@@ -180,50 +192,32 @@ fn level(run: &RunData, value: Option<f64>) -> Vec<(f64, f64)> {
 }
 
 fn memory(runs: &[RunData]) -> Chart {
-    let mut curves = Vec::new();
-    for (r, run) in runs.iter().enumerate() {
-        let colours = if runs.len() == 1 { [0, 1] } else { [r, r] };
+    let title = "Memory against budget";
+    let chart = of_lines(runs, title, Unit::Bytes, Scale::FromZero, |run| {
         let peak = run.values("peak_memory_bytes");
-        let name = curve_name(runs, run, "peak so far");
-        curves.push(Curve { name, colour: colours[0], dash: 0, points: peak });
-        let name = curve_name(runs, run, "budget");
-        curves.push(Curve { name, colour: colours[1], dash: 1, points: level(run, run.budget()) });
-    }
+        vec![("peak so far", peak), ("budget", level(run, run.budget()))]
+    });
     let remark = "All processes of a run together, with the page cache of its files.".to_owned();
-    let title = "Memory against budget".to_owned();
-    Chart { title, unit: Unit::Bytes, scale: Scale::FromZero, curves, marks: Vec::new(), remark }
+    Chart { remark, ..chart }
 }
 
 fn bytes(runs: &[RunData]) -> Chart {
-    let mut curves = Vec::new();
-    for (r, run) in runs.iter().enumerate() {
-        let lines = [
+    let title = "Bytes per epoch against plan and bound";
+    let chart = of_lines(runs, title, Unit::Bytes, Scale::FromZero, |run| {
+        vec![
             ("written", run.values("bytes_written")),
             ("read", run.values("bytes_read")),
             ("written, with zeros", run.values("bytes_written_unpacked")),
             ("planned", level(run, run.plan.map(|plan| plan.written + plan.read))),
             ("lower bound of any schedule", level(run, run.plan.and_then(|plan| plan.bound))),
-        ];
-        for (i, (what, points)) in lines.into_iter().enumerate() {
-            let colour = if runs.len() == 1 { i } else { r };
-            let name = curve_name(runs, run, what);
-            curves.push(Curve { name, colour, dash: i, points });
-        }
-    }
+        ]
+    });
     let remark = if runs.iter().all(|run| run.plan.is_none()) {
         "The runs are so small that nothing was planned."
     } else {
         "Plan and bound are for written and read bytes together, and the bound counts zeros, too."
     };
-    let title = "Bytes per epoch against plan and bound".to_owned();
-    Chart {
-        title,
-        unit: Unit::Bytes,
-        scale: Scale::FromZero,
-        curves,
-        marks: Vec::new(),
-        remark: remark.to_owned(),
-    }
+    Chart { remark: remark.to_owned(), ..chart }
 }
 
 #[cfg(test)]
