@@ -67,7 +67,7 @@ fn name_all_sources(error: &mut clap::Error) {
 }
 
 fn found(table: &[Guess], name: &str) -> Option<String> {
-    let guess = table.iter().find(|(names, _)| names.contains(&name));
+    let guess = table.iter().find(|(names, _)| names.split(' ').any(|known| known == name));
     guess.map(|(_, tip)| (*tip).to_owned())
 }
 
@@ -136,7 +136,7 @@ fn of_value(value: &str, valid: &[String]) -> Option<String> {
         return Some(format!("use {same}"));
     }
     let of_flag = |(names, tip): &&Guess| {
-        names.contains(&plain.as_str())
+        names.split(' ').any(|name| name == plain)
             && valid.iter().any(|valid| tip.split(' ').nth(1) == Some(valid))
     };
     VALUES.iter().find(of_flag).map(|(_, tip)| (*tip).to_owned())
