@@ -40,33 +40,27 @@ impl Metric {
 
     /// Key in `metrics.jsonl`, which follows the name of the mask.
     pub fn key(self) -> &'static str {
-        match self {
-            Metric::Accuracy => "acc",
-            Metric::F1Micro => "f1_micro",
-            Metric::F1Macro => "f1_macro",
-            Metric::RocAuc => "roc_auc",
-            Metric::MeanSquaredError => "mse",
-            Metric::MeanReciprocalRank => "mrr",
-            Metric::FilteredReciprocalRank => "filtered_mrr",
-            Metric::HitsAt1 => "hits@1",
-            Metric::HitsAt3 => "hits@3",
-            Metric::HitsAt10 => "hits@10",
-        }
+        self.names().0
     }
 
     /// Name of the metric for people.
     pub fn name(self) -> &'static str {
+        self.names().1
+    }
+
+    /// The key, and the name for people.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Metric::Accuracy => "accuracy",
-            Metric::F1Micro => "F1 micro",
-            Metric::F1Macro => "F1 macro",
-            Metric::RocAuc => "ROC AUC",
-            Metric::MeanSquaredError => "mean squared error",
-            Metric::MeanReciprocalRank => "mean reciprocal rank",
-            Metric::FilteredReciprocalRank => "filtered MRR",
-            Metric::HitsAt1 => "Hits@1",
-            Metric::HitsAt3 => "Hits@3",
-            Metric::HitsAt10 => "Hits@10",
+            Metric::Accuracy => ("acc", "accuracy"),
+            Metric::F1Micro => ("f1_micro", "F1 micro"),
+            Metric::F1Macro => ("f1_macro", "F1 macro"),
+            Metric::RocAuc => ("roc_auc", "ROC AUC"),
+            Metric::MeanSquaredError => ("mse", "mean squared error"),
+            Metric::MeanReciprocalRank => ("mrr", "mean reciprocal rank"),
+            Metric::FilteredReciprocalRank => ("filtered_mrr", "filtered MRR"),
+            Metric::HitsAt1 => ("hits@1", "Hits@1"),
+            Metric::HitsAt3 => ("hits@3", "Hits@3"),
+            Metric::HitsAt10 => ("hits@10", "Hits@10"),
         }
     }
 
