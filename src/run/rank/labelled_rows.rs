@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tch::Tensor;
-
 use super::assignment::Assignment;
 use super::batches;
 use super::mfg::LabelledNodes;
@@ -71,9 +69,7 @@ impl SharedLayers<'_> {
             goal: &goal,
             parameters: &parameters,
             forward: &forward,
-            labels: nodes.labels.clone(),
-            masks: nodes.masks.clone(),
-            all_rows: &|logits: &Tensor| nodes.spread(logits),
+            nodes: Some(&nodes),
             texts: BTreeMap::new(),
         };
         training.run(assignment, Some(samples))

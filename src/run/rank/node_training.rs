@@ -10,9 +10,9 @@ use super::batches::NodeLoaders;
 use super::epochs::run_epochs;
 use super::files::pending_weights;
 use super::labels::{Goal, LabelFacts};
+use super::mfg::LabelledNodes;
 use super::setup::RankSetup;
 use super::step_dump::StepDump;
-use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{Constants, ParameterSet};
 use crate::error::Result;
 use crate::event::Event;
@@ -30,12 +30,8 @@ pub(super) struct NodeTraining<'a> {
     pub(super) parameters: &'a Rc<ParameterSet>,
     /// The model with its inputs.
     pub(super) forward: &'a dyn Forward,
-    /// Labels, one row per output of the model.
-    pub(super) labels: PointerTensor,
-    /// Masks of the same rows.
-    pub(super) masks: Masks,
-    /// Turns the model's output rows into a row for each node in `facts`.
-    pub(super) all_rows: &'a dyn Fn(&Tensor) -> Result<Tensor>,
+    /// The nodes of the model's output rows; `None` if there is a row for each node in `facts`.
+    pub(super) nodes: Option<&'a LabelledNodes>,
     /// Texts that are stored with the weights.
     pub(super) texts: BTreeMap<String, String>,
 }
@@ -57,12 +53,14 @@ impl NodeTraining<'_> {
         samples: Option<Samples<'_>>,
     ) -> Result<()> {
         let config = assignment.config;
+        let all = (&self.facts.labels, &self.facts.masks);
+        let (labels, masks) = self.nodes.map_or(all, |nodes| (&nodes.labels, &nodes.masks));
         let trainer = Trainer {
             manager: &self.setup.manager,
             group: &*self.setup.group,
             forward: self.forward,
-            labels: self.labels,
-            masks: self.masks,
+            labels: labels.clone(),
+            masks: masks.clone(),
             parameters: self.parameters,
             loss: self.goal.loss.clone(),
             divisor: self.goal.divisor,
@@ -76,7 +74,10 @@ impl NodeTraining<'_> {
         if let Some(path) = &config.dump_step {
             let (groups, book) = (&self.facts.groups, self.setup.partition.book());
             let dump = StepDump::open(path, &trainer, groups, book)?;
-            let write = &mut |logits: &Tensor| dump.write_logits(groups, &(self.all_rows)(logits)?);
+            let write = &mut |logits: &Tensor| match self.nodes {
+                Some(nodes) => dump.write_logits(groups, &nodes.spread(logits)?),
+                None => dump.write_logits(groups, logits),
+            };
             let step = trainer.step(1, &trainer.mark(), write)?;
             return dump.finish(&trainer, &step);
         }

@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use tch::Tensor;
-
 use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
 use super::labels::{Goal, LabelFacts, goal, take_up_labels};
@@ -105,20 +103,13 @@ impl<'s> RelationLayers<'s> {
         labelled: Option<&LabelledNodes>,
         samples: Option<Samples<'_>>,
     ) -> Result<()> {
-        let all = (&self.facts.labels, &self.facts.masks);
-        let (labels, masks) = labelled.map_or(all, |nodes| (&nodes.labels, &nodes.masks));
         let training = NodeTraining {
             setup: self.setup,
             facts: &self.facts,
             goal: &self.goal,
             parameters: &self.parameters,
             forward,
-            labels: labels.clone(),
-            masks: masks.clone(),
-            all_rows: &|logits: &Tensor| match labelled {
-                Some(nodes) => nodes.spread(logits),
-                None => Ok(logits.shallow_clone()),
-            },
+            nodes: labelled,
             texts: self.hetero.texts(self.setup),
         };
         training.run(assignment, samples)

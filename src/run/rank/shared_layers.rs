@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tch::Tensor;
-
 use super::assignment::Assignment;
 use super::batches::NodeLoaders;
 use super::labelled::Labelled;
@@ -84,12 +82,12 @@ impl<'s> SharedLayers<'s> {
         for graph in mfgs.iter_mut().flat_map(|mfgs| &mut mfgs.graphs).filter(|_| sums) {
             graph.cover_sums()?;
         }
-        let (graphs, features, labels, masks) = match &mfgs {
-            Some(LabelledMfgs { graphs, features, nodes }) => {
+        let (graphs, features) = match &mfgs {
+            Some(LabelledMfgs { graphs, features, .. }) => {
                 let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
-                (graphs, features.clone(), nodes.labels.clone(), nodes.masks.clone())
+                (graphs, features.clone())
             }
-            None => (vec![graph; num_graphs], input, facts.labels.clone(), facts.masks.clone()),
+            None => (vec![graph; num_graphs], input),
         };
         if let Some(mfgs) = mfgs.as_ref().filter(|mfgs| !mfgs.graphs.is_empty()) {
             mfgs.tell_share_of_edges(setup, here, &whole.graph)?;
@@ -104,12 +102,7 @@ impl<'s> SharedLayers<'s> {
             goal: &goal,
             parameters: &parameters,
             forward: &forward,
-            labels,
-            masks,
-            all_rows: &|logits: &Tensor| match &mfgs {
-                Some(mfgs) => mfgs.nodes.spread(logits),
-                None => Ok(logits.shallow_clone()),
-            },
+            nodes: mfgs.as_ref().map(|mfgs| &mfgs.nodes),
             texts: BTreeMap::new(),
         };
         training.run(assignment, samples)
