@@ -78,7 +78,7 @@ soak: soak-parsers
 	SAR_CALLS=1 cargo test --release --locked --test simulator
 	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
 	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
-	SAR_BUDGET_CASES=60 cargo test --release --locked --test headline -- --nocapture
+	SAR_BUDGET_CASES=290 cargo test --release --locked --test headline -- --nocapture
 	SAR_TABLE_CASES=5000 cargo test --release --locked --test partition -- files_of_other_libraries --nocapture
 
 # Generates a small community graph and trains on it.
