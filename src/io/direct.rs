@@ -15,8 +15,8 @@ use crate::platform::blocks::{HUGE, LARGE};
 
 /// Size in bytes of a request that goes through a buffer.
 const REQUEST: u64 = 1 << 20;
-/// Size in bytes below which a file is not worth a request.
-const SMALL: u64 = 64 << 10;
+/// Size in bytes below which data are not worth a request, and stay in the page cache.
+pub(super) const SMALL: u64 = 64 << 10;
 
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {

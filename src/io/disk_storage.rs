@@ -9,13 +9,14 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::direct::{DirectWriter, read_direct};
+use super::direct::{DirectWriter, SMALL, read_direct};
 use super::page_cache::{CacheShare, drop_pages};
 use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::spare_files::SpareFiles;
 use super::storage::{FileWriter, Storage, StorageFile};
 use crate::choice::choices;
+use crate::platform::write_back;
 
 choices! {
     /// How files that do not fit into the page cache's share are written and read.
@@ -45,7 +46,7 @@ pub struct DiskStorage {
 
 impl DiskStorage {
     /// A storage whose files take no page cache until a share is [allowed](Storage::set_cache_share). Anything below
-    /// 64 KiB (with buffered I/O, below 1 MiB) stays in the cache all the same and is not counted.
+    /// 64 KiB stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
         DiskStorage { share: Some(Arc::default()), mode, ..DiskStorage::default() }
     }
@@ -114,9 +115,6 @@ impl Storage for DiskStorage {
     }
 }
 
-/// Size in bytes below which buffered data stay in the page cache.
-const SMALL: u64 = 1 << 20;
-
 /// Size in bytes of the pieces in which data leave the page cache.
 const PIECE: u64 = 32 << 20;
 
@@ -153,8 +151,9 @@ impl DiskWriter {
 
     /// Writes the bytes after `from` to the disk and drops them from the page cache.
     fn drop_from(&mut self, from: u64) -> io::Result<()> {
-        self.file.sync_data()?;
-        drop_pages(&self.file, from, self.len - from)?;
+        let len = self.len - from;
+        write_back(&self.file, from, len)?;
+        drop_pages(&self.file, from, len)?;
         self.way = Way::Dropped(self.len);
         Ok(())
     }
@@ -197,7 +196,7 @@ impl FileWriter for DiskWriter {
     fn finish(mut self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
         match std::mem::replace(&mut self.way, Way::Cached) {
             Way::Cached => {}
-            // A small file is not worth waiting for.
+            // A small rest is not worth waiting for.
             Way::Dropped(from) if self.len - from < SMALL => {}
             Way::Dropped(from) => self.drop_from(from)?,
             Way::Direct(direct) => direct.finish(&self.file)?,

@@ -11,6 +11,7 @@ mod open_files;
 mod process_memory;
 mod processor_time;
 pub mod signals;
+mod write_back;
 
 pub use clock::nanoseconds;
 pub use end::{leave, run_exit_handlers};
@@ -24,3 +25,4 @@ pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
 pub use processor_time::ProcessorSeconds;
+pub(crate) use write_back::write_back;
