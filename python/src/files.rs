@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use sar::formats::dgl::{
-    EdgeBlock, FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
+    FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
 };
 
 use crate::errors::exception;
 use crate::memory::{Place, memory};
-
-/// Edges that are read at a time.
-const BLOCK: usize = 1 << 16;
 
 /// An array of a partition: key, number of its type, element type and shape.
 pub(crate) type Described = (String, usize, &'static str, Vec<u64>);
@@ -173,23 +170,18 @@ impl Files {
         let part = self.part(part)?;
         let read = || {
             let partition = Partition::open(&self.partitions, part)?;
-            let first = partition.book().node_range(part).start;
             let columns = [sources, destinations, types, ids];
             let [sources, destinations, types, ids] =
                 columns.map(|column| memory(column).slice_mut::<i64>());
-            let mut reader = partition.edges(BLOCK)?;
-            let mut block = EdgeBlock::default();
             let mut at = 0;
-            while reader.next_block(&mut block)? {
-                for i in 0..block.len() {
-                    sources[at] = block.src[i] as i64;
-                    destinations[at] = (first + block.dst[i]) as i64;
-                    types[at] = i64::from(block.etype[i]);
-                    ids[at] = block.id[i] as i64;
-                    at += 1;
-                }
-            }
-            Ok(())
+            partition.each_edge(|edge| {
+                sources[at] = edge.src as i64;
+                destinations[at] = edge.dst as i64;
+                types[at] = edge.etype as i64;
+                ids[at] = edge.id as i64;
+                at += 1;
+                Ok(())
+            })
         };
         read().map_err(exception)
     }
