@@ -162,21 +162,16 @@ impl Governor {
     fn divide_unmeasured(&self, idle: u64, worker: u64) {
         let Limits { budget, planned, lends, bounds, .. } = self.limits;
         self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
+        let noted = self.control.noted_growth(self.work);
+        let room_after = |growth| self.limits.room_after(self.control.num_ranks(), idle, growth);
         if lends && self.work == Work::Training {
             self.lend(idle, worker);
         } else if let Some(bound) = bounds.during(self.work) {
-            let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, bound);
+            let (resident, share) = room_after(bound.max(noted));
             self.grant(resident, share);
-        } else if planned.is_some() {
-            self.correct_plan(idle);
-        }
-    }
-
-    /// Lowers what a plan has granted if turns have taken more than was planned.
-    fn correct_plan(&self, idle: u64) {
-        let noted = self.control.noted_growth(self.work);
-        if noted > 0 {
-            let (resident, share) = self.limits.room_after(self.control.num_ranks(), idle, noted);
+        } else if planned.is_some() && noted > 0 {
+            // What the plan has granted is lowered if turns have taken more than was planned.
+            let (resident, share) = room_after(noted);
             let now = self.control.parked_share_of(self.work);
             self.grant(resident.min(self.control.slots_of(self.work)), share.min(now));
         }
@@ -475,6 +470,10 @@ mod tests {
         };
         // Ranks may still be releasing what the training's share let them keep.
         assert_eq!(look(6 * GIB), (1, share(GIB)));
+        assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
+        control.note_growth(Work::Evaluation, 0, 3 * GIB);
+        assert_eq!(look(2 * GIB), (2, share(GIB)), "the bound was too low");
+        control.forget_growth(Work::Evaluation);
         assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
         control.note_growth(Work::Evaluation, 0, GIB);
         governor.epoch();
