@@ -8,6 +8,7 @@ use parquet::record::Field;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{InnerEdge, Partition};
+use sar::io::{Dtype, npy_header};
 
 use super::common::repository;
 use super::program::sar;
@@ -126,6 +127,29 @@ fn pairs_are_scored_as_in_training() {
         let rows = parquet_rows(&folder.join("scores.parquet"));
         assert_eq!(rows, text_rows(&folder.join("scores.csv")));
     }
+}
+
+#[test]
+fn an_array_of_pairs_has_a_row_for_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    trained(folder, "dot");
+    let command = "predict --run run --order partition --out scores.csv --overwrite --pairs";
+    let array = |shape: [u64; 2], values: &[i64]| {
+        let mut content = npy_header(Dtype::I64, &shape).unwrap();
+        content.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        std::fs::write(folder.join("pairs.npy"), content).unwrap();
+    };
+    array([2, 2], &[0, 33, 5, 12]);
+    sar(folder, &format!("{command} pairs.npy")).success();
+    let text = std::fs::read_to_string(folder.join("scores.csv")).unwrap();
+    let ends = text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().0);
+    assert_eq!(ends.collect::<Vec<_>>(), ["0,33", "5,12"]);
+    array([2, 3], &[0, 5, 1, 33, 12, 2]);
+    sar(folder, &format!("{command} pairs.npy"))
+        .code(1)
+        .stderr(contains("has shape [2, 3], but pairs are an array of shape (N, 2)"))
+        .stderr(contains("array.T"));
 }
 
 #[test]

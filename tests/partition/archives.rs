@@ -250,3 +250,18 @@ fn two_pairs_of_a_data_set_of_graphbolt_are_pairs() {
     fs::write(here.join("e.npy"), &pairs).unwrap();
     refused(here, words, "has shape [3, 2], but edges are an array of shape (2, E)");
 }
+
+#[test]
+fn an_array_of_two_edges_does_not_show_which_are_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let edges_of = |shape: [u64; 2], values: &[i64]| {
+        fs::write(here.join("e.npy"), array(Dtype::I64, &shape, values).npy()).unwrap();
+    };
+    edges_of([2, 2], &[0, 1, 1, 2]);
+    refused(here, "--edges e.npy", "its rows may be two edges, or sources and targets");
+    edges_of([2, 3], &[0, 1, 2, 1, 2, 0]);
+    assert_eq!(edges(here, "--edges e.npy"), [(0, 1), (1, 2), (2, 0)]);
+    edges_of([3, 2], &[0, 1, 1, 2, 2, 0]);
+    assert_eq!(edges(here, "--edges e.npy"), [(0, 1), (1, 2), (2, 0)]);
+}

@@ -15,7 +15,7 @@ use crate::io::open_input;
 use crate::load::{original_ids, read_mask};
 use crate::platform::signals;
 use crate::prepare::import::names_file;
-use crate::prepare::import::{Ask, FileRows, TextRules, Wants, parse_id, shown};
+use crate::prepare::import::{Ask, EdgeShape, FileRows, TextRules, Wants, parse_id, shown};
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
 
@@ -51,7 +51,8 @@ impl PairWords {
     fn read(path: &Path, spaces: &[NodeSpace<'_>]) -> Result<Self> {
         let folder = std::env::temp_dir();
         let ids_are_names = spaces.iter().any(NodeSpace::has_names);
-        let ask = Ask { ids_are_names, ..Ask::new(Wants::Edges, &folder) };
+        let edge_shape = Some(EdgeShape::TwoColumns);
+        let ask = Ask { ids_are_names, edge_shape, ..Ask::new(Wants::Edges, &folder) };
         let names = if ids_are_names { first_names(path, &ask, spaces)? } else { HashSet::new() };
         let is_node = |word: &[u8]| names.contains(word);
         let mut rows = FileRows::open_pairs(path, &Ask { is_node: Some(&is_node), ..ask })?;

@@ -39,8 +39,7 @@ def as_array(case, stem, pairs):
     array = array.astype(element_type(case, array.reshape(-1).tolist(), "int"))
     is_wide = draw.chance(0.5)
     if len(pairs) == 2:
-        # Documented: rows of sources and of destinations. The other order is said.
-        is_wide = True
+        case.may_refuse("two edges in an array")
     array = np.ascontiguousarray(array.T) if is_wide else array
     name = write_array(case, stem, draw.one("edge_index", "edges", "edge_list"), array, ["weights"] if draw.chance(0.3) else [])
     return name, Edges(pairs)

@@ -82,18 +82,27 @@ impl Ends {
         if transposed {
             shape.reverse();
         }
-        // Without a known shape, an array of shape (2, 2) is read as a row of sources and one of destinations.
         let (edges, is_by_edge) = match (&shape[..], known) {
+            (&[2, 2], None) => {
+                let problem = "has shape [2, 2]: its rows may be two edges, or sources and targets";
+                return Err(array.fail(problem).with_hint(
+                    "write the two edges as text, a source and a target on each line",
+                ));
+            }
             (&[2, edges], None | Some(EdgeShape::TwoRows)) => (edges, false),
             (&[edges, 2], None | Some(EdgeShape::TwoColumns)) => (edges, true),
             _ => {
                 let due = match known {
-                    None => "(2, E) or (E, 2)",
-                    Some(EdgeShape::TwoRows) => "(2, E)",
-                    Some(EdgeShape::TwoColumns) => "(E, 2)",
+                    None => "edges are an array of shape (2, E) or (E, 2)",
+                    Some(EdgeShape::TwoRows) => "edges are an array of shape (2, E)",
+                    Some(EdgeShape::TwoColumns) => "pairs are an array of shape (N, 2)",
                 };
-                let problem = format!("has shape {shape:?}, but edges are an array of shape {due}");
-                return Err(array.fail(problem));
+                let error = array.fail(format!("has shape {shape:?}, but {due}"));
+                return Err(if known.is_some() && shape.len() == 2 && shape.contains(&2) {
+                    error.with_hint("save its transpose: numpy.save(FILE, array.T)")
+                } else {
+                    error
+                });
             }
         };
         Ok(Ends { edges, by_turns: is_by_edge != transposed })
