@@ -1,6 +1,7 @@
 //! Output folders that are either complete or empty.
 
-use std::fs;
+use std::fs::{self, DirEntry, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -12,12 +13,17 @@ use crate::platform::signals::Unfinished;
 /// Maximum size of a name in bytes; most file systems allow 255, including `.json`.
 const MAX_NAME: usize = 200;
 
+const EMPTY: &str = "name a new or an empty folder";
+
 /// Prefix of the hidden folder's name.
 const UNFINISHED: &str = ".unfinished-";
 
+/// Number of letters and digits after the prefix.
+const RANDOM: usize = 6;
+
 /// The folder of a graph that is being written. Files are written to a hidden folder inside it, so that
 /// they need not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it
-/// leaves nothing behind.
+/// leaves nothing behind; if its process is killed, the next process that writes to the same folder removes the rest.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
     // Dropped before `made`, which must then be empty.
@@ -25,6 +31,8 @@ pub(crate) struct OutputFolder {
     path: PathBuf,
     made: MadeFolders,
     _unfinished: Unfinished,
+    /// `None` where folders cannot be locked.
+    _lock: Option<FolderLock>,
 }
 
 impl OutputFolder {
@@ -42,17 +50,24 @@ impl OutputFolder {
         Self::create(path)
     }
 
-    /// Creates `path`, or uses it if it is empty.
+    /// Creates `path`, or uses it if it is empty but for what killed processes have left.
     ///
     /// # Errors
-    /// If it is a file or not empty, or cannot be created or written to.
+    /// If it is a file or not empty, in use by another process, or cannot be created or written to.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        check_empty(path)?;
+        if path.exists() && !path.is_dir() {
+            let problem = format!("{} is not a folder", path.display());
+            return Err(Error::config("out", problem).with_hint(EMPTY));
+        }
         let made = MadeFolders::create(path, "out")?;
-        let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
+        let lock = FolderLock::take(path)?;
+        clear(path, lock.is_some())?;
+        let staging =
+            tempfile::Builder::new().prefix(UNFINISHED).rand_bytes(RANDOM).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
         let unfinished = Unfinished::note(staging.path().to_owned(), made.paths().to_vec());
-        Ok(OutputFolder { staging, path: path.to_owned(), made, _unfinished: unfinished })
+        let path = path.to_owned();
+        Ok(OutputFolder { staging, path, made, _unfinished: unfinished, _lock: lock })
     }
 
     /// The folder to write to.
@@ -97,31 +112,66 @@ pub(crate) fn check_graph_name(name: &str) -> Result<()> {
     Err(Error::config("name", problem).with_hint("pass a short name, such as ‹name=g›"))
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+fn unwritable(path: &Path, error: &io::Error) -> Error {
     let problem = format!("{} cannot be used: {error}", path.display());
     Error::shortage(&problem, error).unwrap_or_else(|| {
         Error::config("out", problem).with_hint("name a folder in which you may create files")
     })
 }
 
-fn check_empty(path: &Path) -> Result<()> {
-    let field = "out";
-    if path.exists() && !path.is_dir() {
-        let problem = format!("{} is not a folder", path.display());
-        return Err(Error::config(field, problem).with_hint("name a new or an empty folder"));
+/// The lock of a folder, which shows other processes that this one lives.
+#[derive(Debug)]
+struct FolderLock(File);
+
+impl FolderLock {
+    /// Locks a folder, unless its file system locks none.
+    fn take(path: &Path) -> Result<Option<Self>> {
+        let folder = File::open(path).map_err(|e| unwritable(path, &e))?;
+        match folder.try_lock() {
+            Ok(()) => Ok(Some(FolderLock(folder))),
+            Err(TryLockError::WouldBlock) => {
+                let problem = format!("another process is writing to {}", path.display());
+                Err(Error::config("out", problem).with_hint(EMPTY))
+            }
+            Err(TryLockError::Error(_)) => Ok(None),
+        }
     }
-    let first = match fs::read_dir(path) {
-        Ok(mut entries) => entries.next(),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => return Err(unwritable(path, &e)),
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Forked processes may still have the file.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Checks that a folder holds nothing but what killed processes have left, and removes this. Only the lock shows that
+/// they are dead.
+fn clear(path: &Path, is_locked: bool) -> Result<()> {
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(|e| unwritable(path, &e))?;
+    if let Some(other) = entries.iter().find(|entry| !is_left(entry)) {
+        let name = other.file_name();
+        let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
+        return Err(Error::config("out", problem).with_hint(EMPTY));
+    }
+    for left in entries.iter().map(DirEntry::path) {
+        if !is_locked {
+            let problem = format!("{} was left by a run that was killed", left.display());
+            let hint = format!("remove {}", left.display());
+            return Err(Error::config("out", problem).with_hint(hint));
+        }
+        fs::remove_dir_all(&left).map_err(|e| Error::io("remove", &left, e))?;
+    }
+    Ok(())
+}
+
+/// Whether this is a folder with a name like those of [`OutputFolder`].
+fn is_left(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let random = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+    let is_random = |random: &str| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    let Some(entry) = first else { return Ok(()) };
-    let name = entry.map_err(|e| unwritable(path, &e))?.file_name();
-    if name.to_string_lossy().starts_with(UNFINISHED) {
-        let left = path.join(&name);
-        let problem = format!("{} was left by a run that was killed", left.display());
-        return Err(Error::config(field, problem).with_hint(format!("remove {}", left.display())));
-    }
-    let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
-    Err(Error::config(field, problem).with_hint("name a new or an empty folder"))
+    random.is_some_and(is_random) && entry.file_type().is_ok_and(|ty| ty.is_dir())
 }
