@@ -260,6 +260,12 @@ fn an_array_of_two_edges_does_not_show_which_are_sources() {
     };
     edges_of([2, 2], &[0, 1, 1, 2]);
     refused(here, "--edges e.npy", "its rows may be two edges, or sources and targets");
+    // A column of two nodes looks like an edge.
+    fs::write(here.join("train.npy"), array(Dtype::I64, &[2, 1], &[0, 2]).npy()).unwrap();
+    write(here, "e.txt", "0 1\n1 2\n");
+    refused(here, "--edges e.txt --split train=train.npy", "it may list two nodes or an edge");
+    edges_of([3, 3], &[0, 1, 0, 0, 0, 1, 1, 0, 0]);
+    refused(here, "--edges e.npy", "edges are an array").stderr(contains("numpy.argwhere(matrix)"));
     edges_of([2, 3], &[0, 1, 2, 1, 2, 0]);
     assert_eq!(edges(here, "--edges e.npy"), [(0, 1), (1, 2), (2, 0)]);
     edges_of([3, 2], &[0, 1, 1, 2, 2, 0]);

@@ -156,6 +156,7 @@ fn values_that_are_not_what_their_column_holds_are_named() {
         (["1.5", "inf", "3.5"], "line 3: column x: \"inf\" is not a finite number"),
         (["1.5", "1e39", "3.5"], "line 3: column x: \"1e39\" is not a finite number"),
         (["1,5", "2,5", "3,5"], "line 2: column x: \"1,5\" is not a number"),
+        (["1", "TRUE", "3"], "line 3: column x: \"TRUE\" is a truth value among numbers"),
         (["1", "2 years", "3"], "line 3: column x: \"2 years\" is not a number"),
         (["1", "?", "3"], "line 3: column x: the value is missing"),
     ] {

@@ -68,7 +68,10 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     let Some(Header { dtype, mut shape, transposed, big_endian }) = header else {
         return Err(reader
             .fail("is not an array of integers, bool or floating point")
-            .with_hint("save numbers: array.astype(\"int64\") or array.astype(\"float32\")"));
+            .with_hint(
+                "save numbers: array.astype(\"int64\") or array.astype(\"float32\"); save fields and words as \
+                 a table: pandas.DataFrame(array).to_parquet(\"x.parquet\")",
+            ));
     };
     if transposed {
         shape.reverse();

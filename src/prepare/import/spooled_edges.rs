@@ -23,7 +23,7 @@ impl GraphFiles {
         for file in std::mem::take(&mut self.splits) {
             let etype = match CanonicalEtype::parse(&file.ty) {
                 Some(etype) => Some(etype),
-                None if self.relation_column.is_some() || self.lists_edges(&file, ask) => {
+                None if self.relation_column.is_some() || self.lists_edges(&file, ask)? => {
                     Some(self.only_etype(&file)?)
                 }
                 None => None,
@@ -52,15 +52,15 @@ impl GraphFiles {
 
     /// Whether the columns of a split's file are those of edges of the graph's only node type. A line of text without
     /// column names is a name, unless nodes are numbered.
-    fn lists_edges(&self, file: &DataFile<String>, ask: &Ask<'_>) -> bool {
+    fn lists_edges(&self, file: &DataFile<String>, ask: &Ask<'_>) -> Result<bool> {
         let is_of_type = |edges: &EdgeFile| [&edges.etype.src, &edges.etype.dst] == [&file.ty; 2];
         if file.array.is_some() || !self.edges.iter().all(is_of_type) {
-            return false;
+            return Ok(false);
         }
         // All other files are lists, whose reader reports errors.
         let ask = Ask { wants: Wants::Edges, edge_shape: self.split_shape, ..*ask };
         let Ok(rows) = FileRows::open(&file.path, &ask) else {
-            return false;
+            return Ok(false);
         };
         let columns = rows.columns();
         let names = columns.iter().map(|column| column.name.as_str());
@@ -69,7 +69,18 @@ impl GraphFiles {
         let is_numbered = self.node_ids == NodeIds::Integer
             && self.node_names.is_empty()
             && self.node_tables.files.is_empty();
-        is_pair || is_array || !rows.file.named && columns.len() > 1 && is_numbered
+        if is_array
+            && self.split_shape.is_none()
+            && let Some(array) =
+                rows.file.array.as_ref().filter(|array| array.flat().num_rows() == 2)
+        {
+            let problem =
+                format!("has shape {:?}: it may list two nodes or an edge", array.shape());
+            return Err(array.fail(problem).with_hint(
+                "save nodes as array.ravel(); write an edge as text, a source and a target on a line",
+            ));
+        }
+        Ok(is_pair || is_array || !rows.file.named && columns.len() > 1 && is_numbered)
     }
 
     /// The type of the edges of a split that does not name one.

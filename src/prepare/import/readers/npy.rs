@@ -76,7 +76,8 @@ struct Ends {
 impl Ends {
     fn of(array: &ArrayRef, transposed: bool, known: Option<EdgeShape>) -> Result<Self> {
         if !array.dtype().is_integer() {
-            return Err(array.fail(format!("holds {}, but node ids are integers", array.dtype())));
+            let problem = format!("holds {}, but node ids are integers", array.dtype());
+            return Err(array.fail(problem).with_hint("save array.astype(\"int64\")"));
         }
         let mut shape = array.shape().to_vec();
         if transposed {
@@ -98,11 +99,12 @@ impl Ends {
                     Some(EdgeShape::TwoColumns) => "pairs are an array of shape (N, 2)",
                 };
                 let error = array.fail(format!("has shape {shape:?}, but {due}"));
-                return Err(if known.is_some() && shape.len() == 2 && shape.contains(&2) {
-                    error.with_hint("save its transpose: numpy.save(FILE, array.T)")
+                let is_turned = known.is_some() && shape.len() == 2 && shape.contains(&2);
+                return Err(error.with_hint(if is_turned {
+                    "save its transpose: numpy.save(FILE, array.T)"
                 } else {
-                    error
-                });
+                    "save the edges of a matrix: numpy.argwhere(matrix)"
+                }));
             }
         };
         Ok(Ends { edges, by_turns: is_by_edge != transposed })

@@ -16,6 +16,7 @@ use crate::prepare::import::readers::{CellValue, FileRows, shown};
 /// Largest number of class names, and of the bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
+const TRUTH: &str = "is a truth value among numbers";
 /// Largest number of different values that are counted.
 const COUNTED: usize = 4096;
 
@@ -45,6 +46,9 @@ pub(super) struct ColumnScan {
     first_word: Option<Error>,
     first_wrong: Option<Error>,
     first_missing: Option<Error>,
+    /// Error for the first truth value, and whether there are numbers other than 0 and 1.
+    first_truth: Option<Error>,
+    is_beyond: bool,
     /// Number of occurrences of each word, while there are few words.
     values: Option<BTreeMap<Box<[u8]>, u64>>,
     bytes: usize,
@@ -69,6 +73,8 @@ impl ColumnScan {
             first_word: None,
             first_wrong: None,
             first_missing: None,
+            first_truth: None,
+            is_beyond: false,
             values: Some(BTreeMap::new()),
             bytes: 0,
             lists: ListScan::default(),
@@ -108,6 +114,11 @@ impl ColumnScan {
                         .get_or_insert_with(|| fail(format!("{} {problem}", raw.shown())));
                 } else {
                     self.numbers.add(number);
+                    self.is_beyond |= ![0.0, 1.0].contains(&number);
+                    if let CellValue::Truth(_) = value {
+                        self.first_truth
+                            .get_or_insert_with(|| fail(format!("{} {TRUTH}", raw.shown())));
+                    }
                     self.whole &= number.fract() == 0.0;
                     let single = number as f32;
                     self.is_rounded |= match value {
@@ -157,6 +168,9 @@ impl ColumnScan {
             }
             (_, CellValue::Date(_)) => return None,
             (_, _) if self.dates.count > self.numbers.count => "a number among dates".to_owned(),
+            (ColumnRole::Feature, CellValue::Truth(_)) if self.is_beyond => {
+                format!("{} {TRUTH}", raw.shown())
+            }
             (role, value) => {
                 let problem = wrong_number(role, value.number().unwrap_or(f64::NAN))?;
                 format!("{} {problem}", raw.shown())
@@ -200,6 +214,9 @@ impl ColumnScan {
         if matches!(self.role, ColumnRole::Split(_)) || self.lists.is_lists() && !self.has_others()
         {
             return None;
+        }
+        if self.role == ColumnRole::Feature && self.is_beyond && self.first_wrong.is_none() {
+            self.first_wrong = self.first_truth.take();
         }
         let others = self.numbers.count + self.dates.count;
         let drop = format!("leave the column out: ‹drop={}›", self.name);
