@@ -31,3 +31,5 @@ pub use tensors::{
     construct_full_graph, construct_full_hetero_graph, has_labels, label_columns, labelled_type,
     labelled_types, load_labels, load_mask, load_targets, read_mask,
 };
+#[cfg(feature = "torch")]
+pub(crate) use tensors::{filled, is_little};

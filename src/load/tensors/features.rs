@@ -33,7 +33,7 @@ const FEW: f64 = 16.0;
 /// Largest expected number of entries of a rank, which numbers them in 32 bits.
 const MOST: f64 = (1_u64 << 31) as f64;
 
-/// Number of rows of a table in which zeros are counted.
+/// Number of rows of an array in which zeros are counted.
 const COUNTED: u64 = 1024;
 
 pub(super) const FEATURES: Role<'_> =
@@ -261,17 +261,7 @@ impl NodeFeatures {
     /// # Errors
     /// If the files cannot be read.
     pub fn filled(&self) -> Result<f64> {
-        let (mut filled, mut counted) = (0, 0);
-        let mut row = vec![0.0; self.width as usize];
-        for (rows, feature) in &self.tables {
-            let rows = rows.end - rows.start;
-            for at in (0..rows).step_by(rows.div_ceil(COUNTED).max(1) as usize) {
-                feature.array().read_f32(at..at + 1, &mut row)?;
-                filled += row.iter().filter(|value| **value != 0.0).count();
-                counted += row.len();
-            }
-        }
-        Ok(filled as f64 / counted.max(1) as f64)
+        filled(self.tables.iter().map(|(_, feature)| feature.array()))
     }
 
     /// Whether so few values are not zero that entries take less memory and time than a matrix.
@@ -280,7 +270,7 @@ impl NodeFeatures {
     /// If the files cannot be read.
     pub fn has_few_entries(&self) -> Result<bool> {
         let filled = self.filled()?;
-        Ok(filled * FEW <= 1.0 && filled * (self.rows * self.width) as f64 <= MOST)
+        Ok(is_little(filled) && filled * (self.rows * self.width) as f64 <= MOST)
     }
 
     /// Reads the values of selected rows, ascending, that are not zero: rows are destinations, columns are sources, and
@@ -339,6 +329,25 @@ impl NodeFeatures {
             }
         }
     }
+}
+
+/// The fraction of values of arrays that are not zero, in rows spread evenly.
+pub(crate) fn filled<'a>(arrays: impl Iterator<Item = &'a ArrayRef>) -> Result<f64> {
+    let (mut filled, mut counted) = (0, 0);
+    for array in arrays {
+        let (rows, mut row) = (array.num_rows(), vec![0.0; array.row_len() as usize]);
+        for at in (0..rows).step_by(rows.div_ceil(COUNTED).max(1) as usize) {
+            array.read_f32(at..at + 1, &mut row)?;
+            filled += row.iter().filter(|value| **value != 0.0).count();
+            counted += row.len();
+        }
+    }
+    Ok(filled as f64 / counted.max(1) as f64)
+}
+
+/// Whether features with this fraction of values that are not zero are held as entries.
+pub(crate) fn is_little(filled: f64) -> bool {
+    filled * FEW <= 1.0
 }
 
 /// Number of these rows, all below `end`, to read at once, so that gaps and the whole stay small.

@@ -16,6 +16,7 @@ mod targets;
 
 pub use edge_features::EdgeFeatures;
 pub use features::{NodeFeatures, Normalize};
+pub(crate) use features::{filled, is_little};
 pub use full_graph::{construct_full_graph, construct_full_hetero_graph};
 pub use labels::{
     has_labels, label_columns, labelled_type, labelled_types, load_labels, load_mask, read_mask,

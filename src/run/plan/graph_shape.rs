@@ -6,6 +6,7 @@ use super::counts::{Pair, RankCounts};
 use super::graph_sizes::{FeatureColumns, GraphSizes, hit};
 use crate::error::Result;
 use crate::io::Dtype;
+use crate::load::{filled, is_little};
 use crate::nn::Task;
 use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::{NodeType, RawGraph, Table};
@@ -22,6 +23,8 @@ pub struct GraphShape {
     edge_types: usize,
     /// Number of columns of the widest node features of any type.
     width: u64,
+    /// Fraction of values of the features that are not zero, if they are few and all nodes have one type.
+    filled: Option<f64>,
     /// Number of columns of the widest edge features, if the run uses edge features.
     edge_width: Option<u64>,
     /// Number of classes, or of columns of the labels.
@@ -31,7 +34,7 @@ pub struct GraphShape {
 }
 
 impl GraphShape {
-    /// The shape of a graph with `edges` edges for `run`. Reads labels and masks.
+    /// The shape of a graph with `edges` edges for `run`. Reads labels, masks and some rows of features.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -65,6 +68,10 @@ impl GraphShape {
             edges,
             edge_types: graph.etypes.len(),
             width: widths.max().unwrap_or(0).max(learned),
+            filled: match (&features[..], &graph.ntypes[..]) {
+                ([features], [_]) => Some(filled(features.arrays())?).filter(|f| is_little(*f)),
+                _ => None,
+            },
             edge_width: keys.edge_features.as_deref().map(|key| edge_width(graph, key)),
             outputs: outputs.max(LEAST_OUTPUTS),
             masks: [
@@ -83,6 +90,7 @@ impl GraphShape {
             edges: config.edges,
             edge_types: 1,
             width: config.features,
+            filled: None,
             edge_width: None,
             outputs: config.classes,
             masks: [config.split.train, config.split.val, config.split.test].map(Some),
@@ -101,7 +109,7 @@ impl GraphShape {
             ranks: vec![rank; parts as usize],
             // Features are computed in single precision, whatever their stored type.
             features: FeatureColumns { width: self.width, dtype: Dtype::F32 },
-            filled: None,
+            filled: self.filled,
             edge_features: self.edge_width.map(|width| FeatureColumns { width, dtype: Dtype::F32 }),
             outputs: self.outputs,
             masks: self.masks,

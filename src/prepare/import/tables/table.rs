@@ -174,6 +174,12 @@ impl Table {
         }
     }
 
+    /// The arrays.
+    #[cfg(feature = "torch")]
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
+        self.pieces.iter().map(|(_, array)| array)
+    }
+
     /// Path of the file, or of the first of several.
     pub(super) fn path(&self) -> &Path {
         self.first().path()
