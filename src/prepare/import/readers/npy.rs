@@ -14,6 +14,9 @@ use crate::formats::dgl::{ArrayRef, blocks};
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;
 
+/// Name of arrays of shape `(2, E)` in PyTorch Geometric.
+const EDGE_INDEX: &str = "edge_index";
+
 pub(crate) const FORMAT: Format = Format {
     name: "NumPy",
     needs_places: true,
@@ -29,7 +32,7 @@ pub(crate) fn open_array(npy: NpyArray, ask: &Ask<'_>) -> Result<Opened> {
     let NpyArray { array, transposed, big_endian } = npy;
     let array = if big_endian { swapped(&array, ask)? } else { array };
     let ends = match ask.wants {
-        Wants::Edges => Some(Ends::of(&array, transposed, ask.edge_shape)?),
+        Wants::Edges => Some(Ends::of(&array, transposed, ask)?),
         _ => None,
     };
     let dtype = array.dtype();
@@ -74,7 +77,8 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(array: &ArrayRef, transposed: bool, known: Option<EdgeShape>) -> Result<Self> {
+    fn of(array: &ArrayRef, transposed: bool, ask: &Ask<'_>) -> Result<Self> {
+        let known = ask.edge_shape;
         if !array.dtype().is_integer() {
             let problem = format!("holds {}, but node ids are integers", array.dtype());
             return Err(array.fail(problem).with_hint("save array.astype(\"int64\")"));
@@ -84,7 +88,7 @@ impl Ends {
             shape.reverse();
         }
         let (edges, is_by_edge) = match (&shape[..], known) {
-            (&[2, 2], None) => {
+            (&[2, 2], None) if ask.array != Some(EDGE_INDEX) => {
                 let problem = "has shape [2, 2]: its rows may be two edges, or sources and targets";
                 return Err(array
                     .fail(problem)

@@ -57,7 +57,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
             held.join(", ")
         ))
     })?;
-    open_array(archive.read(&member, ask.folder)?, ask)
+    open_array(archive.read(&member, ask.folder)?, &Ask { array: Some(&member), ..*ask })
 }
 
 /// An archive of arrays.
