@@ -38,10 +38,13 @@ def as_array(case, stem, pairs):
     array = np.array(pairs).reshape(-1, 2)
     array = array.astype(element_type(case, array.reshape(-1).tolist(), "int"))
     is_wide = draw.chance(0.5)
+    array_name = draw.one("edge_index", "edges", "edge_list")
     if len(pairs) == 2:
+        # Only this name shows which are sources.
+        is_wide = is_wide or array_name == "edge_index"
         case.may_refuse("two edges in an array")
     array = np.ascontiguousarray(array.T) if is_wide else array
-    name = write_array(case, stem, draw.one("edge_index", "edges", "edge_list"), array, ["weights"] if draw.chance(0.3) else [])
+    name = write_array(case, stem, array_name, array, ["weights"] if draw.chance(0.3) else [])
     return name, Edges(pairs)
 
 
