@@ -90,7 +90,7 @@ const BRIDGES: [&str; 4] = [
 ];
 
 /// Files with unsafe code. The top of each says why.
-const UNSAFE: [&str; 16] = [
+const UNSAFE: [&str; 17] = [
     "python/src/memory.rs",
     "python/src/serve.rs",
     "python/src/sleep/backing.rs",
@@ -107,6 +107,7 @@ const UNSAFE: [&str; 16] = [
     "src/platform/fork.rs",
     "src/platform/heap.rs",
     "src/platform/signals.rs",
+    "src/platform/write_back.rs",
 ];
 
 /// Files that know standard output and standard error. All others go through them: `print` and `show_status` define what

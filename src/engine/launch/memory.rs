@@ -181,13 +181,18 @@ mod tests {
     use std::io::Write;
 
     use memmap2::MmapOptions;
+    use parking_lot::Mutex;
     use rustix::process::getpid;
 
     use super::*;
 
+    /// What one test takes must not count in the other.
+    static ALONE: Mutex<()> = Mutex::new(());
+
     #[test]
     fn files_count_once_and_only_while_they_are_mapped() {
         const FILE: usize = 64 << 20;
+        let _alone = ALONE.lock();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![1; FILE]).unwrap();
         let map = MmapOptions::new().populate().map_raw_read_only(&file).unwrap();
@@ -212,6 +217,7 @@ mod tests {
 
     #[test]
     fn a_peak_between_two_samples_counts() {
+        let _alone = ALONE.lock();
         let control = Control::in_memory(1, 1).unwrap();
         control.rank(0).set_activity(Activity::Resident);
         drop(std::hint::black_box(vec![1_u8; 256 << 20]));
