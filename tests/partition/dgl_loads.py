@@ -339,7 +339,7 @@ def heterogeneous(folder, rng):
 @case
 def heterogeneous_with_empty_cells(folder, rng):
     nodes = {"a": 6, "b": 2}
-    ends = {("a", "r", "a"): np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), ("b", "s", "a"): np.array([[0, 1], [0, 5]])}
+    ends = {("a", "r", "a"): np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), ("b", "s", "a"): np.array([[0, 1, 1], [0, 5, 4]])}
     flags = []
     for at, (etype, table) in enumerate(ends.items()):
         np.save(f"{folder}/{at}.npy", table)
