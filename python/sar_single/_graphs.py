@@ -51,19 +51,31 @@ class Described:
         """Writes the arrays; returns the flags that name them."""
         given: List[str] = []
 
-        def add(flag: str, name: str, arrays: List[Any]) -> None:
-            path = folder / f"{len(given)}.npy"
-            _arrays.write(path, arrays)
-            given.extend([flag, f"{name}={path}" if name else str(path)])
+        def path(kind: str) -> Path:
+            return folder / f"{len(given)}.{kind}"
 
-        for name, (source, destination) in self.edges.items():
-            add("--edges", name, [source, destination])
+        def add(flag: str, name: str, value: object) -> None:
+            given.extend([flag, f"{name}={value}" if name else str(value)])
+
+        def add_arrays(flag: str, name: str, arrays: List[Any]) -> None:
+            file = path("npy")
+            _arrays.write(file, arrays)
+            add(flag, name, file)
+
+        for name, ends in self.edges.items():
+            if all(tuple(array.shape) == (2,) for array in ends):
+                # Two edges in an array could be either way round; with this name, sources come first.
+                file = path("npz")
+                np.savez(file, edge_index=np.stack([_arrays.as_numpy(array) for array in ends]))
+                add("--edges", name, file)
+            else:
+                add_arrays("--edges", name, list(ends))
         for name, count in self.num_nodes.items():
-            given.extend(["--num-nodes", f"{name}={count}" if name else str(count)])
+            add("--num-nodes", name, count)
         for name, array in self.node_data.items():
-            add("--node-data", name, [array])
+            add_arrays("--node-data", name, [array])
         for name, array in self.edge_data.items():
-            add("--edge-data", name, [array])
+            add_arrays("--edge-data", name, [array])
         return given
 
 

@@ -68,6 +68,16 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
     assert torch.allclose(sum(rank[6] for rank in ranks), graph.edge_attr.sum(), atol=1e-5)
 
 
+def test_two_edges_keep_their_directions(spill, tmp_path):
+    def worker(rank):
+        return rank.orig_ids[rank.edge_index].tolist()
+
+    graph = data_of.Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    parts = sar.partition(tmp_path / "parts", graph, num_parts=1)
+    (ends,) = sar.run(worker, parts, memory_budget="1GiB", spill_dir=spill)
+    assert sorted(zip(*ends)) == [(0, 1), (1, 2)]
+
+
 def test_a_dataset_is_its_only_graph():
     found = _graphs.describe(Planetoid([data(train_mask=torch.arange(NODES) < 4)]))
     assert set(found.node_data) == {"feat", "label", "train_mask"} and found.num_nodes == {"": NODES}

@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// What one test takes must not count in the other.
+    /// Held by a test, so that its memory does not count in the other one.
     static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]

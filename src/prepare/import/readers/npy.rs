@@ -90,9 +90,9 @@ impl Ends {
         let (edges, is_by_edge) = match (&shape[..], known) {
             (&[2, 2], None) if ask.array != Some(EDGE_INDEX) => {
                 let problem = "has shape [2, 2]: its rows may be two edges, or sources and targets";
-                return Err(array
-                    .fail(problem)
-                    .with_hint("write the two edges as text, a source and a target on each line"));
+                return Err(array.fail(problem).with_hint(
+                    "with sources in the first row: numpy.savez(\"edges.npz\", edge_index=array)",
+                ));
             }
             (&[2, edges], None | Some(EdgeShape::TwoRows)) => (edges, false),
             (&[edges, 2], None | Some(EdgeShape::TwoColumns)) => (edges, true),
