@@ -70,7 +70,8 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
 
 def test_two_edges_keep_their_directions(spill, tmp_path):
     def worker(rank):
-        return rank.orig_ids[rank.edge_index].tolist()
+        sources, destinations = rank.graph.edge_arrays()[:2]
+        return rank.orig_ids[sources].tolist(), rank.orig_ids[destinations].tolist()
 
     graph = data_of.Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
     parts = sar.partition(tmp_path / "parts", graph, num_parts=1)
