@@ -369,6 +369,29 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_ends_an_epoch_counts_for_both_and_loading_for_none() {
+        let control = Arc::new(Control::in_memory(1, 1).unwrap());
+        control.set_room_of(Work::Training, 1 << 50);
+        let lock = TurnLock::new(control.clone(), 0).of_process();
+        let known = || [0, 1, 2, 3].map(|turn| control.admits(turn, 1));
+        let turn = |begins_epoch: bool| {
+            lock.acquire().unwrap();
+            if begins_epoch {
+                lock.number_turns();
+            }
+            lock.release();
+        };
+        turn(false);
+        assert_eq!(known(), [false, true, false, false]);
+        turn(true);
+        assert_eq!(known(), [true, false, true, false], "what loading took is forgotten");
+        turn(false);
+        turn(false);
+        turn(true);
+        assert_eq!(known(), [true; 4]);
+    }
+
+    #[test]
     fn residents_that_pause_side_by_side_share_the_pool() {
         let control = Arc::new(Control::in_memory(2, 2).unwrap());
         control.set_parked_share(8 * MIB);
