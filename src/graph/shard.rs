@@ -102,6 +102,17 @@ impl ShardBuilder {
         self.edge_ids.push(edge);
     }
 
+    /// Adds the values of a matrix's rows that are not zero as weighted edges: columns are sources, and rows are
+    /// destinations from `first` on.
+    pub fn push_matrix(&mut self, first: u32, width: usize, values: &[f32]) {
+        for (row, values) in (first..).zip(values.chunks_exact(width.max(1))) {
+            for (column, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                self.push(column as u32, row);
+                self.push_weight(*value);
+            }
+        }
+    }
+
     /// Appends the edges of another builder.
     pub fn append(&mut self, mut other: ShardBuilder) {
         self.src.append(&mut other.src);

@@ -37,17 +37,36 @@ pub(super) struct GraphBatch<'a> {
 }
 
 impl<'a> GraphBatch<'a> {
-    /// The batch with these features, which get the parameters' type.
     pub(super) fn of(
         model: &'a dyn Model,
         graphs: Vec<BlockGraph>,
-        features: &Tensor,
-        manager: &PartitionDataManager,
-        parameters: &ParameterSet,
-    ) -> Result<Box<dyn BatchForward + 'a>> {
-        let features = manager.track("features", features.f_to_kind(parameters.kind())?);
-        Ok(Box::new(GraphBatch { model, graphs, features }))
+        features: PointerTensor,
+    ) -> Box<dyn BatchForward + 'a> {
+        Box::new(GraphBatch { model, graphs, features })
     }
+}
+
+/// Tracks a feature of a batch's input nodes: in the parameters' type, or as the values other than zero if the sampler
+/// keeps only these.
+pub(super) fn track_input(
+    manager: &PartitionDataManager,
+    parameters: &ParameterSet,
+    batch: &MiniBatch,
+    name: &str,
+) -> Result<PointerTensor> {
+    match batch.srcdata_entries.get(name) {
+        Some(entries) => Ok(manager.track_entries(FEATURES, entries.clone(), None)),
+        None => track_rows(manager, parameters, batch.input(name)?),
+    }
+}
+
+/// Tracks rows of a batch in the parameters' type.
+pub(super) fn track_rows(
+    manager: &PartitionDataManager,
+    parameters: &ParameterSet,
+    rows: &Tensor,
+) -> Result<PointerTensor> {
+    Ok(manager.track(FEATURES, rows.f_to_kind(parameters.kind())?))
 }
 
 impl BatchModel for GraphBatches<'_> {
@@ -59,7 +78,8 @@ impl BatchModel for GraphBatches<'_> {
         batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>> {
         let graphs = block_graphs(manager, graph, batch, self.edge_types)?;
-        GraphBatch::of(self.model, graphs, batch.input(FEATURES)?, manager, parameters)
+        let features = track_input(manager, parameters, batch, FEATURES)?;
+        Ok(GraphBatch::of(self.model, graphs, features))
     }
 }
 

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 
 use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
-use super::graph_batches::{EDGE_FEATURES, FEATURES};
+use super::graph_batches::{EDGE_FEATURES, FEATURES, track_input, track_rows};
 use super::relation_degrees::RelationDegrees;
 use super::stored_rows::StoredRows;
 use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
@@ -98,18 +98,16 @@ impl BatchModel for HeteroBatches<'_> {
         });
         let graphs = graphs.collect::<Result<_>>()?;
         let ends = blocks.first().map_or(&[][..], HeteroBlock::ends);
-        let rows = |rows: &Tensor| -> Result<PointerTensor> {
-            Ok(manager.track("features", rows.f_to_kind(parameters.kind())?))
-        };
         let inputs =
             self.inputs.iter().zip(ends).zip(book.ntypes()).map(|((input, ends), name)| {
                 Ok(match input {
                     NodeInput::Features(_) => {
-                        BatchInput::Features(rows(batch.input(&features_of(name))?)?)
+                        let name = features_of(name);
+                        BatchInput::Features(track_input(manager, parameters, batch, &name)?)
                     }
                     NodeInput::Stored(stored) => {
                         let ids = ends.sources.clone();
-                        let learned = rows(&stored.lookup(&ids)?)?;
+                        let learned = track_rows(manager, parameters, &stored.lookup(&ids)?)?;
                         BatchInput::Learned(ids, learned)
                     }
                     NodeInput::Learned(_) => {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tch::{Kind, Tensor};
 
 use super::batch_model::{BatchForward, BatchModel};
-use super::graph_batches::{GraphBatch, block_graphs};
+use super::graph_batches::{GraphBatch, block_graphs, track_rows};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -151,9 +151,9 @@ impl BatchModel for RowBatches<'_> {
         graph: &dyn GraphSource,
         batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>> {
-        let features = self.inputs.of_nodes(batch.seeds())?;
+        let features = track_rows(manager, parameters, &self.inputs.of_nodes(batch.seeds())?)?;
         let graphs = block_graphs(manager, graph, batch, false)?;
-        GraphBatch::of(self.model, graphs, &features, manager, parameters)
+        Ok(GraphBatch::of(self.model, graphs, features))
     }
 
     fn row_bytes(&self) -> RowBytes {

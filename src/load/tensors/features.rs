@@ -281,16 +281,11 @@ impl NodeFeatures {
     pub fn read_entries(&self, rows: &[u32], counters: &IoCounters) -> Result<GraphShard> {
         let width = self.width.max(1) as usize;
         let mut entries = ShardBuilder::default();
-        let mut place = 0;
+        let mut first = 0;
         for block in rows.chunks((CHUNK as usize / width).max(1)) {
             let values = self.read_rows(block, counters)?;
-            for row in tensor::slice::<f32>(&values).chunks_exact(width) {
-                for (column, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                    entries.push(column as u32, place);
-                    entries.push_weight(*value);
-                }
-                place += 1;
-            }
+            entries.push_matrix(first, width, &tensor::slice::<f32>(&values));
+            first += block.len() as u32;
             self.drop_cached(u64::from(block[0])..u64::from(block[block.len() - 1]) + 1)?;
         }
         Ok(entries.build(rows.len(), self.width as usize, true)?.0)

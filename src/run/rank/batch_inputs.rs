@@ -4,6 +4,7 @@ use super::assignment::Assignment;
 use super::edge_sources::of_all_types;
 use super::hetero_graph::RankHeteroGraph;
 use super::setup::RankSetup;
+use super::stored_features::StoredFeatures;
 use crate::error::Result;
 use crate::load::{EdgeFeatures, NodeColumn};
 use crate::run::config::RunConfig;
@@ -12,26 +13,34 @@ use crate::train::{EDGE_FEATURES, FEATURES, SamplingConfig, edge_features_of, fe
 
 /// Features of nodes and edges, by their names in a batch.
 pub(super) struct BatchInputs {
-    nodes: Vec<(String, NodeColumn)>,
+    nodes: Vec<InputColumn>,
     edges: Vec<(String, EdgeFeatures)>,
     /// Whether each type has its own features.
     by_type: bool,
+}
+
+struct InputColumn {
+    name: String,
+    column: NodeColumn,
+    few_entries: bool,
 }
 
 impl BatchInputs {
     /// Features for a model with one layer for all edge types.
     pub(super) fn of_all_types(
         setup: &RankSetup,
+        stored: &StoredFeatures,
         Assignment { here, config, .. }: Assignment<'_>,
     ) -> Result<Self> {
         let counters = setup.manager.store().counters();
         let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-        let features = NodeColumn::features(here.reachable(), key, normalize, counters.clone())?;
+        let column = NodeColumn::features(here.reachable(), key, normalize, counters.clone())?;
+        let (name, few_entries) = (FEATURES.to_owned(), stored.has_few_entries());
+        let nodes = vec![InputColumn { name, column, few_entries }];
         let edges = config.keys.edge_features.iter().map(|key| {
             let features = EdgeFeatures::find(here.reachable(), key, counters.clone())?;
             Ok((EDGE_FEATURES.to_owned(), features))
         });
-        let nodes = vec![(FEATURES.to_owned(), features)];
         Ok(BatchInputs { nodes, edges: edges.collect::<Result<_>>()?, by_type: false })
     }
 
@@ -44,10 +53,12 @@ impl BatchInputs {
     ) -> Result<Self> {
         let (counters, book) = (setup.manager.store().counters(), setup.partition.book());
         let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-        let nodes = hetero.types_with_features().map(|ntype| {
+        let nodes = hetero.types_with_features().map(|(ntype, stored)| {
             let (parts, counters) = (here.reachable(), counters.clone());
             let column = NodeColumn::features_of_type(parts, ntype, key, normalize, counters)?;
-            Ok((features_of(&book.ntypes()[ntype]), column))
+            let (name, few_entries) =
+                (features_of(&book.ntypes()[ntype]), stored.has_few_entries());
+            Ok(InputColumn { name, column, few_entries })
         });
         let nodes = nodes.collect::<Result<_>>()?;
         let edges = match &config.keys.edge_features {
@@ -74,8 +85,13 @@ impl BatchInputs {
             let kind = model.kind;
             sampler.in_degrees(kind.uses_in_degrees()).out_degrees(kind.uses_out_degrees())
         };
-        let sampler = self.nodes.iter().fold(sampler, |sampler, (name, column)| {
-            sampler.input_node_feature(name, column.clone())
+        let sampler = self.nodes.iter().fold(sampler, |sampler, input| {
+            let InputColumn { name, column, few_entries } = input;
+            if *few_entries {
+                sampler.input_node_entries(name, column.clone())
+            } else {
+                sampler.input_node_feature(name, column.clone())
+            }
         });
         Ok(self.edges.iter().fold(sampler, |sampler, (name, features)| {
             sampler.edge_feature(name, features.clone())

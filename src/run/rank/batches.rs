@@ -9,6 +9,7 @@ use super::hetero_graph::RankHeteroGraph;
 use super::labelled::{LabelledGroup, rows_by_group};
 use super::labels::LabelFacts;
 use super::setup::{RankSetup, Surroundings};
+use super::whole_graph::WholeGraph;
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
@@ -38,14 +39,14 @@ pub(super) struct NodeLoaders {
 /// opens the whole graph. Two collectives, and two more with loaders for evaluations.
 pub(super) fn of_shared_layers(
     setup: &RankSetup,
-    graph: &dyn Graph,
+    whole: &WholeGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
-    let graph = open_graph(setup, graph, here, &index(config, sampling), None)?;
-    let inputs = BatchInputs::of_all_types(setup, assignment)?;
+    let graph = open_graph(setup, &whole.graph, here, &index(config, sampling), None)?;
+    let inputs = BatchInputs::of_all_types(setup, &whole.features, assignment)?;
     let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
     finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }

@@ -8,6 +8,7 @@ use tch::Kind;
 use super::edge_sources::{check_needed, set_edge_sources};
 use super::labelled::Labelled;
 use super::setup::{KIND, RankSetup};
+use super::stored_features::StoredFeatures;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;
@@ -29,9 +30,7 @@ pub(super) struct RankHeteroGraph {
     /// The graph.
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
-    features: Vec<Option<PointerTensor>>,
-    /// The same features, as stored in the partition's files.
-    stored: Vec<Option<NodeFeatures>>,
+    features: Vec<Option<StoredFeatures>>,
     /// Node types for which the model has outputs.
     pub(super) targets: Vec<usize>,
     /// Configuration of the model.
@@ -50,13 +49,6 @@ impl RankHeteroGraph {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
-        let widths = features.iter().map(|f| f.as_ref().map_or(-1, NodeFeatures::width));
-        let widths: Vec<i64> = widths.collect();
-        let stored = features.clone();
-        let features = features
-            .into_iter()
-            .map(|f| Some(setup.track_features(f?.leaving_cache(run.sampling.is_none()))))
-            .collect();
         let edge_features = run.keys.edge_features.as_deref();
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
@@ -65,7 +57,7 @@ impl RankHeteroGraph {
             within,
         };
         let mut graph = construct_full_hetero_graph(manager, group, partition, columns)?;
-        setup.check_widths(&widths)?;
+        let features = StoredFeatures::agreed(setup, run, features)?;
         if let Some(key) = edge_features {
             let without = set_edge_sources(setup, &mut graph, key)?;
             check_needed(setup, run.model.kind, key, &without)?;
@@ -75,7 +67,7 @@ impl RankHeteroGraph {
             None => relations.target_types(partition.book())?,
         };
         let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
-        Ok(RankHeteroGraph { graph, features, stored, targets, config })
+        Ok(RankHeteroGraph { graph, features, targets, config })
     }
 
     /// Creates the model, with these output widths for the targets.
@@ -84,7 +76,7 @@ impl RankHeteroGraph {
         parameters: &mut ParameterBuilder,
         out_feats: &[i64],
     ) -> Result<HeteroStack> {
-        let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
+        let widths = self.features.iter().map(|f| f.as_ref().map(StoredFeatures::width));
         let widths: Vec<_> = widths.collect();
         let outputs = self.targets.iter().zip(out_feats);
         let outputs = outputs.map(|(&ntype, &out_feats)| HeteroOutput { ntype, out_feats });
@@ -101,7 +93,7 @@ impl RankHeteroGraph {
     pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
         let RankSetup { manager, partition, .. } = setup;
         let (book, part) = (partition.book(), partition.part());
-        self.inputs_with(|ntype| {
+        self.inputs_with(setup, |ntype| {
             let (name, nodes) = (&book.ntypes()[ntype], book.type_nodes(part, ntype));
             let (width, seed) = (self.config.width(), seed_of(seed, ntype));
             let rows = NodeEmbedding::new(manager, name, nodes, width, KIND, seed)?;
@@ -122,7 +114,7 @@ impl RankHeteroGraph {
         let (book, width) = (setup.partition.book(), self.config.width() as usize);
         let (rows, optimizer) = stored_rows(manager, group, book, &learned, folder, width)?;
         let mut rows = rows.into_iter();
-        let inputs = self.inputs_with(|_| {
+        let inputs = self.inputs_with(setup, |_| {
             let missing = || Error::internal("a node type has no rows");
             rows.next().map(NodeInput::Stored).ok_or_else(missing)
         })?;
@@ -131,10 +123,11 @@ impl RankHeteroGraph {
 
     fn inputs_with(
         &self,
+        setup: &RankSetup,
         mut learned: impl FnMut(usize) -> Result<NodeInput>,
     ) -> Result<Vec<NodeInput>> {
         let inputs = self.features.iter().enumerate().map(|(ntype, features)| match features {
-            Some(features) => Ok(NodeInput::Features(features.clone())),
+            Some(features) => Ok(NodeInput::Features(features.all(setup)?)),
             None => learned(ntype),
         });
         inputs.collect()
@@ -147,14 +140,14 @@ impl RankHeteroGraph {
         ntype: usize,
         rows: Vec<u32>,
     ) -> Result<PointerTensor> {
-        let features = self.stored[ntype].clone();
         let missing = || Error::internal("a node type has no features");
-        Ok(setup.track_rows(features.ok_or_else(missing)?, rows))
+        self.features[ntype].as_ref().ok_or_else(missing)?.rows(setup, rows)
     }
 
-    /// The node types that have features.
-    pub(super) fn types_with_features(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.features.len()).filter(|ntype| self.features[*ntype].is_some())
+    /// The node types that have features, and these.
+    pub(super) fn types_with_features(&self) -> impl Iterator<Item = (usize, &StoredFeatures)> {
+        let types = self.features.iter().enumerate();
+        types.filter_map(|(ntype, features)| Some((ntype, features.as_ref()?)))
     }
 
     /// Out-degrees of sources by edge type, in files in `folder`, if the model's layers use them. All ranks call this.

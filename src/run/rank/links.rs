@@ -9,7 +9,6 @@ use super::batches::open_graph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::KIND;
 use super::whole_graph::WholeGraph;
-use crate::engine::tape::Graph;
 use crate::error::Result;
 use crate::nn::load_state_dict;
 use crate::train::{GraphBatches, LinkLoaders};
@@ -27,7 +26,7 @@ pub(super) fn train(training: LinkTraining<'_>) -> Result<()> {
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters, &[])?;
     }
-    let loaders = loaders(training, &whole.graph)?;
+    let loaders = loaders(training, &whole)?;
     setup.sync(&parameters)?;
     let edge_types = config.model.kind.uses_edge_types();
     let model = GraphBatches { model: &*model, edge_types };
@@ -36,9 +35,10 @@ pub(super) fn train(training: LinkTraining<'_>) -> Result<()> {
     training.run(of, &loaders)
 }
 
-fn loaders(training: LinkTraining<'_>, graph: &dyn Graph) -> Result<LinkLoaders> {
+fn loaders(training: LinkTraining<'_>, whole: &WholeGraph) -> Result<LinkLoaders> {
     let LinkTraining { setup, assignment, .. } = training;
-    let inputs = BatchInputs::of_all_types(setup, assignment)?;
-    let open = |keys: &_, drawn: &_| open_graph(setup, graph, assignment.here, keys, Some(drawn));
+    let inputs = BatchInputs::of_all_types(setup, &whole.features, assignment)?;
+    let open =
+        |keys: &_, drawn: &_| open_graph(setup, &whole.graph, assignment.here, keys, Some(drawn));
     training.loaders(&open, &inputs)
 }

@@ -142,7 +142,8 @@ impl LabelledRelations {
             seeds[*ntype] = rows;
         }
         let HeteroMfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
-        let with_features: Vec<usize> = hetero.types_with_features().collect();
+        let with_features: Vec<usize> =
+            hetero.types_with_features().map(|(ntype, _)| ntype).collect();
         let sources = sources.into_iter().enumerate().map(|(ntype, rows)| {
             let features = with_features.contains(&ntype);
             let features = features.then(|| hetero.rows(setup, ntype, rows.clone()));

@@ -26,6 +26,7 @@ mod saving;
 mod setup;
 mod shared_layers;
 mod step_dump;
+mod stored_features;
 mod usage;
 mod whole_graph;
 

@@ -19,7 +19,7 @@ pub(super) fn train(
     if assignment.config.model.kind.propagates_once() {
         return training.run_on_rows(assignment, pass, sampling);
     }
-    let graph = &training.whole.graph;
-    let loaders = batches::of_shared_layers(setup, graph, assignment, sampling, &training.facts)?;
+    let SharedLayers { whole, facts, .. } = &training;
+    let loaders = batches::of_shared_layers(setup, whole, assignment, sampling, facts)?;
     training.run(assignment, pass, Some(&loaders))
 }

@@ -170,25 +170,6 @@ impl RankSetup {
         self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
-    /// Tracks selected rows of features, ascending, which are read from the partition whenever they are used.
-    pub(super) fn track_rows(&self, features: NodeFeatures, rows: Vec<u32>) -> PointerTensor {
-        let counters = self.manager.store().counters().clone();
-        let size = [rows.len() as i64, features.width()];
-        let exact = features.message_dtype();
-        let read = Rc::new(move || features.read_rows(&rows, &counters));
-        self.manager.track_exact("features", &size, KIND, exact, read)
-    }
-
-    /// Tracks selected rows of features, ascending, as the entries that are not zero. They are read now.
-    pub(super) fn track_entries(
-        &self,
-        features: &NodeFeatures,
-        rows: &[u32],
-    ) -> Result<PointerTensor> {
-        let entries = features.read_entries(rows, self.manager.store().counters())?;
-        Ok(self.manager.track_entries("features", entries, features.message_dtype()))
-    }
-
     /// Sends a row of numbers from every rank to every rank. One collective.
     pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mine = Tensor::f_from_slice(numbers)?;
@@ -209,30 +190,14 @@ impl RankSetup {
         parameters.set_flat(synced.remove(0))
     }
 
-    /// Checks that all ranks have features of one width. If their stored type is narrow and the same on all ranks, rows
-    /// are sent in this type. The second result says whether all ranks have `few` entries that are not zero. One
-    /// collective.
-    pub(super) fn agree_on_features(
-        &self,
-        features: NodeFeatures,
-        few: bool,
-    ) -> Result<(NodeFeatures, bool)> {
-        let (width, exact) = (features.width(), features.exact_dtype());
-        let dtype = exact.map_or(-1, |dtype| dtype as i64);
-        let all = self.gather(&[width, dtype, i64::from(few)])?;
-        self.compare_widths(&[width], all.iter().map(|row| &row[..1]))?;
-        let agreed = all.iter().all(|row| row[1] == dtype);
-        let few = all.iter().all(|row| row[2] == 1);
-        Ok((features.sent_as(exact.filter(|_| agreed)), few))
-    }
-
     /// Checks that the width of features, by node or edge type (-1: none), is the same on all ranks. One collective.
     pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
         let all = self.gather(widths)?;
         self.compare_widths(widths, all.iter().map(Vec::as_slice))
     }
 
-    fn compare_widths<'w>(
+    /// Checks the widths that other ranks, in order, have gathered.
+    pub(super) fn compare_widths<'w>(
         &self,
         widths: &[i64],
         of_parts: impl Iterator<Item = &'w [i64]>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tch::Tensor;
 
 use crate::error::{Error, Result};
-use crate::graph::Block;
+use crate::graph::{Block, GraphShard};
 
 /// The sampled neighbourhood of a batch's seeds.
 pub struct MiniBatch {
@@ -14,6 +14,9 @@ pub struct MiniBatch {
     pub blocks: Vec<Block>,
     /// Rows of features of the first block's sources, `[num_sources, width]`, by name.
     pub srcdata: BTreeMap<String, Tensor>,
+    /// The values other than zero of further rows of the first block's sources, by name: weighted edges from columns to
+    /// rows.
+    pub srcdata_entries: BTreeMap<String, GraphShard>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
     /// Rows of features of each block's edges, `[num_edges, width]`, by name, in the order of [`Block::edges`]: DGL's

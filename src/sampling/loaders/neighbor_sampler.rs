@@ -3,8 +3,9 @@
 use std::ops::Add;
 use std::sync::Arc;
 
+use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::graph::{Block, InEdges};
+use crate::graph::{Block, InEdges, ShardBuilder};
 use crate::load::{EdgeFeatures, NodeColumn, RowBytes};
 use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
 
@@ -45,6 +46,7 @@ pub struct DistNeighborSampler {
     in_degrees: bool,
     out_degrees: bool,
     input_node_features: Vec<(String, NodeColumn)>,
+    input_node_entries: Vec<(String, NodeColumn)>,
     output_node_features: Vec<(String, NodeColumn)>,
     edge_features: Vec<(String, EdgeFeatures)>,
 }
@@ -67,6 +69,7 @@ impl DistNeighborSampler {
             in_degrees: false,
             out_degrees: true,
             input_node_features: Vec::new(),
+            input_node_entries: Vec::new(),
             output_node_features: Vec::new(),
             edge_features: Vec::new(),
         })
@@ -141,6 +144,14 @@ impl DistNeighborSampler {
         self
     }
 
+    /// Like [`input_node_feature`](Self::input_node_feature), for a feature with few values other than zero, of which
+    /// batches hold only these: [`MiniBatch::srcdata_entries`].
+    #[must_use]
+    pub fn input_node_entries(mut self, name: &str, column: NodeColumn) -> Self {
+        self.input_node_entries.push((name.to_owned(), column));
+        self
+    }
+
     /// Adds a feature that is read for the seeds.
     #[must_use]
     pub fn output_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
@@ -167,8 +178,8 @@ impl DistNeighborSampler {
     /// # Errors
     /// If an index or a feature cannot be read.
     pub fn keep_rows(&self, graph: &DistGraph, bytes: u64) -> Result<()> {
-        let share = bytes / self.input_node_features.len().max(1) as u64;
-        for (_, column) in &self.input_node_features {
+        let share = bytes / self.input_columns().count().max(1) as u64;
+        for column in self.input_columns() {
             column.keep(&graph.most_frequent_sources(column.capacity(share))?)?;
         }
         Ok(())
@@ -176,13 +187,17 @@ impl DistNeighborSampler {
 
     /// Drops all kept rows.
     pub fn forget_rows(&self) {
-        self.input_node_features.iter().for_each(|(_, column)| column.forget());
+        self.input_columns().for_each(NodeColumn::forget);
     }
 
     /// Bytes of input features that batches have used so far, and bytes that were read for them.
     pub fn row_bytes(&self) -> RowBytes {
-        let columns = self.input_node_features.iter();
-        columns.map(|(_, column)| column.row_bytes()).fold(RowBytes::default(), RowBytes::add)
+        self.input_columns().map(NodeColumn::row_bytes).fold(RowBytes::default(), RowBytes::add)
+    }
+
+    fn input_columns(&self) -> impl Iterator<Item = &NodeColumn> {
+        let columns = self.input_node_features.iter().chain(&self.input_node_entries);
+        columns.map(|(_, column)| column)
     }
 
     /// Draws the blocks of `seeds` (homogeneous ids without duplicates) and reads their features. The result is a pure
@@ -231,6 +246,13 @@ impl DistNeighborSampler {
             });
             rows.collect::<Result<_>>()
         };
+        let entries = self.input_node_entries.iter().map(|(name, column)| {
+            let rows = graph.rows(column, &column.covered(inputs))?;
+            let mut entries = ShardBuilder::default();
+            let [count, width] = [0, 1].map(|dim| rows.size()[dim] as usize);
+            entries.push_matrix(0, width, &tensor::slice::<f32>(&rows));
+            Ok((name.clone(), entries.build(count, width, true)?.0))
+        });
         let of_edges = |block: &Block| {
             let rows = self.edge_features.iter().map(|(name, features)| {
                 Ok((name.clone(), graph.edge_rows(features, &features.covered(block.edges()))?))
@@ -240,6 +262,7 @@ impl DistNeighborSampler {
         Ok(MiniBatch {
             edata: blocks.iter().map(of_edges).collect::<Result<_>>()?,
             srcdata: read(&self.input_node_features, inputs)?,
+            srcdata_entries: entries.collect::<Result<_>>()?,
             dstdata: read(&self.output_node_features, seeds)?,
             in_degrees: self.in_degrees.then(|| graph.in_degrees(inputs)).transpose()?,
             out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,

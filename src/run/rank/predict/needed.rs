@@ -70,12 +70,12 @@ impl Needed {
             let Region { graph, rows } = construct_region(full, &sources, steps)?;
             edges.worked_on.push(graph.num_edges()?);
             let mut tape = Tape::evaluation(manager, parameters);
-            let input = tape.input(&whole.rows(setup, rows.clone())?);
+            let input = tape.input(&whole.features.rows(setup, rows.clone())?);
             let place = |row: &u32| rows.partition_point(|other| other < row) as u32;
             let places = manager.track("source-rows", sources.iter().map(place).collect());
             model.precompute(&mut tape, &graph, input, Some(&places))?.value()
         } else {
-            whole.rows(setup, sources.clone())?
+            whole.features.rows(setup, sources.clone())?
         };
         if graphs.is_empty() {
             // Models without neighbours look at the ids of their nodes all the same.
