@@ -24,6 +24,7 @@ arguments.add_argument("--model", default="sage", choices=["sage", "gat", "gcn"]
 arguments.add_argument("--nodes", default="200000")
 arguments.add_argument("--edges", default="4000000")
 arguments.add_argument("--features", default="128")
+arguments.add_argument("--part-json", help="use this graph instead of a generated one; --parts has to be its number of partitions")
 arguments.add_argument("--classes", default="40")
 arguments.add_argument("--layers", default=None)
 arguments.add_argument("--hidden", default=None)
@@ -46,6 +47,8 @@ shape += ["--heads", "4"] if gat else []
 
 
 def graph(parts):
+    if arguments.part_json:
+        return arguments.part_json
     folder = os.path.join(arguments.folder, f"{arguments.nodes}-{arguments.edges}-{arguments.features}-{parts}")
     if not os.path.exists(f"{folder}/g.json"):
         flags = ["--nodes", arguments.nodes, "--edges", arguments.edges, "--features", arguments.features]
