@@ -111,6 +111,37 @@ fn graphs_of_every_source_are_cut() {
 }
 
 #[test]
+fn features_of_few_words_take_less_memory_than_a_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (papers, columns) = (12_000, 800);
+    let file = |per_paper: usize| {
+        let mut text = format!(
+            "%%MatrixMarket matrix coordinate real general\n{papers} {columns} {}\n",
+            papers * per_paper
+        );
+        for entry in 0..papers * per_paper {
+            let (paper, word) = (entry / per_paper, entry % per_paper);
+            let column = (paper * 7 + word * (columns / per_paper)) % columns;
+            text += &format!("{} {} 1\n", paper + 1, column + 1);
+        }
+        text
+    };
+    let edges: String = (0..papers).map(|i| format!("{i} {}\n", (i * 7 + 1) % papers)).collect();
+    fs::write(here.join("edges.txt"), edges).unwrap();
+    let least = [4, 80].map(|per_paper| {
+        fs::write(here.join("words.mtx"), file(per_paper)).unwrap();
+        let flags = "--hidden 16 --layers 2 --memory-budget 4GiB";
+        let words = format!(
+            "partition --edges edges.txt --node-data feat=words.mtx --num-parts auto {flags} --out p{per_paper}"
+        );
+        chosen(here, &words).1
+    });
+    let matrix = (papers * columns * 4) as f64 / MIB;
+    assert!(least[0] + matrix / 2.0 < least[1], "{least:?} MiB, and the matrix {matrix}");
+}
+
+#[test]
 fn a_file_alone_is_cut_into_a_folder_that_the_program_names() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
