@@ -1,5 +1,6 @@
 //! `--num-parts auto`: a run on as many partitions keeps its memory budget.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -123,12 +124,12 @@ fn features_of_few_words_take_less_memory_than_a_matrix() {
         for entry in 0..papers * per_paper {
             let (paper, word) = (entry / per_paper, entry % per_paper);
             let column = (paper * 7 + word * (columns / per_paper)) % columns;
-            text += &format!("{} {} 1\n", paper + 1, column + 1);
+            writeln!(text, "{} {} 1", paper + 1, column + 1).unwrap();
         }
         text
     };
-    let edges: String = (0..papers).map(|i| format!("{i} {}\n", (i * 7 + 1) % papers)).collect();
-    fs::write(here.join("edges.txt"), edges).unwrap();
+    let edges: Vec<_> = (0..papers).map(|i| format!("{i} {}", (i * 7 + 1) % papers)).collect();
+    fs::write(here.join("edges.txt"), edges.join("\n")).unwrap();
     let least = [4, 80].map(|per_paper| {
         fs::write(here.join("words.mtx"), file(per_paper)).unwrap();
         let flags = "--hidden 16 --layers 2 --memory-budget 4GiB";

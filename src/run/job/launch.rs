@@ -17,7 +17,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders};
 use crate::run::config::Resources;
 use crate::run::launch::connection::{end_everywhere, reports};
-use crate::run::launch::last_checkpoint::keep_checkpoint;
+use crate::run::launch::last_checkpoint::{keep_checkpoint, open_last};
 use crate::run::launch::results_folder::{METRICS, ResultsFolder};
 use crate::run::launch::this_machine::{ThisMachine, Undertaking};
 use crate::run::launch::workers::{Launch, run_workers};
@@ -216,16 +216,12 @@ impl LastState {
 
 /// The last intact state in a folder.
 fn last_state(out: &Path, observe: &mut dyn FnMut(&Event)) -> Result<Option<LastState>> {
-    let [last, previous] = [CHECKPOINT, PREVIOUS_CHECKPOINT].map(|name| out.join(name));
-    if !last.exists() && !previous.exists() {
+    if ![CHECKPOINT, PREVIOUS_CHECKPOINT].iter().any(|name| out.join(name).exists()) {
         return Ok(None);
     }
-    let error = match LastState::open(last) {
-        Ok(last) => return Ok(Some(last)),
-        Err(error) => error,
-    };
-    let Ok(previous) = LastState::open(previous) else { return Err(error) };
-    let path = previous.path.display();
-    observe(&Event::Note(format!("{error}; the previous checkpoint is used, {path}")));
-    Ok(Some(previous))
+    let (found, note) = open_last(out, LastState::open)?;
+    if let Some(note) = note {
+        observe(&Event::Note(note));
+    }
+    Ok(Some(found))
 }

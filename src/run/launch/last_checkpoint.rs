@@ -21,22 +21,32 @@ pub(in crate::run) struct LastCheckpoint {
     pub(in crate::run) notes: Vec<String>,
 }
 
+/// Opens the last checkpoint in a run's folder or, with a note, the one before it.
+///
+/// # Errors
+/// If neither can be opened; the error is about the last one.
+pub(in crate::run) fn open_last<T>(
+    folder: &Path,
+    open: impl Fn(PathBuf) -> Result<T>,
+) -> Result<(T, Option<String>)> {
+    let error = match open(folder.join(CHECKPOINT)) {
+        Ok(last) => return Ok((last, None)),
+        Err(error) => error,
+    };
+    let path = folder.join(PREVIOUS_CHECKPOINT);
+    let note = format!("{error}; the previous checkpoint is used, {}", path.display());
+    open(path).map(|previous| (previous, Some(note))).map_err(|_| error)
+}
+
 impl LastCheckpoint {
     /// Finds and verifies the checkpoint in a run's folder.
     ///
     /// # Errors
     /// If no checkpoint can be used; the error is about the last one.
     pub(in crate::run) fn find(folder: &Path) -> Result<Self> {
-        let error = match Self::open(folder.join(CHECKPOINT)) {
-            Ok(last) => return Ok(last),
-            Err(error) => error,
-        };
-        let Ok(mut previous) = Self::open(folder.join(PREVIOUS_CHECKPOINT)) else {
-            return Err(error);
-        };
-        let note = format!("{error}; the previous checkpoint is used, {}", previous.path.display());
-        previous.notes.push(note);
-        Ok(previous)
+        let (mut found, note) = open_last(folder, Self::open)?;
+        found.notes.extend(note);
+        Ok(found)
     }
 
     /// Whether it is the checkpoint before the last one.
