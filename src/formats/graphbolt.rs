@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -27,6 +28,9 @@ pub(crate) struct Metadata {
     pub(crate) feature_data: Vec<Data>,
     #[serde(default)]
     pub(crate) tasks: Vec<Task>,
+    /// Files of edges in the `meta.yaml` of DGL's `CSVDataset`, which is another format.
+    #[serde(skip_serializing)]
+    pub(crate) edge_data: Option<IgnoredAny>,
 }
 
 /// Nodes and edges. Only if there is one type of each, they may have no types.

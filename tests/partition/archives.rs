@@ -15,17 +15,17 @@ use super::columns::{refused, sar};
 use super::support::write;
 
 /// An array of whole numbers, or of bytes.
-struct Array {
+pub(crate) struct Array {
     dtype: Dtype,
     shape: Vec<u64>,
     values: Vec<i64>,
 }
 
-fn array(dtype: Dtype, shape: &[u64], values: &[i64]) -> Array {
+pub(crate) fn array(dtype: Dtype, shape: &[u64], values: &[i64]) -> Array {
     Array { dtype, shape: shape.to_vec(), values: values.to_vec() }
 }
 
-fn whole(values: &[i64]) -> Array {
+pub(crate) fn whole(values: &[i64]) -> Array {
     array(Dtype::I64, &[values.len() as u64], values)
 }
 
@@ -38,7 +38,7 @@ impl Array {
     }
 }
 
-fn write_npz(folder: &Path, name: &str, arrays: &[(&str, Array)]) {
+pub(crate) fn write_npz(folder: &Path, name: &str, arrays: &[(&str, Array)]) {
     let mut zip = ZipWriter::new(File::create(folder.join(name)).unwrap());
     for (name, array) in arrays {
         zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
@@ -135,7 +135,8 @@ fn sparse_matrices_of_an_archive_are_edges_and_features() {
     assert_eq!(found[1].1, [2.0, 0.0, 1.0]);
     sar(here, "--npz g.npz --num-parts 1 --out noted")
         .success()
-        .stderr(contains("edges are adj; feat is attr; label is labels\n"));
+        .stderr(contains("edges are adj; feat is attr; label is labels\n"))
+        .stderr(contains("g.npz: --edge-columns NAME keeps the values of the edges"));
     assert_eq!(
         tables(here, "--edges g.npz --node-data attr=g.npz"),
         [found[0].clone()].map(|(_, values)| ("_N/attr int64 [2]".to_owned(), values))

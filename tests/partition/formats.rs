@@ -8,11 +8,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{InnerEdge, Partition, verify};
+use sar::io::Dtype;
 use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use predicates::str::contains;
 
+use super::archives::{array, whole, write_npz};
 use super::columns::{refused, sar};
 use super::common::files;
 use super::common::repository;
@@ -96,6 +98,10 @@ fn both_forms_of_chunk_counts_are_read_and_contradictions_are_named() {
     assert_eq!(read(&json).unwrap(), both);
     json["num_nodes_per_chunk"] = serde_json::json!([[9, 9], [1, 1]]);
     assert!(read(&json).unwrap_err().to_string().contains("contradict each other"));
+    let edges = json["edges"]["paper:rev:author"].clone();
+    json["edges"]["paper:has:author"] = edges;
+    json["num_nodes_per_chunk"] = serde_json::Value::Null;
+    assert!(read(&json).unwrap_err().to_string().contains("paper:has:author is not in edge_type"));
     json.as_object_mut().unwrap().remove("node_type");
     assert!(read(&json).unwrap_err().to_string().contains("missing field `node_type`"));
 }
@@ -136,6 +142,41 @@ fn a_data_set_of_ogb_is_read_with_its_split() {
     gzip(here, "split/random/train.csv.gz", "0\n");
     assert!(GraphFiles::of_ogb(here).unwrap_err().to_string().contains("holds 2 splits"));
     assert!(GraphFiles::of_ogb(&out).unwrap_err().to_string().contains("raw/edge.csv.gz"));
+}
+
+/// OGB's loader reads `data.npz` in whole, and calls other files by names of its own.
+#[test]
+fn files_of_ogb_that_are_not_read_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    fs::create_dir_all(here.join("raw")).unwrap();
+    let archive = |num_nodes: &[i64]| {
+        let arrays = [
+            ("edge_index", array(Dtype::I64, &[2, 2], &[0, 1, 2, 0])),
+            ("num_nodes_list", whole(num_nodes)),
+            ("num_edges_list", whole(&[2])),
+            ("node_year", whole(&[7, 8, 9, 9])),
+            ("edge_time", whole(&[5, 6])),
+        ];
+        write_npz(here, "raw/data.npz", &arrays);
+    };
+    archive(&[4]);
+    gzip(here, "raw/species.csv.gz", "1\n1\n2\n2\n");
+    write(here, "raw/x.pt", "");
+    sar(here, "--ogb . --num-parts 1 --out o").success().stderr(contains(
+        "note: .: left out: raw/species.csv.gz, raw/x.pt; pickles (.pt), which can run any code, are not read",
+    ));
+    let (edges, tables) = content(&here.join("o/g.json"), 0);
+    assert_eq!(edges, [(0, 2, 0), (1, 0, 0)]);
+    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
+    let time = table("_N:_E:_N/time int64 []", &[5.0, 6.0]);
+    assert_eq!(tables, [table("_N/year int64 []", &[7.0, 8.0, 9.0, 9.0]), time]);
+    archive(&[3, 1]);
+    refused(here, "--ogb .", "num_nodes_list: does not hold one number")
+        .stderr(contains("a data set of one graph is needed"));
+    fs::remove_file(here.join("raw/data.npz")).unwrap();
+    write(here, "raw/edge_index_dict.npz", "");
+    refused(here, "--ogb .", "holds edges of several types in edge_index_dict.npz");
 }
 
 #[test]
@@ -209,6 +250,26 @@ fn data_sets_of_graphbolt_are_read_with_labels_and_splits() {
     assert_eq!(tables, due);
     write(here, "train-y.csv", "1\n");
     refused(here, "--chunked metadata.yaml", "has 1 labels for 2 nodes");
+    write(here, "train-y.csv", "1\n0\n");
+    write(here, "val.csv", "0\n");
+    write(here, "val-y.csv", "0\n");
+    refused(here, "--chunked metadata.yaml", "val.csv: row 0: node 0 has the labels 1 and 0");
+    write(here, "val.csv", "3,1\n2,0\n");
+    refused(here, "--chunked metadata.yaml", "val.csv: lists edges with labels");
+    write(here, "metadata.yaml", &text.replace("name: labels", "in_memory: true"));
+    refused(here, "--chunked metadata.yaml", "the set train has an array without a name");
+    write(
+        here,
+        "metadata.yaml",
+        &text.replace(
+            "- name: seeds\n      format: numpy\n      path: val.csv\n    - name",
+            "- name",
+        ),
+    );
+    refused(here, "--chunked metadata.yaml", "the set val has no seeds");
+    write(here, "metadata.yaml", "dataset_name: d\nedge_data:\n- file_name: e.csv\n");
+    refused(here, "--chunked metadata.yaml", "describes a CSVDataset of DGL")
+        .stderr(contains("--node-table nodes.csv"));
     write(here, "metadata.yaml", &text.replace("path: x.csv", "format: torch\n    path: x.pt"));
     refused(here, "--chunked metadata.yaml", "x.pt: is a file of torch, which is not read");
     write(here, "metadata.yaml", "dataset_name: [1\n");

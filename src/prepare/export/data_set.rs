@@ -70,6 +70,7 @@ pub fn write_data_set(
         graph: Some(GraphEntry { nodes, edges }),
         feature_data: features,
         tasks: tasks.filter(Task::has_sets).collect(),
+        ..Metadata::default()
     };
     metadata.write(&staging.join(Metadata::FILE))?;
     let has_names = |ntype: &NodeType| ntype.names_file.is_some();

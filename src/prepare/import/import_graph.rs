@@ -195,10 +195,17 @@ impl Import<'_> {
             let lists = self.files.listed_labels.iter().filter(|list| list.ty == space.name);
             let lists: Vec<&ListedLabels> = lists.collect();
             let tables = node_tables.entry(space.name.clone()).or_default();
-            let has_labels = LABEL_NAMES.iter().any(|name| tables.contains_key(*name));
-            if !lists.is_empty() && !has_labels {
-                let table = listed_labels(&lists, space.count(), &self.ask)?;
-                tables.insert(LABEL_NAMES[0].to_owned(), table);
+            let stored = LABEL_NAMES.iter().find(|name| tables.contains_key(**name));
+            match (lists.first(), stored) {
+                (Some(list), Some(name)) => self.notes.push(format!(
+                    "{}: labels of sets are left out, because all nodes have the data {name}",
+                    list.labels.display()
+                )),
+                (Some(_), None) => {
+                    let table = listed_labels(&lists, space.count(), &self.ask)?;
+                    tables.insert(LABEL_NAMES[0].to_owned(), table);
+                }
+                (None, _) => {}
             }
         }
         for tables in node_tables.values_mut() {
@@ -397,8 +404,10 @@ impl Import<'_> {
         let stated = self.files.num_edges.iter().find(|(ty, _)| *ty == name);
         if let Some((_, told)) = stated.filter(|(_, told)| *told != rows) {
             let problem = format!("{rows} edges of type {name} were read, but {told} are stated");
-            let folder = self.files.layout.clone().unwrap_or_default();
-            return Err(Error::input(&folder, "", problem));
+            let mut of_type = self.files.edges.iter().filter(|file| file.etype == name);
+            let path = of_type.next().map_or(self.ask.folder, |file| &file.path);
+            return Err(Error::input(path, "", problem)
+                .with_hint("files are incomplete, or the number is wrong"));
         }
         for (data_name, table) in &data {
             if table.num_rows() != rows {

@@ -20,7 +20,9 @@ impl ArchiveArrays {
             return Err(Error::input(path, "", "is not an archive of arrays (.npz)")
                 .with_hint("a file of one kind is passed with ‹edges› or ‹node_data›"));
         }
-        let mut arrays: Vec<String> = Archive::open(path)?.names().map(str::to_owned).collect();
+        let archive = Archive::open(path)?;
+        archive.check()?;
+        let mut arrays: Vec<String> = archive.names().map(str::to_owned).collect();
         arrays.sort_unstable();
         Ok(ArchiveArrays { path: path.to_owned(), arrays })
     }

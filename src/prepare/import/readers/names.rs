@@ -103,6 +103,19 @@ pub(crate) fn is_usual_id(name: &str) -> bool {
     IDS.contains(&plain(name).as_str())
 }
 
+/// Whether a column with this name holds ids, if it numbers the rows: `index`, `paper_id`, `PaperID`.
+pub(crate) fn is_like_id(name: &str) -> bool {
+    let last = name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    ["id", "ids", "idx", "index", "nid"].into_iter().any(|end| {
+        let at = last.len().checked_sub(end.len());
+        let parts = at.and_then(|at| last.split_at_checked(at));
+        parts.is_some_and(|(before, tail)| {
+            let is_word = before.is_empty() || tail.starts_with(char::is_uppercase);
+            tail.eq_ignore_ascii_case(end) && is_word && !before.ends_with(char::is_uppercase)
+        })
+    })
+}
+
 /// Whether the name is one that pandas gives to row numbers: none in text, or a special one.
 pub(crate) fn is_index(name: &str) -> bool {
     name.is_empty() || name.starts_with("__index_level_") || name.starts_with("Unnamed: ")
@@ -134,5 +147,7 @@ mod tests {
         assert_eq!(ends("from,to,source,target"), UsualEnds::Many);
         assert_eq!(ends("ann,bob"), UsualEnds::None);
         assert!(is_usual_id("Node ID") && !is_usual_id("idea"));
+        assert!(["index", "paper_id", "PaperID", "userIdx"].into_iter().all(is_like_id));
+        assert!(!["valid", "GRID", "covid", "id_of", ""].into_iter().any(is_like_id));
     }
 }

@@ -28,6 +28,24 @@ const START: u64 = 1 << 10;
 /// Names of edge arrays to try if an archive holds more than one array.
 pub(crate) const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
 
+/// Extension of arrays.
+const ARRAY: &str = ".npy";
+
+/// Archives without arrays: end of a member's name, format, and the command that converts it.
+const ARCHIVES: [(&str, &str, &str); 3] = [
+    (
+        "data.pkl",
+        "a file of torch",
+        "save its tensors in Python: numpy.save(\"x.npy\", torch.load(\"x.pt\").numpy())",
+    ),
+    (
+        "xl/workbook.xml",
+        "a workbook of Excel",
+        "convert it in Python: pandas.read_excel(\"x.xlsx\").to_csv(\"x.csv\", index=False)",
+    ),
+    ("", "a zip archive of several files", "unpack it: unzip FILE"),
+];
+
 pub(crate) const FORMAT: Format = Format {
     name: "NumPy",
     needs_places: true,
@@ -39,10 +57,7 @@ pub(crate) const FORMAT: Format = Format {
 fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     let path = input.path.as_path();
     let mut archive = Archive::open(path)?;
-    if !archive.members.iter().any(|name| stem(name) != name) {
-        return Err(Error::input(path, "", "is a zip archive of several files, which is not read")
-            .with_hint("unpack it: unzip FILE"));
-    }
+    archive.check()?;
     if let Some(opened) = sparse_archive::open(&mut archive, input, ask) {
         return opened;
     }
@@ -75,6 +90,17 @@ impl<'p> Archive<'p> {
         let members = zip.file_names().map(|name| name.map(Cow::into_owned));
         let members = members.collect::<Result<_, ZipError>>().map_err(|e| unzippable(path, &e))?;
         Ok(Archive { path, zip, members })
+    }
+
+    /// Refuses an archive without arrays, by the name of its format.
+    pub(super) fn check(&self) -> Result<()> {
+        let has = |end: &str| self.members.iter().any(|name| name.ends_with(end));
+        if has(ARRAY) {
+            return Ok(());
+        }
+        let found = ARCHIVES.iter().find(|(member, _, _)| has(member));
+        let (_, format, hint) = found.unwrap_or(&ARCHIVES[ARCHIVES.len() - 1]);
+        Err(Error::input(self.path, "", format!("is {format}, which is not read")).with_hint(*hint))
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -137,11 +163,6 @@ impl<'p> Archive<'p> {
     }
 }
 
-/// Whether an archive has an array with this name.
-pub(crate) fn holds(path: &Path, name: &str) -> Result<bool> {
-    Ok(Archive::open(path)?.has(name))
-}
-
 /// The names of a `.npz` file's arrays, or of another archive's members; empty for other files.
 #[cfg(feature = "torch")]
 pub(crate) fn member_names(path: &Path) -> Result<Vec<String>> {
@@ -156,7 +177,7 @@ fn wanted<'a>(ask: &Ask<'a>) -> &'a str {
 }
 
 fn stem(name: &str) -> &str {
-    name.strip_suffix(".npy").unwrap_or(name)
+    name.strip_suffix(ARRAY).unwrap_or(name)
 }
 
 fn unzippable(path: &Path, error: &ZipError) -> Error {

@@ -73,6 +73,9 @@ impl GraphFiles {
                 files.edges.push(EdgeFile { etype: etype(name)?, path: folder.join(path) });
             }
         }
+        if let Some(name) = metadata.edges.keys().find(|name| !metadata.edge_type.contains(name)) {
+            return Err(Error::input(json, "edges", format!("{name} is not in edge_type")));
+        }
         let (per_chunk, per_type) =
             (metadata.num_edges_per_chunk.as_ref(), metadata.num_edges_per_type.as_ref());
         let types = metadata.edge_type.len();

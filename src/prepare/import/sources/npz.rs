@@ -44,7 +44,11 @@ impl GraphFiles {
         let mut taken = Taken { arrays: ArchiveArrays::open(path)?, said: Vec::new() };
         let mut files = GraphFiles { layout: Some(path.to_owned()), ..GraphFiles::default() };
         if !has_edges {
+            let sparse = taken.arrays.sparse_edges();
             files.edges.push(taken.edges(path)?);
+            files.notes.extend(sparse.map(|_| {
+                format!("{}: ‹edge_columns=NAME› keeps the values of the edges", path.display())
+            }));
         }
         files.node_data = taken.data(path, &NODE_ARRAYS, &NODE.to_owned());
         if !has_edges {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ogb::{PLAIN, names, only_split, read_count, split_lists, tables};
+use super::ogb::{ONE_GRAPH, PLAIN, names, only_split, read_count, split_lists, tables};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
@@ -53,7 +53,7 @@ fn counts(raw: &Path) -> Result<Vec<(String, u64)>> {
         return Err(rows.fail_first("must hold a number of nodes for each node type"));
     }
     if rows.advance()? {
-        return Err(rows.fail("announces a second graph; a data set of one graph is needed"));
+        return Err(rows.fail("announces a second graph").with_hint(ONE_GRAPH));
     }
     Ok(counts)
 }

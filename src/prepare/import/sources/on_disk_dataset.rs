@@ -17,6 +17,12 @@ impl GraphFiles {
         let metadata = Metadata::read(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let set = DataSet { path, folder };
+        if metadata.edge_data.is_some() {
+            return Err(Error::input(path, "", "describes a CSVDataset of DGL, which is not read")
+                .with_hint(
+                    "pass its files: ‹edges=edges.csv›, ‹node_table=nodes.csv›, ‹id=node_id› and ‹label=label›",
+                ));
+        }
         let graph = metadata.graph.ok_or_else(|| {
             Error::input(path, "graph", "lists no files of edges")
                 .with_hint("pass the metadata.yaml that is not in preprocessed/")
@@ -112,17 +118,21 @@ impl DataSet<'_> {
             .data
             .iter()
             .find(|data| !data.name.as_deref().is_some_and(|name| known.contains(&name)));
-        let Some(seeds) = find(&known[..3]) else { return Ok(()) };
         let labels = find(&[SET_LABELS]);
         let ty = part.r#type.clone().unwrap_or(NODE.to_owned());
         let is_edges = CanonicalEtype::parse(&ty).is_some() || find(&["node_pairs"]).is_some();
         if let Some(data) = other.or(labels.filter(|_| is_edges)) {
-            let name = data.name.as_deref().unwrap_or_default();
+            let name = data.name.as_deref().unwrap_or("an array without a name");
             let problem = format!("the set {split} has {name}, which is not read");
             return Err(Error::input(self.path, "tasks", problem).with_hint(
-                "a set lists nodes with labels, or edges of the graph; leave out others",
+                "a set lists nodes as seeds, with labels, or edges of the graph as seeds; leave out others",
             ));
         }
+        let Some(seeds) = find(&known[..3]) else {
+            let problem = format!("the set {split} has no {SEEDS}");
+            return Err(Error::input(self.path, "tasks", problem)
+                .with_hint("call the array of its nodes or edges seeds, or leave the set out"));
+        };
         let nodes = self.array(seeds)?;
         if let Some(labels) = labels {
             let (ty, nodes, labels) = (ty.clone(), nodes.clone(), self.array(labels)?);

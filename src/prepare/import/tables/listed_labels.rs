@@ -11,32 +11,50 @@ use crate::prepare::import::readers::Ask;
 /// Label of a node in no list.
 const UNLABELLED: i64 = -1;
 
+/// Hint for labels of other kinds.
+const AS_DATA: &str = "only class numbers of nodes are read from sets; store other labels as data of all nodes, a row for each, in an \
+                       entry of feature_data with the domain node and the name label, and leave them out of the sets";
+
 /// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per node and per label of
 /// a list.
 ///
 /// # Errors
-/// If a list and its labels differ in length, or nodes or labels are not whole numbers.
+/// If a list and its labels differ in length, nodes or labels are not whole numbers, or a node has two labels.
 pub(crate) fn listed_labels(lists: &[&ListedLabels], count: u64, ask: &Ask<'_>) -> Result<Table> {
     let mut all = vec![UNLABELLED; count as usize];
     for ListedLabels { nodes, labels, .. } in lists {
         let open = |path| Table::new(vec![open_array(path, "nodes", ask)?.array]);
         let (nodes, labels) = (open(nodes)?, open(labels)?);
+        for (table, problem) in [
+            (&nodes, "lists edges with labels, which are not read"),
+            (&labels, "holds several labels for each node"),
+        ] {
+            if table.row_shape().iter().product::<u64>() != 1 {
+                return Err(table.fail(problem).with_hint(AS_DATA));
+            }
+        }
         if nodes.num_rows() != labels.num_rows() {
             let problem =
                 format!("has {} labels for {} nodes", labels.num_rows(), nodes.num_rows());
             return Err(labels.fail(problem));
         }
         let mut found = Vec::new();
-        labels.each_i64(|_, label| {
+        let read = labels.each_i64(|_, label| {
             found.push(label);
             Ok(())
-        })?;
+        });
+        read.map_err(|error| error.with_hint(AS_DATA))?;
         nodes.each_i64(|row, id| {
             let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
             let place = place.ok_or_else(|| {
                 nodes.fail(format!("row {row} holds {id}, which is not one of {count} nodes"))
             })?;
-            *place = found[row as usize];
+            let label = found[row as usize];
+            if *place != UNLABELLED && *place != label {
+                let problem = format!("row {row}: node {id} has the labels {place} and {label}");
+                return Err(nodes.fail(problem).with_hint("a node has one label in all sets"));
+            }
+            *place = label;
             Ok(())
         })?;
     }
