@@ -25,7 +25,7 @@ pub mod graph_record;
 mod graph_v1;
 pub(crate) mod header;
 mod local_graph;
-mod magic;
+pub(crate) mod magic;
 mod ndarray;
 mod node_table;
 pub mod npy;

@@ -1,7 +1,10 @@
 //! Unsupported formats, and commands that convert them.
 
+use serde::de::IgnoredAny;
+
 use super::input::Input;
 use crate::error::Result;
+use crate::formats::dgl::magic::{GRAPH_FILE, TENSOR_FILE};
 
 /// Marks by which the start of a file shows its format.
 enum Mark {
@@ -9,25 +12,55 @@ enum Mark {
     First(&'static [u8]),
     /// A word near the beginning, preceded only by white space, comments and an XML declaration.
     Word(&'static [u8]),
+    /// Text in an object of JSON, without its white space.
+    Json(&'static [u8]),
     Other(fn(&[u8]) -> bool),
+}
+
+/// The command that converts a file which a function of networkx reads.
+macro_rules! networkx {
+    ($read:literal) => {
+        concat!(
+            "convert it in Python: networkx.write_edgelist(networkx.",
+            $read,
+            ", \"edges.txt\", data=False, delimiter=\"\\t\")"
+        )
+    };
+}
+
+/// The same for a function of networkx that takes an object of JSON.
+macro_rules! networkx_json {
+    ($function:literal) => {
+        concat!(
+            "convert it in Python: networkx.write_edgelist(networkx.",
+            $function,
+            "(json.load(open(\"x.json\"))), \"edges.txt\", data=False, delimiter=\"\\t\")"
+        )
+    };
 }
 
 const ARROW: &str =
     "convert it in Python: pandas.read_feather(\"x.feather\").to_parquet(\"x.parquet\")";
-const GRAPH: &str = "convert it in Python: networkx.write_edgelist(networkx.read_graphml(\"x.graphml\"), \"edges.txt\", \
-                     data=False); other formats have a reader of their own, such as read_gml";
+const DGL_GRAPH: &str = "partition it in Python, dgl.distributed.partition_graph(dgl.load_graphs(\"x.bin\")[0][0], \"g\", 1, \"parts\"), \
+                         and pass ‹part_json=parts/g.json›";
+const DGL_TENSORS: &str = "save its tensors in Python: numpy.save(\"x.npy\", dgl.data.utils.load_tensors(\"x.dgl\")[\"NAME\"].numpy())";
+const DOT: &str = networkx!("nx_pydot.read_dot(\"x.dot\")");
+const GML: &str = networkx!("read_gml(\"x.gml\")");
 const HDF5: &str = "convert it in Python: numpy.save(\"x.npy\", h5py.File(\"x.h5\")[\"NAME\"][:])";
 const MATLAB: &str =
     "convert it in Python: numpy.save(\"x.npy\", scipy.io.loadmat(\"x.mat\")[\"NAME\"])";
 const NETWORKX: &str = "write it without them: networkx.write_edgelist(g, \"edges.txt\", data=False), or with numbers only: \
                         networkx.write_weighted_edgelist(g, \"edges.txt\")";
+const NODE_LINK: &str = "make tables of its lists in Python: pandas.DataFrame(json.load(open(\"x.json\"))[\"links\"])\
+                         .to_csv(\"edges.csv\", index=False); the list of edges is called links or edges, that of nodes nodes";
+const PAJEK: &str = networkx!("read_pajek(\"x.net\")");
 const PICKLE: &str = "pickles can run any code, so they are not read; save the arrays in Python: \
                       numpy.save(\"edges.npy\", edges)";
 const SQLITE: &str =
     "export the table: sqlite3 -header -csv x.db \"SELECT * FROM edges\" > edges.csv";
 
 /// Formats that are not read: name, mark, and the tool that converts them. The first match is named.
-const REFUSED: [(&str, Mark, &str); 24] = [
+const REFUSED: [(&str, Mark, &str); 36] = [
     ("compressed by bzip2", Mark::First(b"BZh"), "decompress it: bunzip2 FILE"),
     ("compressed by xz", Mark::First(b"\xfd7zXZ\0"), "decompress it: unxz FILE"),
     ("compressed by lz4", Mark::First(b"\x04\x22\x4d\x18"), "decompress it: unlz4 FILE"),
@@ -45,6 +78,8 @@ const REFUSED: [(&str, Mark, &str); 24] = [
     ("an Avro file", Mark::First(b"Obj\x01"), "convert it to Parquet"),
     ("an SQLite database", Mark::First(b"SQLite format 3\0"), SQLITE),
     ("a pickle", Mark::Other(|head| matches!(head, [0x80, 2..=5, ..])), PICKLE),
+    ("a graph of DGL", Mark::First(&GRAPH_FILE.to_le_bytes()), DGL_GRAPH),
+    ("a file of DGL's tensors", Mark::First(&TENSOR_FILE.to_le_bytes()), DGL_TENSORS),
     (
         "a pointer of Git LFS",
         Mark::First(b"version https://git-lfs.github.com/"),
@@ -52,13 +87,23 @@ const REFUSED: [(&str, Mark, &str); 24] = [
     ),
     ("a web page", Mark::Word(b"<!DOCTYPE html"), "download the file itself"),
     ("a web page", Mark::Word(b"<html"), "download the file itself"),
-    ("GraphML", Mark::Word(b"<graphml"), GRAPH),
-    ("GEXF", Mark::Word(b"<gexf"), GRAPH),
+    ("GraphML", Mark::Word(b"<graphml"), networkx!("read_graphml(\"x.graphml\")")),
+    ("GEXF", Mark::Word(b"<gexf"), networkx!("read_gexf(\"x.gexf\")")),
     ("XML", Mark::Word(b"<?xml"), "convert it to a text of rows"),
-    ("GML", Mark::Word(b"graph ["), GRAPH),
-    ("GML", Mark::Word(b"graph\n["), GRAPH),
-    ("a file of Pajek", Mark::Word(b"*vertices"), GRAPH),
-    ("a file of Pajek", Mark::Word(b"*Vertices"), GRAPH),
+    ("GML", Mark::Word(b"graph ["), GML),
+    ("GML", Mark::Word(b"graph\n["), GML),
+    ("a file of Pajek", Mark::Word(b"*vertices"), PAJEK),
+    ("a file of Pajek", Mark::Word(b"*Vertices"), PAJEK),
+    ("graph6", Mark::First(b">>graph6<<"), networkx!("read_graph6(\"x.g6\")")),
+    ("sparse6", Mark::First(b">>sparse6<<"), networkx!("read_sparse6(\"x.s6\")")),
+    ("a file of LEDA", Mark::Word(b"LEDA.GRAPH"), networkx!("read_leda(\"x.lgr\")")),
+    ("a file of Graphviz", Mark::Other(is_dot), DOT),
+    ("a graph in JSON", Mark::Json(b"\"adjacency\":[["), networkx_json!("adjacency_graph")),
+    ("a graph in JSON", Mark::Json(b"\"elements\":{"), networkx_json!("cytoscape_graph")),
+    ("a tree in JSON", Mark::Json(b"\"children\":[{"), networkx_json!("tree_graph")),
+    ("a graph in JSON", Mark::Json(b"\"nodes\":[{"), NODE_LINK),
+    ("a graph in JSON", Mark::Json(b"\"links\":[{"), NODE_LINK),
+    ("a graph in JSON", Mark::Json(b"\"edges\":[{"), NODE_LINK),
     (
         "an edge list with dictionaries, as networkx writes it",
         Mark::Other(|head| head.split(|byte| *byte == b'\n').take(20).any(is_with_dictionary)),
@@ -81,7 +126,32 @@ fn has_word(head: &[u8], word: &[u8]) -> bool {
     let at = head.windows(word.len()).position(|window| window == word);
     at.is_some_and(|at| {
         let before = head[..at].trim_ascii();
-        before.is_empty() || before.starts_with(b"<") || before.starts_with(b"Creator")
+        before.is_empty() || [&b"<"[..], b"Creator", b"#"].iter().any(|s| before.starts_with(s))
+    })
+}
+
+/// Whether the text is one object of JSON that contains `mark`, in which there is no white space.
+fn has_json(head: &[u8], mark: &[u8]) -> bool {
+    let mut objects = serde_json::Deserializer::from_slice(head).into_iter::<IgnoredAny>();
+    let is_one = head.trim_ascii_start().starts_with(b"{")
+        && match objects.next() {
+            Some(Ok(_)) => head[objects.byte_offset()..].trim_ascii().is_empty(),
+            _ => true,
+        };
+    let bare = || head.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    is_one && bare().collect::<Vec<u8>>().windows(mark.len()).any(|window| window == mark)
+}
+
+/// Whether the text is a graph in Graphviz's language: `strict digraph "name" {`, after comments.
+fn is_dot(head: &[u8]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"//")).unwrap_or_default();
+    let first = first.strip_prefix(b"strict").unwrap_or(first).trim_ascii();
+    let name = first.strip_prefix(b"digraph").or_else(|| first.strip_prefix(b"graph"));
+    name.is_some_and(|name| {
+        let brace = name.iter().position(|byte| *byte == b'{');
+        name.first().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'{')
+            && brace.is_some_and(|at| !name[..at].contains(&b','))
     })
 }
 
@@ -102,6 +172,7 @@ pub(crate) fn check(input: &Input) -> Result<()> {
     let has = |mark: &Mark| match mark {
         Mark::First(bytes) => head.starts_with(bytes),
         Mark::Word(word) => has_word(head, word),
+        Mark::Json(mark) => has_json(head, mark),
         Mark::Other(has) => has(head),
     };
     match REFUSED.iter().find(|(_, mark, _)| has(mark)) {
