@@ -203,6 +203,31 @@ fn columns_of_numbers_are_standardised_in_double_precision() {
 }
 
 #[test]
+fn a_column_that_numbers_the_rows_is_no_feature() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.csv", "0,1\n1,2\n");
+    let words = "--edges e.csv --node-data x=n.csv";
+    for (name, rows, due) in [
+        ("index", "0,5\n1,6\n2,7\n", &[5.0, 6.0, 7.0][..]),
+        ("paper_id", "0,5\n1,6\n2,7\n", &[5.0, 6.0, 7.0]),
+        ("paper_id", "1,5\n1,6\n2,7\n", &[1.0, 5.0, 1.0, 6.0, 2.0, 7.0]),
+        ("rank", "0,5\n1,6\n2,7\n", &[0.0, 5.0, 1.0, 6.0, 2.0, 7.0]),
+    ] {
+        write(here, "n.csv", &format!("{name},y\n{rows}"));
+        assert_eq!(tables(here, words)[0].1, due, "{name}");
+    }
+    for rows in ["2,5\n0,6\n1,7\n", "1,5\n2,6\n3,7\n"] {
+        write(here, "n.csv", &format!("paper_id,y\n{rows}"));
+        refused(here, words, "n.csv: line 2: column paper_id: ").stderr(contains("--id paper_id"));
+    }
+    write(here, "n.csv", "id,index,y\n0,2,5\n1,1,6\n2,3,7\n");
+    let words = "--edges e.csv --node-table n.csv";
+    refused(here, words, "n.csv: column index numbers the rows").stderr(contains("--drop index"));
+    assert_eq!(tables(here, &format!("{words} --drop index"))[0].0, "_N/feat float32 [1]");
+}
+
+#[test]
 fn tables_that_hide_features_or_repeat_masks_are_noted() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -271,6 +296,15 @@ fn formats_that_are_not_read_are_named() {
         (b"\x80\x04\x95", "pickle"),
         (b"<?xml version='1.0'?>\n<graphml>", "GraphML"),
         (b"0 1 {'weight': 4}\n", "networkx"),
+        (b"<?xml version='1.0'?>\n<gexf>", "read_gexf"),
+        (b">>graph6<<Bw\n", "read_graph6"),
+        (b">>sparse6<<:Bc\n", "read_sparse6"),
+        (b"#header section\nLEDA.GRAPH \nstring\nint\n", "read_leda"),
+        (b"// made by hand\nstrict digraph \"g\" {\n0 -> 1;\n}\n", "read_dot"),
+        (b"{\"graph\": {}, \"nodes\": [{\"id\": 0}], \"links\": []}", "[\"links\"]).to_csv"),
+        (b"{\"nodes\": [{\"id\": 0}], \"adjacency\": [[]]}", "networkx.adjacency_graph("),
+        (b"{\"data\": [], \"elements\": {\"nodes\": []}}", "networkx.cytoscape_graph("),
+        (b"{\"id\": 0, \"children\": [{\"id\": 1}]}", "networkx.tree_graph("),
         (b"\0\x01\x02\x03", "a binary file of an unknown format"),
     ] {
         std::fs::write(here.join("f"), start).unwrap();

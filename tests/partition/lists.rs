@@ -59,6 +59,8 @@ fn lists_of_as_many_numbers_are_rows() {
     for text in [
         "id,x\n0,\"[0.5, 1]\"\n1,\"[1, 2]\"\n2,\"[3, 4]\"\n",
         "id,x\n0,[0.5 1. ]\n1,[1. 2. ]\n2,[3. 4. ]\n",
+        // As DGL's CSVDataset writes features.
+        "id,x\n0,\"0.5, 1\"\n1,\"1, 2\"\n2,\"3, 4\"\n",
     ] {
         assert_eq!(table("n.csv", text, ""), due, "{text}");
     }

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::array_writer::ConvertedArray;
+use super::row_numbers::RowNumbers;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{
-    Ask, CellValue, FileRows, Form, has_ends, is_index, is_usual_id, listed, parse_id,
+    Ask, CellValue, FileRows, Form, has_ends, is_index, is_like_id, is_usual_id, listed, parse_id,
 };
 
 const STRINGS: &str =
@@ -28,6 +29,7 @@ pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<Opene
         return Ok(OpenedArray { array, note: None });
     }
     let mut table = ArrayColumns::of(&rows)?;
+    table.find_row_numbers(&rows, ask)?;
     rows.select(table.id.into_iter().chain(table.data.iter().copied()))?;
     let mut out = ConvertedArray::create(path, ask.folder, table.dtype(&rows))?;
     if name.starts_with("label") {
@@ -130,6 +132,26 @@ impl ArrayColumns {
             name => format!("{name}, pandas' index"),
         };
         Ok(ArrayColumns { id, data, left_out: left.iter().map(name).collect() })
+    }
+
+    /// Takes a column as ids whose name is like one of ids, and whose values number the rows.
+    fn find_row_numbers(&mut self, rows: &FileRows, ask: &Ask<'_>) -> Result<()> {
+        let columns = rows.columns();
+        let is_like = |at: &usize| is_like_id(&columns[*at].name) && columns[*at].width.is_none();
+        let like = self.data.iter().copied().find(is_like).filter(|_| self.data.len() > 1);
+        let Some(like) = like.filter(|_| rows.file.named && self.id.is_none()) else {
+            return Ok(());
+        };
+        let (mut rows, mut numbers) = (FileRows::open(rows.path(), ask)?, RowNumbers::default());
+        rows.select([like])?;
+        while rows.advance()? {
+            numbers.add(rows.value(0).parsed().number());
+        }
+        if numbers.are_all() {
+            self.id = Some(like);
+            self.data.retain(|at| *at != like);
+        }
+        Ok(())
     }
 
     /// The element type, if the file states types: the only type, or one that holds all.

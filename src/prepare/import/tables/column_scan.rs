@@ -8,10 +8,11 @@ use super::encoding::{Encoding, WordPlaces, split_of};
 use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
 use super::node_columns::{ColumnRole, UsedColumn};
+use super::row_numbers::RowNumbers;
 use crate::error::{Error, Result};
 use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
-use crate::prepare::import::readers::{CellValue, FileRows, shown};
+use crate::prepare::import::readers::{CellValue, FileRows, is_like_id, shown};
 
 /// Largest number of class names, and of the bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
@@ -33,6 +34,8 @@ pub(super) struct ColumnScan {
     pub(super) name: String,
     role: ColumnRole,
     numbers: Moments,
+    /// The values, if the column's name is like one of ids.
+    row_numbers: Option<RowNumbers>,
     whole: bool,
     /// Whether single precision changes a whole number.
     is_rounded: bool,
@@ -63,6 +66,8 @@ impl ColumnScan {
             name: column.name.clone(),
             role: column.role,
             numbers: Moments::default(),
+            row_numbers: (column.role == ColumnRole::Feature && is_like_id(&column.name))
+                .then(RowNumbers::default),
             whole: true,
             is_rounded: false,
             dates: Moments::default(),
@@ -86,6 +91,9 @@ impl ColumnScan {
     pub(super) fn add(&mut self, rows: &FileRows, raw: CellValue<'_>) {
         let fail = |problem: String| rows.fail(format!("column {}: {problem}", self.name));
         let value = raw.parsed();
+        if let Some(numbers) = &mut self.row_numbers {
+            numbers.add(value.number());
+        }
         match value {
             CellValue::Missing => {
                 self.first_missing.get_or_insert_with(|| missing_value(rows, &self.name));
@@ -358,6 +366,12 @@ impl ColumnScan {
                 |count: &u64| if mean { (*count as f64 / total as f64) as f32 } else { 0.0 };
             let missing = values.values().map(share).collect();
             return Ok(Encoding::OneHot { values: values.into_keys().collect(), missing });
+        }
+        if self.row_numbers.is_some_and(|numbers| numbers.are_all()) {
+            let problem = format!("column {name} numbers the rows and would become a feature");
+            return Err(Error::input(path, "", problem).with_hint(format!(
+                "say what it is with ‹id={name}›, leave it out: ‹drop={name}›, or rename it if it is data"
+            )));
         }
         let (moments, begin) = match self.dates.count {
             0 => (self.numbers, 0.0),

@@ -1,4 +1,4 @@
-//! Lists in the fields of a column: `["a", "b"]`, `['a', 'b']`, `[0.5 1.5]` or `a|b`.
+//! Lists in the fields of a column: `["a", "b"]`, `['a', 'b']`, `[0.5 1.5]`, `0.5, 1.5` or `a|b`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ListForm {
-    /// In brackets.
+    /// In brackets; or numbers without them, separated by commas.
     Brackets,
     /// Separated by vertical bars; a field without one is a list of one word.
     Bars,
@@ -29,6 +29,7 @@ impl ListForm {
     pub(super) fn words(self, field: &[u8]) -> Option<Vec<Vec<u8>>> {
         match self {
             ListForm::Bars => Some(split(field, |byte| *byte == b'|')),
+            ListForm::Brackets if is_row(field) => Some(split(field, |byte| *byte == b',')),
             ListForm::Brackets => {
                 let inner = field.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
                 match serde_json::from_slice::<Vec<Value>>(field) {
@@ -42,6 +43,17 @@ impl ListForm {
             }
         }
     }
+}
+
+/// Whether a field is a row of numbers with commas that cannot be those of decimals or thousands: blanks follow them, or two
+/// numbers have a point.
+fn is_row(field: &[u8]) -> bool {
+    let numbers = || field.split(|byte| *byte == b',');
+    let has_point = |number: &&[u8]| number.contains(&b'.');
+    let is_number = |number: &[u8]| CellValue::of(number).number().is_some_and(f64::is_finite);
+    let are_clear = numbers().skip(1).all(|number| number.starts_with(b" "))
+        || numbers().filter(has_point).count() > 1;
+    field.contains(&b',') && are_clear && numbers().all(is_number)
 }
 
 fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
@@ -108,6 +120,7 @@ impl ListScan {
         let is_first = self.form.is_none();
         let form = *self.form.get_or_insert(match field.first() {
             Some(b'[') => ListForm::Brackets,
+            _ if is_row(field) => ListForm::Brackets,
             _ => ListForm::Bars,
         });
         self.has_bar |= field.contains(&b'|');
@@ -216,6 +229,8 @@ mod tests {
             ("[0.5 1. ]", &["0.5", "1."]),
             ("[graph theory, sets]", &["graph theory", "sets"]),
             ("[]", &[]),
+            ("0.5, 1", &["0.5", "1"]),
+            ("0.5,1.5", &["0.5", "1.5"]),
         ] {
             assert_eq!(
                 words(field).as_deref(),
@@ -224,6 +239,9 @@ mod tests {
         }
         assert_eq!(words("[deleted"), None);
         assert_eq!(words("[[1], [2]]"), None);
+        for not_a_row in ["1,5", "1.234,5", "1,234.5", "1,234,567", "a, b"] {
+            assert_eq!(words(not_a_row), None, "{not_a_row}");
+        }
         assert_eq!(
             ListForm::Bars.words(b"Drama|Comedy "),
             Some(vec![b"Drama".to_vec(), b"Comedy".to_vec()])

@@ -16,6 +16,7 @@ mod one_hot;
 #[cfg(feature = "torch")]
 mod original_ids;
 mod remarks;
+mod row_numbers;
 mod scanned_table;
 mod several_splits;
 mod splits;
