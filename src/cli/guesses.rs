@@ -139,7 +139,7 @@ pub(super) const FILES: &[Guess] = &[
         "without `train`: sar-single --part-json FILE, or sar-single --resume RUN",
     ),
     (
-        "ogb chunked npz method assignment balance-ntypes",
+        "ogb chunked npz method assignment balance-ntypes node-order",
         "cut the graph with `sar-single partition`, and train with --part-json",
     ),
     ("memory mem max-memory ram", "use --memory-budget SIZE, such as 3GiB"),

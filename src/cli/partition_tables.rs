@@ -18,6 +18,9 @@ pub(super) fn header(config: &PartitionConfig) -> String {
         ("nodes", number(book.num_nodes())),
         ("edges", number(book.num_edges())),
     ];
+    if let Some(order) = config.node_order() {
+        lines.push(("node order", printable(order)));
+    }
     if let Some(hops) = config.halo_hops() {
         lines.push(("halo hops", number(hops)));
     }

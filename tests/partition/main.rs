@@ -26,6 +26,7 @@ mod formats;
 mod hostile_input;
 mod lists;
 mod matrices;
+mod node_order;
 mod node_tables;
 mod nothing_left_behind;
 #[cfg(feature = "torch")]

@@ -13,9 +13,9 @@ use super::common::repository;
 use super::support::{edges, lines, partition, request, scattered, write};
 
 /// Edges between original nodes, with their multiplicities, and features by original node.
-type Whole = (BTreeMap<(u64, u64), u64>, BTreeMap<u64, Vec<u8>>);
+pub(crate) type Whole = (BTreeMap<(u64, u64), u64>, BTreeMap<u64, Vec<u8>>);
 
-fn whole(json: &Path) -> Whole {
+pub(crate) fn whole(json: &Path) -> Whole {
     let config = PartitionConfig::open(json).unwrap();
     assert!(verify(&config).is_empty());
     let parts = 0..config.parts().len();
@@ -31,8 +31,8 @@ fn whole(json: &Path) -> Whole {
             Ok(())
         };
         partition.each_edge(count).unwrap();
-        let first = config.book().node_range(partition.part()).start;
         for feature in partition.node_features().features() {
+            let first = config.book().node_type_range(partition.part(), feature.ty()).start;
             let array = feature.array();
             let mut row = vec![0; array.row_len() as usize * array.dtype().size()];
             for at in 0..array.num_rows() {

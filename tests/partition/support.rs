@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sar::prepare::import::{GraphFiles, ImportSource};
-use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
+use sar::prepare::partition::{
+    EdgeRules, LocalOrder, Method, PartitionRequest, Partitioned, partition_graph,
+};
 
 /// The command's defaults, except for the memory, which must not depend on the machine.
 pub(crate) fn request(num_parts: usize) -> PartitionRequest {
@@ -14,6 +16,7 @@ pub(crate) fn request(num_parts: usize) -> PartitionRequest {
         method: Method::Stream,
         assignment: Vec::new(),
         balance_ntypes: None,
+        node_order: LocalOrder::Input,
         rules: EdgeRules::default(),
         memory: 4 << 30,
         seed: 0,

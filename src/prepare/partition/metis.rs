@@ -56,7 +56,6 @@ impl Partitioner for MetisPartitioner {
             }
             graph.end_node(&weights);
         }
-        drop(adjacency);
         graph.partition(task.num_parts, task.seed)
     }
 }

@@ -7,6 +7,7 @@
 mod adjacency;
 mod balance;
 mod child;
+mod communities;
 mod edge_rules;
 mod edge_tables;
 mod extended;
@@ -38,6 +39,6 @@ pub use memory::{default_memory, peak_memory};
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
-pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};
+pub use request::{EdgeRules, LocalOrder, Method, PartitionRequest, SelfLoops};
 pub use seed_groups::{SeedGroups, seed_groups_file};
 pub use space::PartitionSpace;

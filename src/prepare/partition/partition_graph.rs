@@ -1,10 +1,12 @@
 //! From a user's files to a partition directory.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::balance::Balance;
+use super::communities::find_communities;
 use super::edge_rules::RuledEdges;
 use super::edge_tables::write_edge_tables;
 use super::final_edges::{FinalEdges, NewIds};
@@ -15,7 +17,7 @@ use super::node_tables::write_node_tables;
 use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::{Meter, Observer, PartitionProgress, PartitionStep};
 use super::report::PartitionReport;
-use super::request::{EdgeRules, Method, PartitionRequest};
+use super::request::{EdgeRules, LocalOrder, Method, PartitionRequest};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
 use super::space::check_room;
 use super::stream::StreamPartitioner;
@@ -122,12 +124,14 @@ pub(super) fn write_partitions(
     let edges = RuledEdges::new(&graph, request.rules)?;
     // Partitions and new ids of all nodes, and a few bits.
     let classes = u64::from(request.balance_ntypes.is_some());
-    let per_node = 2 + NodeMap::bytes_per_node(num_nodes) + classes;
+    let maps = if request.node_order == LocalOrder::Input { 1 } else { 2 };
+    let per_node = 2 + maps * NodeMap::bytes_per_node(num_nodes) + classes;
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
     let out = folder.path().to_owned();
     check_room(&graph, &edges, request.num_parts, &out)?;
     let train = train_nodes(&graph)?;
     let balance = Balance::new(&graph, request.balance_ntypes.as_deref(), train.as_ref())?;
+    let adjacency = OnceCell::new();
     let task = PartitionTask {
         graph: &graph,
         edges: &edges,
@@ -136,13 +140,18 @@ pub(super) fn write_partitions(
         seed: request.seed,
         memory,
         folder: staging,
+        adjacency: &adjacency,
     };
     let parts = partitioner.assign(&task, observer)?;
-    drop(balance);
+    let communities = match request.node_order {
+        LocalOrder::Input => None,
+        LocalOrder::Community => Some(find_communities(&task, observer)?),
+    };
+    drop((balance, adjacency));
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
         .ok_or_else(|| Error::internal("partitions have different numbers of types"))?;
-    let map = NodeMap::new(&graph, &parts, &ranges);
+    let map = NodeMap::new(&graph, &parts, &ranges, communities);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
     let mut meter = Meter::new(observer, PartitionStep::Sorting, 2 * rows)?;
@@ -155,7 +164,9 @@ pub(super) fn write_partitions(
     let etypes = graph.etypes.iter().map(|etype| etype.name.clone()).collect();
     let book = Arc::new(PartitionBook::new(ntypes, etypes, &node_counts, &sorted.counts)?);
     let method = request.method.name().unwrap_or_default();
-    let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
+    let order = Some(request.node_order).filter(|order| *order != LocalOrder::Input);
+    let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book))
+        .node_order(order.and_then(Choice::name));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
     let mut meter = Meter::new(observer, PartitionStep::Tables, graph.table_bytes())?;
     write_edge_tables(&writer, &graph, &sorted, edge_rows, &book, staging, memory, &mut meter)?;

@@ -1,5 +1,6 @@
 //! Interface of all ways to assign nodes.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use super::adjacency::Adjacency;
@@ -21,16 +22,23 @@ pub(super) struct PartitionTask<'a> {
     pub(super) memory: u64,
     /// Folder of temporary files.
     pub(super) folder: &'a Path,
+    /// The neighbours, once they are needed.
+    pub(super) adjacency: &'a OnceCell<Adjacency>,
 }
 
 impl PartitionTask<'_> {
     /// The neighbours of all nodes.
-    pub(super) fn adjacency(&self, observer: &mut Observer<'_>) -> Result<Adjacency> {
+    pub(super) fn adjacency(&self, observer: &mut Observer<'_>) -> Result<&Adjacency> {
+        if let Some(adjacency) = self.adjacency.get() {
+            return Ok(adjacency);
+        }
         let rows = (0..self.graph.etypes.len()).map(|etype| self.graph.edges.num_edges(etype));
         // Each edge is read once and written once.
         let mut meter = Meter::new(observer, PartitionStep::Neighbours, 2 * rows.sum::<u64>())?;
         let num_nodes = self.graph.num_nodes();
-        Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)
+        let made =
+            Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)?;
+        Ok(self.adjacency.get_or_init(|| made))
     }
 }
 

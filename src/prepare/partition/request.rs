@@ -40,6 +40,17 @@ choices! {
     }
 }
 
+choices! {
+    /// Order of the nodes of a type within a partition.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LocalOrder {
+        /// The order of the input
+        @default Input = "input",
+        /// Communities of nodes with many edges between them, found as in `stream`, one after the other
+        Community = "community",
+    }
+}
+
 /// Changes to the edges read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeRules {
@@ -68,6 +79,8 @@ pub struct PartitionRequest {
     /// Node data whose values are classes; every partition gets an equal share of each class, as with DGL's
     /// `balance_ntypes`. The nodes of each type are balanced in any case.
     pub balance_ntypes: Option<String>,
+    /// Order of nodes within a partition.
+    pub node_order: LocalOrder,
     /// Changes to the edges.
     pub rules: EdgeRules,
     /// Memory in bytes that the process may take.

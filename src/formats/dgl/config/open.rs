@@ -47,14 +47,13 @@ impl PartitionConfig {
             book.map(Arc::new).map_err(|e| root.fail(e.to_string()))
         };
         let stand_ins = canonical::stand_ins(&types, &canonical);
+        let text = |name| root.get(name).map(|f| f.text().map(str::to_owned)).transpose();
         let mut config = PartitionConfig {
             path: path.to_owned(),
             folder: folder.clone(),
             graph_name,
-            part_method: root
-                .get("part_method")
-                .map(|f| f.text().map(str::to_owned))
-                .transpose()?,
+            part_method: text("part_method")?,
+            node_order: text("node_order")?,
             halo_hops: root.get("halo_hops").map(|f| f.number()).transpose()?,
             book: book(stand_ins)?,
             parts: parts.into(),

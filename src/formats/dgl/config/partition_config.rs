@@ -15,6 +15,7 @@ pub struct PartitionConfig {
     pub(super) folder: PathBuf,
     pub(super) graph_name: String,
     pub(super) part_method: Option<String>,
+    pub(super) node_order: Option<String>,
     pub(super) halo_hops: Option<u64>,
     pub(super) book: Arc<PartitionBook>,
     pub(super) parts: Arc<[PartFiles]>,
@@ -67,12 +68,17 @@ impl PartitionConfig {
 
     /// Whether nodes have kept their order within each type, so that partitions are ranges of original ids.
     pub fn keeps_numbers(&self) -> bool {
-        self.part_method.as_deref() == Some("range")
+        self.part_method.as_deref() == Some("range") && self.node_order.is_none()
     }
 
     /// The method of partitioning, if the file names it (the pipeline always says `metis`).
     pub fn part_method(&self) -> Option<&str> {
         self.part_method.as_deref()
+    }
+
+    /// The order of nodes within a partition, if it is not that of the input.
+    pub fn node_order(&self) -> Option<&str> {
+        self.node_order.as_deref()
     }
 
     /// Number of hops of foreign nodes in the files, if the JSON file states it.

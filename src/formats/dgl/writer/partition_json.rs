@@ -11,6 +11,8 @@ use std::ops::Range;
 pub(super) struct PartitionJson<'a> {
     pub(super) graph_name: &'a str,
     pub(super) part_method: &'a str,
+    /// Left out in files that DGL would write alike.
+    pub(super) node_order: Option<&'a str>,
     pub(super) halo_hops: u64,
     pub(super) book: &'a PartitionBook,
 }
@@ -51,6 +53,9 @@ impl Serialize for PartitionJson<'_> {
         map.serialize_entry("num_nodes", &book.num_nodes())?;
         map.serialize_entry("num_edges", &book.num_edges())?;
         map.serialize_entry("part_method", self.part_method)?;
+        if let Some(order) = self.node_order {
+            map.serialize_entry("node_order", order)?;
+        }
         map.serialize_entry("num_parts", &book.num_parts())?;
         map.serialize_entry("halo_hops", &self.halo_hops)?;
         map.serialize_entry("node_map", &InOrder(book.ntypes(), &nodes))?;
@@ -86,8 +91,13 @@ mod tests {
         let etypes = vec![CanonicalEtype::new("ü", "\u{1f600}\"", "ü")];
         let book =
             PartitionBook::new(vec!["ü".to_owned()], etypes, &[vec![1]], &[vec![0]]).unwrap();
-        let json =
-            PartitionJson { graph_name: "a\nb", part_method: "m", halo_hops: 1, book: &book };
+        let json = PartitionJson {
+            graph_name: "a\nb",
+            part_method: "m",
+            node_order: None,
+            halo_hops: 1,
+            book: &book,
+        };
         let text = json.to_text().unwrap();
         assert!(text.contains(r#""\u00fc:\ud83d\ude00\":\u00fc""#), "{text}");
         assert!(text.contains(r#""graph_name": "a\nb""#), "{text}");

@@ -30,6 +30,7 @@ pub struct PartitionWriter {
     folder: PathBuf,
     graph_name: String,
     part_method: String,
+    node_order: Option<&'static str>,
     halo_hops: u64,
     book: Arc<PartitionBook>,
     durable: bool,
@@ -49,6 +50,7 @@ impl PartitionWriter {
             folder: folder.to_owned(),
             graph_name: graph_name.to_owned(),
             part_method: part_method.to_owned(),
+            node_order: None,
             halo_hops,
             book,
             durable: true,
@@ -59,6 +61,12 @@ impl PartitionWriter {
     #[must_use]
     pub fn temporary(self) -> Self {
         PartitionWriter { durable: false, ..self }
+    }
+
+    /// The same writer for nodes that are in another order than that of the input; readers of the JSON file are told its name.
+    #[must_use]
+    pub fn node_order(self, node_order: Option<&'static str>) -> Self {
+        PartitionWriter { node_order, ..self }
     }
 
     /// Starts the structure of a partition.
@@ -138,6 +146,7 @@ impl PartitionWriter {
         let json = PartitionJson {
             graph_name: &self.graph_name,
             part_method: &self.part_method,
+            node_order: self.node_order,
             halo_hops: self.halo_hops,
             book: &self.book,
         };

@@ -16,7 +16,7 @@ use crate::prepare::import::OpenedPartitions;
 use crate::prepare::partition::memory::{left_of, with_memory};
 use crate::prepare::partition::partition_graph::write_partitions;
 use crate::prepare::partition::progress::{Observer, PartitionProgress, PartitionStep};
-use crate::prepare::partition::request::{EdgeRules, Method, PartitionRequest};
+use crate::prepare::partition::request::{EdgeRules, LocalOrder, Method, PartitionRequest};
 
 /// A partition directory with further nodes and edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,7 @@ pub fn extend_partitions(
         method: Method::File,
         assignment: Vec::new(),
         balance_ntypes: None,
+        node_order: LocalOrder::Input,
         rules: EdgeRules { dedup: rules.dedup, ..EdgeRules::default() },
         memory,
         seed: 0,

@@ -19,8 +19,8 @@ impl Partitioner for StreamPartitioner {
         let adjacency = task.adjacency(observer)?;
         let total = adjacency.num_nodes * (clusters::PASSES + 1 + refine::PASSES);
         let mut meter = Meter::new(observer, PartitionStep::Assigning, total)?;
-        let (mut labels, found) = find_clusters(&adjacency, &mut meter)?;
-        let graph = quotient(&adjacency, &labels, found, task, &mut meter)?;
+        let (mut labels, found) = find_clusters(adjacency, &mut meter)?;
+        let graph = quotient(adjacency, &labels, found, task, &mut meter)?;
         graph.check_memory(task.memory).map_err(|e| e.with_hint("allow more memory"))?;
         let parts = graph.partition(task.num_parts, task.seed)?;
         for label in &mut labels {
@@ -28,7 +28,7 @@ impl Partitioner for StreamPartitioner {
         }
         // If METIS had nodes instead of clusters, its partitions are final except for their balance.
         let loosely = (found as u64) < adjacency.num_nodes;
-        refine(&adjacency, task.balance, &mut labels, task.num_parts, loosely, &mut meter)?;
+        refine(adjacency, task.balance, &mut labels, task.num_parts, loosely, &mut meter)?;
         Ok(labels)
     }
 }
