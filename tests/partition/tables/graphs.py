@@ -19,7 +19,7 @@ BOTH = r"(?i)undirected"
 
 def write_graph(case):
     forms = [matrix_market, matrix_market, sparse_archive, graphml, gml, gexf, pajek, edge_list, edge_list, adjacency_list,
-             multiline_adjacency, node_link, metis, konect, snap, neo4j, dot]
+             multiline_adjacency, in_json, in_json, graph6, metis, konect, snap, neo4j, dot]
     case.draw.choice(forms)(case)
 
 
@@ -142,11 +142,24 @@ def dot(case):
     by_networkx(case, "dot", write)
 
 
-def node_link(case):
+def in_json(case):
+    """networkx's graphs in JSON: lists of nodes and edges, adjacencies, or Cytoscape's elements."""
+    def node_link(graph):
+        return networkx.node_link_data(graph, edges=case.draw.one("links", "edges"))
+
     def write(graph, path):
+        data = case.draw.one(node_link, networkx.adjacency_data, networkx.cytoscape_data)(graph)
         with open(path, "w") as file:
-            json.dump(networkx.node_link_data(graph, edges=case.draw.one("links", "edges")), file, indent=case.draw.one(None, 1))
+            json.dump(data, file, indent=case.draw.one(None, 1))
     by_networkx(case, "json", write)
+
+
+def graph6(case):
+    def write(graph, path):
+        graph = networkx.convert_node_labels_to_integers(graph.to_undirected())
+        graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
+        case.draw.one(networkx.write_graph6, networkx.write_sparse6)(graph, path, header=case.draw.one(True, False))
+    by_networkx(case, "g6", write)
 
 
 def edge_list(case):

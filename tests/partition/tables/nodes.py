@@ -211,7 +211,9 @@ def node_array(case, stem, name, kind, columns, due):
     table = Table(columns, named=draw.chance(0.5))
     if table.named and case.unusual("a column of ids in node data", 0.08):
         # Only the order of ids tells which row is whose.
-        table.columns.insert(0, Column("id", "int", range(len(table))))
+        name = draw.one("id", "index", "paper_id") if len(table) > 1 else "id"
+        first = draw.one(0, 0, 1)
+        table.columns.insert(0, Column(name, "int", range(first, first + len(table))))
     elif table.named and case.unusual("pandas' index", 0.06):
         return write_table(case, stem, table, True)
     return write_text(case, stem, table) if not table.named else write_table(case, stem, table)
