@@ -81,7 +81,8 @@ pub(super) fn id_spaces(
             )
             .with_hint("list the names of all nodes: ‹node_names=FILE›"));
         }
-        space.tell(*count, "num_nodes".to_owned())?;
+        let layout = files.layout.as_ref().map(|layout| layout.display().to_string());
+        space.tell(*count, layout.unwrap_or_else(|| "num_nodes".to_owned()))?;
     }
     Ok(spaces)
 }
