@@ -16,7 +16,7 @@ fn stand_ins_stay_within_the_budget() {
 fn one_stand_in_at_a_time_is_resident() {
     // They are as large as the graph. Two at a time take 255 MB, and four that keep what they free 330 MB.
     let sizes = ["--nodes", "20000", "--edges", "40000", "--features", "8", "--classes", "1200"];
-    stays_within(245_000_000, &sizes, 4, &["--model", "gcn", "--hidden", "64", "--layers", "2"]);
+    stays_within(249_000_000, &sizes, 4, &["--model", "gcn", "--hidden", "64", "--layers", "2"]);
 }
 
 /// Checks that the plan of a run on a graph of these sizes stays within the budget, in which the run fits.
