@@ -12,7 +12,7 @@ enum Mark {
     First(&'static [u8]),
     /// A word near the beginning, preceded only by white space, comments and an XML declaration.
     Word(&'static [u8]),
-    /// Text in an object of JSON, without its white space.
+    /// Text in a JSON object, written without white space.
     Json(&'static [u8]),
     Other(fn(&[u8]) -> bool),
 }
@@ -24,17 +24,6 @@ macro_rules! networkx {
             "convert it in Python: networkx.write_edgelist(networkx.",
             $read,
             ", \"edges.txt\", data=False, delimiter=\"\\t\")"
-        )
-    };
-}
-
-/// The same for a function of networkx that takes an object of JSON.
-macro_rules! networkx_json {
-    ($function:literal) => {
-        concat!(
-            "convert it in Python: networkx.write_edgelist(networkx.",
-            $function,
-            "(json.load(open(\"x.json\"))), \"edges.txt\", data=False, delimiter=\"\\t\")"
         )
     };
 }
@@ -98,9 +87,21 @@ const REFUSED: [(&str, Mark, &str); 36] = [
     ("sparse6", Mark::First(b">>sparse6<<"), networkx!("read_sparse6(\"x.s6\")")),
     ("a file of LEDA", Mark::Word(b"LEDA.GRAPH"), networkx!("read_leda(\"x.lgr\")")),
     ("a file of Graphviz", Mark::Other(is_dot), DOT),
-    ("a graph in JSON", Mark::Json(b"\"adjacency\":[["), networkx_json!("adjacency_graph")),
-    ("a graph in JSON", Mark::Json(b"\"elements\":{"), networkx_json!("cytoscape_graph")),
-    ("a tree in JSON", Mark::Json(b"\"children\":[{"), networkx_json!("tree_graph")),
+    (
+        "a graph in JSON",
+        Mark::Json(b"\"adjacency\":[["),
+        networkx!("adjacency_graph(json.load(open(\"x.json\")))"),
+    ),
+    (
+        "a graph in JSON",
+        Mark::Json(b"\"elements\":{"),
+        networkx!("cytoscape_graph(json.load(open(\"x.json\")))"),
+    ),
+    (
+        "a tree in JSON",
+        Mark::Json(b"\"children\":[{"),
+        networkx!("tree_graph(json.load(open(\"x.json\")))"),
+    ),
     ("a graph in JSON", Mark::Json(b"\"nodes\":[{"), NODE_LINK),
     ("a graph in JSON", Mark::Json(b"\"links\":[{"), NODE_LINK),
     ("a graph in JSON", Mark::Json(b"\"edges\":[{"), NODE_LINK),
@@ -130,7 +131,7 @@ fn has_word(head: &[u8], word: &[u8]) -> bool {
     })
 }
 
-/// Whether the text is one object of JSON that contains `mark`, in which there is no white space.
+/// Whether the text is a single JSON object that contains `mark`, without regard to white space.
 fn has_json(head: &[u8], mark: &[u8]) -> bool {
     let mut objects = serde_json::Deserializer::from_slice(head).into_iter::<IgnoredAny>();
     let is_one = head.trim_ascii_start().starts_with(b"{")
