@@ -18,7 +18,7 @@ pub(super) fn id_spaces(
 ) -> Result<Vec<IdSpace>> {
     let ask = &Ask { wants: Wants::List, ..*ask };
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
-    let counted = files.num_nodes.iter().map(|(ty, _)| ty);
+    let counted = files.num_nodes.iter().chain(&files.layout_nodes).map(|(ty, _)| ty);
     let mut values: BTreeMap<String, NodeNames> = BTreeMap::new();
     for table in &mut *tables {
         for (column, mut names) in table.embedded.iter().zip(std::mem::take(&mut table.values)) {
@@ -72,7 +72,10 @@ pub(super) fn id_spaces(
     for table in tables {
         space_of(&mut spaces, &table.file.ty, "node_table")?;
     }
-    for (ty, count) in &files.num_nodes {
+    let layout = files.layout.as_ref().map(|layout| layout.display().to_string());
+    let of_layout = files.layout_nodes.iter().map(|stated| (stated, layout.as_deref()));
+    let given = files.num_nodes.iter().map(|stated| (stated, None));
+    for ((ty, count), layout) in of_layout.chain(given) {
         let space = space_of(&mut spaces, ty, "num_nodes")?;
         if space.is_named() && !space.is_known() {
             return Err(Error::config(
@@ -81,8 +84,7 @@ pub(super) fn id_spaces(
             )
             .with_hint("list the names of all nodes: ‹node_names=FILE›"));
         }
-        let layout = files.layout.as_ref().map(|layout| layout.display().to_string());
-        space.tell(*count, layout.unwrap_or_else(|| "num_nodes".to_owned()))?;
+        space.tell(*count, layout.unwrap_or("num_nodes").to_owned())?;
     }
     Ok(spaces)
 }

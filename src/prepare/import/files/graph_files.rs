@@ -67,6 +67,8 @@ pub struct GraphFiles {
     pub edges: Vec<EdgeFile>,
     /// Numbers of nodes by type, where they are given.
     pub num_nodes: Vec<(String, u64)>,
+    /// Numbers of nodes by type that the data set of `layout` states.
+    pub layout_nodes: Vec<(String, u64)>,
     /// Numbers of edges by type, where they are given.
     pub num_edges: Vec<(CanonicalEtype, u64)>,
     /// Features, labels and masks: a row per node.

@@ -35,10 +35,13 @@ impl GraphFiles {
         }
         let ntypes: BTreeSet<String> =
             etypes.iter().flat_map(|etype| [etype.src.clone(), etype.dst.clone()]).collect();
-        let GraphFiles { node_data, splits, num_nodes, node_names, node_tables, .. } = &mut files;
+        let GraphFiles {
+            node_data, splits, num_nodes, layout_nodes, node_names, node_tables, ..
+        } = &mut files;
         let node_data = node_data.iter_mut().map(|file| (&mut file.ty, "node_data=TYPE/NAME=FILE"));
         let splits = splits.iter_mut().map(|file| (&mut file.ty, "split=TYPE/NAME=FILE"));
-        let num_nodes = num_nodes.iter_mut().map(|(ty, _)| (ty, "num_nodes=TYPE=N"));
+        let num_nodes =
+            num_nodes.iter_mut().chain(layout_nodes).map(|(ty, _)| (ty, "num_nodes=TYPE=N"));
         let names = node_names.iter_mut().map(|(ty, _)| (ty, "node_names=TYPE=FILE"));
         let tables = &mut node_tables.files;
         let tables = tables.iter_mut().map(|file| (&mut file.ty, "node_table=TYPE=FILE"));
@@ -69,9 +72,6 @@ impl GraphFiles {
         let mut notes = self.notes.clone();
         let is_new = |ty: &String| !ntypes.is_empty() && !ntypes.contains(ty);
         for (ty, count) in files.num_nodes.iter().filter(|(ty, _)| is_new(ty)) {
-            if self.layout.is_some() {
-                continue;
-            }
             if let Some(near) = nearest(ty, ntypes.iter().map(String::as_str)) {
                 return Err(Error::config(
                     "num_nodes",

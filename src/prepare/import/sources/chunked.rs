@@ -57,7 +57,7 @@ impl GraphFiles {
         let counts = counts.ok_or_else(|| {
             Error::input(json, "", "has neither num_nodes_per_type nor num_nodes_per_chunk")
         })?;
-        files.num_nodes = metadata.node_type.iter().cloned().zip(counts).collect();
+        files.layout_nodes = metadata.node_type.iter().cloned().zip(counts).collect();
         let known = |ty: &str| metadata.node_type.iter().any(|name| name == ty);
         let etype = |name: &str| {
             let etype = CanonicalEtype::parse(name).filter(|e| known(&e.src) && known(&e.dst));

@@ -56,7 +56,7 @@ impl GraphFiles {
         }
         files.splits = taken.data(path, &LISTS, &NODE.to_owned());
         if let Some(name) = taken.find(&COUNTS) {
-            files.num_nodes.push((NODE.to_owned(), taken.arrays.number(name)?));
+            files.layout_nodes.push((NODE.to_owned(), taken.arrays.number(name)?));
             taken.take("the number of nodes", name);
         }
         let left = taken.arrays.names();

@@ -66,7 +66,7 @@ impl GraphFiles {
             files.edge_data.push(DataFile::new(edge(), &name, &path));
         }
         if let Some(count) = read_count(&raw.join("num-node-list.csv.gz"))? {
-            files.num_nodes.push((NODE.to_owned(), count));
+            files.layout_nodes.push((NODE.to_owned(), count));
         }
         if let Some(count) = read_count(&raw.join("num-edge-list.csv.gz"))? {
             files.num_edges.push((edge(), count));
@@ -93,7 +93,7 @@ impl GraphFiles {
             let array = Some(name.to_owned());
             match name.split_once('_') {
                 Some(("num", "nodes_list")) => {
-                    self.num_nodes.push((NODE.to_owned(), count(name)?));
+                    self.layout_nodes.push((NODE.to_owned(), count(name)?));
                 }
                 Some(("num", "edges_list")) => self.num_edges.push((edge(), count(name)?)),
                 Some(("node", data)) => {

@@ -13,8 +13,8 @@ use crate::prepare::import::readers::{Ask, CellValue, FileRows, TextRules, Wants
 /// `split/`.
 pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
     let raw = folder.join("raw");
-    let mut files = GraphFiles { num_nodes: counts(&raw)?, ..GraphFiles::default() };
-    for etype in triplets(&raw.join("triplet-type-list.csv.gz"), &files.num_nodes)? {
+    let mut files = GraphFiles { layout_nodes: counts(&raw)?, ..GraphFiles::default() };
+    for etype in triplets(&raw.join("triplet-type-list.csv.gz"), &files.layout_nodes)? {
         let name = format!("{}___{}___{}", etype.src, etype.rel, etype.dst);
         let relation = raw.join("relations").join(name);
         for (name, path) in tables(&relation, "edge")? {
@@ -26,7 +26,7 @@ pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
         files.edges.push(EdgeFile { etype, path: relation.join("edge.csv.gz") });
     }
     let split = only_split(&folder.join("split"))?;
-    for (ntype, _) in &files.num_nodes {
+    for (ntype, _) in &files.layout_nodes {
         for table in names(&raw)?.iter().filter(|name| name.starts_with("node")) {
             for (name, path) in tables(&raw.join(table).join(ntype), "node")? {
                 files.node_data.push(DataFile::new(ntype.clone(), &name, &path));

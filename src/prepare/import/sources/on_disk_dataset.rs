@@ -35,7 +35,7 @@ impl GraphFiles {
         };
         let of_nodes = |ty: Option<&String>| ty.map_or(NODE.to_owned(), Clone::clone);
         for NodeEntry { r#type, num } in &graph.nodes {
-            files.num_nodes.push((of_nodes(r#type.as_ref()), *num));
+            files.layout_nodes.push((of_nodes(r#type.as_ref()), *num));
         }
         for EdgeEntry { r#type, path, .. } in &graph.edges {
             let etype = set.etype(r#type.as_ref())?;
