@@ -206,7 +206,6 @@ impl Error {
     }
 
     /// The error, marked as reported by another process of the run.
-    #[cfg(feature = "torch")]
     pub(crate) fn reported_elsewhere(mut self) -> Self {
         self.0.reported_elsewhere = true;
         self

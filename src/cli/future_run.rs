@@ -38,7 +38,6 @@ impl FutureRunArgs {
     }
 
     /// The flags as words of a command line.
-    #[cfg(feature = "torch")]
     pub(super) fn into_words(self) -> Vec<OsString> {
         self.words
     }

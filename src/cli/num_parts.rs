@@ -28,7 +28,6 @@ impl FromStr for NumParts {
 }
 
 /// Facts about a graph before it is cut.
-#[cfg_attr(not(feature = "torch"), allow(dead_code))] // Only measurements read it.
 pub(super) enum Uncut<'g> {
     /// A graph that has been read, and its number of edges.
     Read(&'g RawGraph, u64),

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::fields::with_flags;
 use crate::error::{Error, Result, exit};
 use crate::event::{Voice, printable, show_always, show_event, show_result, voice};
-#[cfg(feature = "torch")]
 use crate::io::is_standard_output;
 
 /// Prints a result to standard output, for programs as an event. A reader may stop reading: `sar-single inspect g.json
@@ -47,7 +46,6 @@ pub(super) fn print_path(path: &Path) -> Result<()> {
 }
 
 /// Refuses to send both a command's output file and the events of `--json` to standard output.
-#[cfg(feature = "torch")]
 pub(super) fn check_output(path: &Path) -> Result<()> {
     if voice() != Voice::Json || !is_standard_output(path) {
         return Ok(());
@@ -57,7 +55,6 @@ pub(super) fn check_output(path: &Path) -> Result<()> {
 }
 
 /// Prints the path of a command's output file, unless the file is standard output.
-#[cfg(feature = "torch")]
 pub(super) fn print_output(path: &Path) -> Result<()> {
     if is_standard_output(path) { Ok(()) } else { print_path(path) }
 }

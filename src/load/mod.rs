@@ -21,7 +21,6 @@ pub use keys::DataKeys;
 pub(crate) use keys::LABEL_NAMES;
 pub use original_order::{check_original_order, original_ids, original_places};
 pub use relations::load_relations;
-#[cfg(feature = "torch")]
 pub(crate) use shards::edge_columns;
 pub use shards::{EdgeData, Shards};
 pub use target_edges::TargetEdges;

@@ -36,7 +36,6 @@ mod pickle;
 mod pickle_value;
 mod relabel;
 pub mod relation;
-#[cfg(feature = "torch")]
 pub(crate) mod saved_tensors;
 pub mod sparse;
 mod structure_file;

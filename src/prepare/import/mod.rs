@@ -42,16 +42,11 @@ pub(crate) use ids::{NODE_NAMES, names_file};
 pub use import_graph::import;
 pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
 pub(crate) use new_nodes::{KnownNodes, NewNodes};
-pub(crate) use readers::nearest;
-#[cfg(feature = "torch")]
-pub(crate) use readers::{Ask, FileRows, Wants, parse_id, shown};
+pub(crate) use readers::{Ask, FileRows, Wants, nearest, parse_id, shown};
 pub use readers::{Comment, EdgeShape, TextRules};
 pub(crate) use sources::OpenedPartitions;
 pub use sources::{ImportSource, import_partitions};
-#[cfg(feature = "torch")]
 pub(crate) use tables::{CLASS_NAMES, class_names_beside, class_names_file, class_names_of};
-pub use tables::{ClassNames, Table, read_assignment};
+pub use tables::{ClassNames, OriginalIdsFile, Table, read_assignment, read_original_ids};
 pub(crate) use tables::{FEATURE_ENCODING, FEATURE_SCALE, read_class_names, write_class_names};
-#[cfg(feature = "torch")]
-pub use tables::{OriginalIdsFile, read_original_ids};
 pub(crate) use tables::{TableEncoding, table_encodings};

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use super::look::Ask;
-#[cfg(feature = "torch")]
-use super::names::ends_of;
-use super::names::{is_index, is_usual_id, listed};
+use super::names::{ends_of, is_index, is_usual_id, listed};
 use super::rows::FileRows;
 use crate::error::{Error, Result};
 
@@ -40,7 +38,6 @@ impl FileRows {
     ///
     /// # Errors
     /// As for [`FileRows::open`], or if it is not clear which columns these are.
-    #[cfg(feature = "torch")]
     pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
         let columns = rows.columns();

@@ -42,8 +42,6 @@ pub(crate) use names::{
     UsualEnds, ends_of, has_ends, is_index, is_like_id, is_usual_id, listed, usual_ends,
 };
 pub(crate) use nearest::nearest;
-pub(crate) use npz::USUAL_EDGES;
-#[cfg(feature = "torch")]
-pub(crate) use npz::member_names;
+pub(crate) use npz::{USUAL_EDGES, member_names};
 pub(crate) use rows::FileRows;
 pub(crate) use values::{CellValue, is_missing, parse_id, shown};

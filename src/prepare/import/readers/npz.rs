@@ -164,7 +164,6 @@ impl<'p> Archive<'p> {
 }
 
 /// The names of a `.npz` file's arrays, or of another archive's members; empty for other files.
-#[cfg(feature = "torch")]
 pub(crate) fn member_names(path: &Path) -> Result<Vec<String>> {
     if !(FORMAT.has)(&Input::open(path)?) {
         return Ok(Vec::new());

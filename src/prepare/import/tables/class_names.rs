@@ -49,7 +49,6 @@ fn read(path: &Path) -> Result<Option<Vec<String>>> {
 }
 
 /// The class names next to a partition directory's JSON file, or next to the file it links to; empty if there are none.
-#[cfg(feature = "torch")]
 pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
     let names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
     match fs::canonicalize(json).ok().as_deref().and_then(Path::parent) {

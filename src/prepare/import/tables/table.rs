@@ -175,7 +175,6 @@ impl Table {
     }
 
     /// The arrays.
-    #[cfg(feature = "torch")]
     pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
         self.pieces.iter().map(|(_, array)| array)
     }
