@@ -133,3 +133,18 @@ fn pages_of_a_file_are_read_into_pages_of_memory() {
         }
     }
 }
+
+#[test]
+fn a_storage_with_a_least_share_keeps_it_whatever_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = DiskStorage::with_share(IoMode::Buffered).at_least(1_000_000);
+    storage.set_cache_share(0);
+    let mut file = storage.create(&folder.path().join("x")).unwrap();
+    for piece in [&content(900_000), &content(200_000)] {
+        file.write(piece).unwrap();
+    }
+    assert_eq!((file.cached(), storage.cached_bytes()), (900_000, 900_000));
+    storage.set_cache_share(2_000_000);
+    storage.create(&folder.path().join("y")).unwrap().write(&content(900_000)).unwrap();
+    assert_eq!(storage.cached_bytes(), 1_800_000);
+}

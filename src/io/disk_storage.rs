@@ -51,6 +51,12 @@ impl DiskStorage {
         DiskStorage { share: Some(Arc::default()), mode, ..DiskStorage::default() }
     }
 
+    /// The storage with a share of at least this number of bytes, whatever is allowed.
+    #[must_use]
+    pub fn at_least(self, bytes: u64) -> Self {
+        DiskStorage { share: Some(Arc::new(CacheShare::at_least(bytes))), ..self }
+    }
+
     /// The storage with reuse of removed files as new ones: until then they are empty, and keep their names. Only for a
     /// process that never opens a removed file.
     #[must_use]

@@ -11,7 +11,11 @@ use rustix::fs::{Advice, fadvise};
 
 /// The page cache that a process's files may take, and the part that they take.
 #[derive(Debug, Default)]
-pub(super) struct CacheShare(Mutex<Shares>);
+pub(super) struct CacheShare {
+    /// Bytes that are always allowed.
+    least: u64,
+    shares: Mutex<Shares>,
+}
 
 #[derive(Debug, Default)]
 struct Shares {
@@ -21,17 +25,24 @@ struct Shares {
 }
 
 impl CacheShare {
+    /// A share of at least this number of bytes.
+    pub(super) fn at_least(least: u64) -> Self {
+        let share = CacheShare { least, ..CacheShare::default() };
+        share.allow(0);
+        share
+    }
+
     pub(super) fn allow(&self, bytes: u64) {
-        self.0.lock().allowed = bytes;
+        self.shares.lock().allowed = bytes.max(self.least);
     }
 
     pub(super) fn taken(&self) -> u64 {
-        self.0.lock().taken
+        self.shares.lock().taken
     }
 
     /// Claims room for `bytes` more of a file; returns false if there is not enough.
     pub(super) fn take(&self, path: &Path, bytes: u64) -> bool {
-        let shares = &mut *self.0.lock();
+        let shares = &mut *self.shares.lock();
         let fits = shares.taken + bytes <= shares.allowed;
         if fits {
             shares.taken += bytes;
@@ -42,7 +53,7 @@ impl CacheShare {
 
     /// Releases the room of a removed file.
     pub(super) fn forget(&self, path: &Path) {
-        let shares = &mut *self.0.lock();
+        let shares = &mut *self.shares.lock();
         shares.taken -= shares.by_file.remove(path).unwrap_or(0);
     }
 }

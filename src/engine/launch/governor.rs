@@ -117,14 +117,7 @@ impl Governor {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
         let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
         self.divided = true;
-        let is_first = !std::mem::replace(&mut self.known().measured, true);
-        let least = if is_first && self.limits.lends {
-            // Turns that the program takes before its epochs shift those of the first.
-            self.control.forget_turns(self.work);
-            most
-        } else {
-            least
-        };
+        self.known().measured = true;
         let taken = idle + self.known().reserve;
         let (work, workers) = (self.work, self.control.num_ranks());
         let (resident, _) = self.limits.room_after(workers, taken, most);
@@ -306,11 +299,9 @@ mod tests {
         assert_eq!(grants(&control), (1, 0), "nothing has been measured");
         epoch(&mut governor, 2 * GIB);
         assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
-        // Kept values are not computed again; but earlier measurements lose weight.
+        // Kept values are not computed again; but earlier measurements lose weight only gradually.
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
-        epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, left(2, GIB + GIB / 8)));
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, GIB)));
         epoch(&mut governor, 4 * GIB);
@@ -362,8 +353,6 @@ mod tests {
         assert_eq!(grants(&control), (1, GIB / 8));
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
-        epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(5 * GIB)));
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, GIB)));
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of turns per epoch that are distinguished; later ones count as the last one.
-const TURNS: usize = 63;
+const TURNS: usize = 62;
 /// Fraction (1 / n) of recorded growth that is added to it, because the same turn differs between epochs.
 const OF_EPOCHS: u32 = 8;
 /// Fraction (1 / n) that is added in the first period, because ranks differ as well.
@@ -21,6 +21,9 @@ pub(super) struct GrowthTable {
     most: AtomicU32,
     /// Maximum of the last period.
     last: AtomicU32,
+    /// Number of periods.
+    periods: AtomicU32,
+    _unused: u32,
 }
 
 /// Growth in turns, in bytes.
@@ -54,12 +57,17 @@ impl GrowthTable {
     /// Growth of a rank in this turn, in bytes; `None` if no rank has ended the turn in this period or the one before. It
     /// is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
     /// more, because ranks differ.
+    ///
+    /// The first epoch may begin with turns that the others do not have: exchanges of values that stay the same. So in
+    /// the second period, a turn counts as the largest of the first epoch from this number on.
     pub(super) fn of(&self, turn: usize) -> Option<u64> {
         let turn = turn.min(TURNS - 1);
         let noted = self.noted[turn].load(Ordering::SeqCst);
-        let known = self.known[turn].load(Ordering::SeqCst).max(noted);
-        let is_first = self.most.load(Ordering::SeqCst) == 0;
-        let more = known / if is_first { OF_RANKS } else { OF_EPOCHS };
+        let periods = self.periods.load(Ordering::SeqCst);
+        let end = if periods == 1 { TURNS } else { turn + 1 };
+        let known = self.known[turn..end].iter().map(|known| known.load(Ordering::SeqCst));
+        let known = known.fold(noted, u32::max);
+        let more = known / if periods == 0 { OF_RANKS } else { OF_EPOCHS };
         (known > 0).then_some(u64::from(known + more) << 10)
     }
 
@@ -74,19 +82,15 @@ impl GrowthTable {
         self.noted.iter().for_each(|noted| noted.store(0, Ordering::SeqCst));
     }
 
-    /// Forgets what has been published of single turns: each counts as the largest until a rank has ended it again.
-    pub(super) fn forget_turns(&self) {
-        self.known.iter().for_each(|known| known.store(0, Ordering::SeqCst));
-    }
-
     /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
     pub(super) fn take(&self) -> Option<Growth> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
+        let periods = self.periods.fetch_add(1, Ordering::SeqCst);
         for (known, noted) in self.known.iter().zip(noted) {
-            // Batches differ, so older values lose weight.
+            // Batches differ, so older values lose weight. Those of the first period may belong to other turns.
             let before = known.load(Ordering::SeqCst);
-            let faded = if noted == 0 { 0 } else { before - before / 4 };
+            let faded = if noted == 0 || periods == 1 { 0 } else { before - before / 4 };
             known.store(noted.max(faded), Ordering::SeqCst);
         }
         // A launcher that was delayed may have seen only a part of an epoch in this period, and the rest in the
@@ -106,7 +110,8 @@ mod tests {
     fn table() -> GrowthTable {
         let zeros = || std::array::from_fn(|_| AtomicU32::new(0));
         let (noted, known) = (zeros(), zeros());
-        GrowthTable { noted, known, most: AtomicU32::new(0), last: AtomicU32::new(0) }
+        let zero = || AtomicU32::new(0);
+        GrowthTable { noted, known, most: zero(), last: zero(), periods: zero(), _unused: 0 }
     }
 
     fn note(table: &GrowthTable, kib: &[u64]) {
@@ -121,6 +126,8 @@ mod tests {
         note(&table, &[2, 1, 2]);
         assert_eq!((table.around(0), table.noted()), (0, 7 << 10), "not known yet");
         assert_eq!((table.of(1), table.of(6)), (Some(5 << 10), None));
+        assert_eq!(table.take(), Some(Growth { most: 7 << 10, least: 7 << 10 }));
+        note(&table, &[2, 4, 2, 3, 3, 7]);
         assert_eq!(table.take(), Some(Growth { most: 7 << 10, least: 3 << 10 }));
         let around: Vec<_> = (0..8).map(|turn| table.around(turn) >> 10).collect();
         assert_eq!(around, [4, 4, 3, 3, 7, 7, 7, 7]);
@@ -151,14 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_which_only_the_largest_is_remembered_count_as_it_until_they_end() {
+    fn the_first_epoch_may_begin_with_turns_that_the_others_do_not_have() {
         let table = table();
-        note(&table, &[1, 8, 2, 2, 2]);
+        note(&table, &[1, 2, 1, 8, 3, 1]);
         table.take();
-        table.forget_turns();
-        assert_eq!([0, 2, 3].map(|turn| table.around(turn) >> 10), [9, 9, 9]);
-        note(&table, &[1, 1, 1, 1]);
-        assert_eq!([0, 2, 3].map(|turn| table.around(turn) >> 10), [1, 1, 9]);
+        // The largest turn of the second epoch is number 2 or earlier.
+        assert_eq!([0, 2, 3, 4].map(|turn| table.around(turn) >> 10), [9, 9, 9, 3]);
+        note(&table, &[1, 1, 8, 3, 1]);
+        table.take();
+        assert_eq!([0, 1, 2, 3].map(|turn| table.around(turn) >> 10), [1, 9, 9, 3]);
     }
 
     #[test]

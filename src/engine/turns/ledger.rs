@@ -43,11 +43,6 @@ impl Control {
         self.growth(work).note(turn, bytes);
     }
 
-    /// Forgets how much ranks grow in single turns of an epoch: each turn counts as the largest until a rank has ended it.
-    pub fn forget_turns(&self, work: Work) {
-        self.growth(work).forget_turns();
-    }
-
     /// Forgets the growth that was recorded during this work since it was last taken.
     pub fn forget_growth(&self, work: Work) {
         self.growth(work).forget();
@@ -106,8 +101,13 @@ mod tests {
             control.note_growth(Work::Evaluation, turn, 20 << 20);
         }
         let growth = control.take_growth(Work::Training);
-        assert_eq!(growth, Some(Growth { most: 5 << 20, least: (2 << 20) + (2 << 17) }));
+        assert_eq!(growth, Some(Growth { most: 5 << 20, least: (5 << 20) + (5 << 17) }));
         let kept = given_out((14 << 20) - 2 * (5 << 17));
+        assert_eq!([0, 1, 2].map(|turn| control.pool_after(turn)), [kept; 3], "in the first epoch");
+        for (turn, mib) in [(0, 1), (1, 2), (2, 5)] {
+            control.note_growth(Work::Training, turn, mib << 20);
+        }
+        control.take_growth(Work::Training);
         assert_eq!([0, 1, 2].map(|turn| control.pool_after(turn)), [16 << 20, kept, kept]);
         control.take_growth(Work::Evaluation);
         control.begin(Work::Evaluation);

@@ -96,12 +96,6 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(all(outputs(run, partitions)?))
 }
 
-/// About the bytes that a worker's parameters take, with gradients and the optimizer's state, for inputs of `columns`
-/// columns.
-pub(in crate::run) fn parameters(run: &RunConfig, columns: u64, outputs: u64) -> u64 {
-    LayerRows::of(run, columns, outputs).parameters(columns)
-}
-
 /// The bound for a pass on the full graph without gradients; `None` if the size of a layer's rows is not known.
 fn pass(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.relations.is_some() {

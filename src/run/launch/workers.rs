@@ -34,8 +34,8 @@ pub(in crate::run) struct StandIn {
     pub(in crate::run) scale: f64,
     /// Bytes that each waiting rank keeps, from the start.
     pub(in crate::run) share: u64,
-    /// Whether large files leave the page cache although ranks keep nothing.
-    pub(in crate::run) frugal: bool,
+    /// Bytes of the page cache that the files of each rank may take although it keeps nothing.
+    pub(in crate::run) cache: u64,
 }
 
 /// Settings for starting worker processes.
@@ -238,7 +238,7 @@ pub(in crate::run) fn run_workers<T>(
             threads,
             io,
             stand_in: stand_in.map(|stand_in| stand_in.scale),
-            frugal: stand_in.is_some_and(|stand_in| stand_in.frugal),
+            cache: stand_in.map_or(0, |stand_in| stand_in.cache),
             waiting: None,
             reserve: reserve.as_deref(),
         })?;

@@ -7,11 +7,10 @@
 use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
 use super::measure::{Measure, Measured};
-use super::trend::{Figure, Trend, destinations, exceeds, rows, rows_of};
+use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::engine::launch::LeastMemory;
 use crate::error::Result;
 use crate::run::config::RunConfig;
-use crate::run::launch::bounds::parameters;
 
 /// Smaller number of ranks of a stand-in. Memory is measured with it, because each rank must be large compared with a
 /// process's own memory.
@@ -142,10 +141,7 @@ impl Trends {
     fn measure(run: &RunConfig, sizes: &GraphSizes) -> Result<Self> {
         let all = &sizes.ranks;
         let ranks = representatives(all, RANKS);
-        // Files of rows are limited by the size of the stand-in, but parameters are as large as in the real run.
-        let parameters = parameters(run, sizes.features.width, sizes.outputs);
-        let frugal = exceeds(run, ranks.len() as f64 * parameters as f64);
-        let few = Trend::measure(run, sizes, ranks, Measure::Memory { frugal })?;
+        let few = Trend::measure(run, sizes, ranks, Measure::Memory)?;
         let more = if all.len() > few.ranks {
             let ranks = representatives(all, MORE_RANKS);
             let what = few.epochs(run, ranks.len());

@@ -22,6 +22,9 @@ use crate::run::rank::Surroundings;
 /// Number of epochs of a measurement; from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
+/// Fraction (1 / n) of the budget that files of stand-ins may take in the page cache while memory is measured.
+const OF_CACHE: u64 = 4;
+
 /// Measured figures of a run, in bytes and seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
@@ -79,9 +82,9 @@ impl Drop for PrivateUmask {
 /// The figures that are measured, at the expense of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. If the
-    /// budget cannot hold all their files, they are `frugal`: they drop large files from the page cache.
-    Memory { frugal: bool },
+    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. Their files
+    /// take at most a quarter of the budget in the page cache.
+    Memory,
     /// Everything except memory. Each waiting rank keeps `share` bytes on a graph of the real size. If the budget
     /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
     /// the page cache.
@@ -91,7 +94,7 @@ pub(super) enum Measure {
 impl Measure {
     /// Whether memory is measured.
     pub(super) fn is_of_memory(self) -> bool {
-        matches!(self, Measure::Memory { .. })
+        self == Measure::Memory
     }
 }
 
@@ -114,7 +117,7 @@ pub(super) fn measure(
     what: Measure,
 ) -> Result<Measured> {
     let (share, frugal) = match what {
-        Measure::Memory { frugal } => (0, frugal),
+        Measure::Memory => (0, false),
         Measure::Epochs { share, frugal } => (share, frugal),
     };
     let frees = frugal || what.is_of_memory();
@@ -162,7 +165,12 @@ pub(super) fn measure(
     let work = |here: Surroundings<'_>| {
         rank::measured(here, frees, |here| rank::train(here, &config, None, None))
     };
-    let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, frugal };
+    let cache = match (what, run.memory_budget.bytes()) {
+        (Measure::Memory, budget) if budget > 0 => budget / (OF_CACHE * ranks.len() as u64),
+        _ if frugal => 0,
+        _ => u64::MAX,
+    };
+    let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, cache };
     let resources = config.resources();
     let launch = Launch { stand_in: Some(stand_in), ..Launch::new(&resources, &partitions) };
     let mut on_event = |event, _| {

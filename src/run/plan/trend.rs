@@ -50,7 +50,7 @@ impl Trend {
         let small = measure(run, sizes, &counts, scale * SMALLER, what)?;
         let (rows, destinations, ranks) = (rows(&counts), destinations(&counts), counts.len());
         let frugal = match what {
-            Measure::Memory { .. } => exceeds(run, large.most(ranks)),
+            Measure::Memory => exceeds(run, large.most(ranks)),
             Measure::Epochs { frugal, .. } => frugal,
         };
         Ok(Trend { small, large, counts, ranks, rows, destinations, frugal })
@@ -145,7 +145,7 @@ fn left_of(whole: f64, saved: f64) -> f64 {
 }
 
 /// Whether a run's memory budget is less than this number of bytes. "As little as possible" is.
-pub(super) fn exceeds(run: &RunConfig, bytes: f64) -> bool {
+fn exceeds(run: &RunConfig, bytes: f64) -> bool {
     bytes > run.memory_budget.bytes() as f64
 }
 

@@ -50,8 +50,8 @@ pub struct Surroundings<'a> {
     pub io: IoMode,
     /// Size of the graph relative to the real one, if it is a stand-in.
     pub stand_in: Option<f64>,
-    /// Whether a stand-in that keeps nothing writes around the page cache, like the run itself.
-    pub frugal: bool,
+    /// Bytes of the page cache that the files of a stand-in may take although it keeps nothing.
+    pub cache: u64,
     /// Stand-in runs only: records the memory of the rank while it waits.
     pub waiting: Option<&'a Rc<WaitingMemory>>,
     /// The file that reserves disk space for the run, if there is one.
@@ -121,8 +121,10 @@ impl RankSetup {
         let disk = match (here.stand_in, control.parked_share()) {
             // Requests around the page cache have buffers of one size. If only some files of a stand-in filled them,
             // the difference would look like growth with the size of the graph.
-            (Some(_), 0) if !here.frugal => DiskStorage::default(),
-            (Some(_), 0) if here.waiting.is_some() => DiskStorage::with_share(IoMode::Buffered),
+            (Some(_), 0) if here.waiting.is_some() => {
+                DiskStorage::with_share(IoMode::Buffered).at_least(here.cache)
+            }
+            (Some(_), 0) if here.cache > 0 => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
         };
         let disk = Arc::new(disk.reusing_files());
