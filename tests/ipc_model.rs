@@ -9,6 +9,9 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, mpsc};
 use shuttle::thread;
 
+/// What ranks do before each sleep: nothing.
+const IDLE: fn() -> Result<(), Stop> = || Ok(());
+
 /// A futex without a kernel: the value, and the sleepers on it with their masks. Every operation is one step that the checker
 /// schedules; nothing else runs inside a step.
 #[derive(Default)]
@@ -95,13 +98,13 @@ fn run(world: u32, slots: u32, then: Option<u32>, phases: u32) {
             thread::spawn(move || {
                 for phase in 0..phases {
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    shared.acquire(phase * world + position, |_| true).unwrap();
+                    shared.acquire(phase * world + position, |_| true, IDLE).unwrap();
                     assert!(resident.fetch_add(1, Ordering::SeqCst) < most);
                     arrived.fetch_add(1, Ordering::SeqCst);
                     let generation = shared.arrive(world);
                     resident.fetch_sub(1, Ordering::SeqCst);
                     shared.release();
-                    shared.wait(generation).unwrap();
+                    shared.wait(generation, IDLE).unwrap();
                     let all = (phase + 1) * world;
                     assert!(
                         arrived.load(Ordering::SeqCst) >= all as usize,
@@ -132,13 +135,13 @@ fn run_with_stop(world: u32, slots: u32) {
                         return;
                     }
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    if let Err(stop) = shared.acquire(phase * world + position, |_| true) {
+                    if let Err(stop) = shared.acquire(phase * world + position, |_| true, IDLE) {
                         assert_eq!(stop, Stop::Aborted);
                         return;
                     }
                     let generation = shared.arrive(world);
                     shared.release();
-                    if shared.wait(generation).is_err() {
+                    if shared.wait(generation, IDLE).is_err() {
                         return;
                     }
                 }
@@ -201,10 +204,10 @@ fn every_schedule_of_two_ranks_at_the_lock() {
             let shared = protocol(1);
             let other = shared.clone();
             let second = thread::spawn(move || {
-                other.acquire(1, |_| true).unwrap();
+                other.acquire(1, |_| true, IDLE).unwrap();
                 other.release();
             });
-            shared.acquire(0, |_| true).unwrap();
+            shared.acquire(0, |_| true, IDLE).unwrap();
             shared.release();
             second.join().unwrap();
         },
@@ -218,8 +221,8 @@ fn every_schedule_of_two_ranks_at_the_barrier() {
         || {
             let shared = protocol(1);
             let other = shared.clone();
-            let second = thread::spawn(move || other.wait(other.arrive(2)).unwrap());
-            shared.wait(shared.arrive(2)).unwrap();
+            let second = thread::spawn(move || other.wait(other.arrive(2), IDLE).unwrap());
+            shared.wait(shared.arrive(2), IDLE).unwrap();
             second.join().unwrap();
         },
         None,

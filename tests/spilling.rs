@@ -71,6 +71,27 @@ fn a_value_is_written_once_however_often_it_is_spilled() {
 }
 
 #[test]
+fn a_waiting_rank_spills_what_it_is_asked_for_and_nothing_that_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Arc::new(Control::in_memory(1, 1).unwrap());
+    control.set_parked_share(1 << 20);
+    let manager = manager_keeping(folder.path(), Arc::new(DiskStorage::default()), &control);
+    // The claim is the values alone, whatever memory other tests of this process take.
+    manager.stand_in(1.0, None);
+    let values = [(); 3].map(|()| manager.track("x", numbers()));
+    manager.precall_func().unwrap();
+    manager.give_way().unwrap();
+    assert_eq!(manager.resident_bytes(), 3 * 2400);
+    let used = values[0].pin().unwrap();
+    control.set_parked_share(0);
+    manager.give_way().unwrap();
+    assert_eq!(values.each_ref().map(Pointer::is_resident), [true, false, false]);
+    drop(used);
+    manager.callback_func().unwrap();
+    assert_eq!(*values[1].pin().unwrap(), numbers());
+}
+
+#[test]
 fn a_file_goes_with_the_last_handle() {
     let folder = tempfile::tempdir().unwrap();
     let manager = manager(folder.path(), Arc::new(DiskStorage::default()));

@@ -121,6 +121,10 @@ impl Hooks for Updates<'_> {
         if self.has_turn.replace(false) { self.manager.precall_func() } else { Ok(()) }
     }
 
+    fn idle(&self) -> Result<()> {
+        self.manager.give_way()
+    }
+
     fn callback(&self) -> Result<()> {
         if !self.takes_turns {
             return Ok(());

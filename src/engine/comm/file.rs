@@ -117,8 +117,13 @@ impl ProcessGroup for FileGroup {
         Arrival { generation: self.control.arrive() }
     }
 
-    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>> {
-        self.control.wait(arrival.generation)?;
+    fn wait(
+        &self,
+        arrival: Arrival,
+        posted: Vec<Posted>,
+        idle: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Vec<Collective>> {
+        self.control.wait(arrival.generation, idle)?;
         let (collectives, read) = self.read.complete(&posted);
         read.into_iter().try_for_each(|sequence| self.remove(sequence))?;
         Ok(collectives)

@@ -31,11 +31,16 @@ pub trait ProcessGroup {
     fn arrive(&self) -> Arrival;
 
     /// Waits until every rank has arrived. Then messages from before the last arrival are removed, unless they are
-    /// kept: a rank that arrives has finished reading them.
+    /// kept: a rank that arrives has finished reading them. `idle` runs before each sleep, a few times per second.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`), or old messages cannot be removed (`Io`).
-    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>>;
+    /// If the run is being stopped (`Aborted`, `Interrupted`), old messages cannot be removed (`Io`), or `idle` fails.
+    fn wait(
+        &self,
+        arrival: Arrival,
+        posted: Vec<Posted>,
+        idle: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Vec<Collective>>;
 
     /// The message that `from` sent to this rank.
     ///
@@ -184,7 +189,7 @@ pub fn complete_all(
     }
     hooks.precall()?;
     let waits = span(SpanKind::Wait, "wait for other ranks");
-    let collectives = group.wait(arrival, posted)?;
+    let collectives = group.wait(arrival, posted, &mut || hooks.idle())?;
     drop(waits);
     for tag in &tags {
         debug!(collective = tag.sequence, operation = %tag.operation, "complete");

@@ -10,6 +10,13 @@ pub trait Hooks {
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Worker`).
     fn precall(&self) -> Result<()>;
+    /// Runs a few times per second while the rank waits for others.
+    ///
+    /// # Errors
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`).
+    fn idle(&self) -> Result<()> {
+        Ok(())
+    }
     /// Runs after all ranks have posted, before messages are read.
     ///
     /// # Errors
@@ -31,10 +38,14 @@ impl Hooks for NoHooks {
     }
 }
 
-/// Spills values and gives up the turn; then takes the next turn.
+/// Spills values and gives up the turn; spills more if asked; then takes the next turn.
 impl Hooks for PartitionDataManager {
     fn precall(&self) -> Result<()> {
         self.precall_func()
+    }
+
+    fn idle(&self) -> Result<()> {
+        self.give_way()
     }
 
     fn callback(&self) -> Result<()> {

@@ -74,8 +74,13 @@ impl ProcessGroup for LocalGroup {
         Arrival { generation: self.control.arrive() }
     }
 
-    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>> {
-        self.control.wait(arrival.generation)?;
+    fn wait(
+        &self,
+        arrival: Arrival,
+        posted: Vec<Posted>,
+        idle: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Vec<Collective>> {
+        self.control.wait(arrival.generation, idle)?;
         let (collectives, read) = self.read.complete(&posted);
         for sequence in read {
             self.mail.lock().remove(&(sequence, self.rank));

@@ -188,9 +188,31 @@ impl PartitionDataManager {
         self.pause_if_asked()?;
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
-        self.lock.acquire()?;
+        self.lock.acquire(|| self.give_way())?;
         // If the rank may keep as much as it ever uses, freed blocks are kept for reuse.
         blocks::set_room(self.lock.parked_share());
+        Ok(())
+    }
+
+    /// Spills what the launcher has asked this rank to give up while it waits, least recently used values first.
+    ///
+    /// # Errors
+    /// If a value cannot be written (`Io`, `OutOfDisk`).
+    pub fn give_way(&self) -> Result<()> {
+        let excess = self.lock.excess();
+        if excess == 0 {
+            return Ok(());
+        }
+        let room = self.lock.status().kept() - excess;
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        self.spill(
+            slots.into_iter().filter(|slot| !slot.is_pinned()).collect(),
+            self.resident_bytes(),
+            room,
+        )?;
+        give_memory_back();
+        self.lock.keep(self.own_memory().unwrap_or(room));
+        debug!(excess, "gave way");
         Ok(())
     }
 

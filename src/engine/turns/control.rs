@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 /// Largest number of workers on one machine; a larger one is a mistake.
 const MAX_RANKS: u32 = 4096;
 
@@ -36,6 +36,7 @@ struct Header {
     work: AtomicU32,
     carriers: AtomicU32,
     grants: [Grant; Work::ALL.len()],
+    asks: AtomicU32,
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
     run: RunStatus,
@@ -219,11 +220,28 @@ impl Control {
     }
 
     /// Waits for turn number `ticket`, which begins beside others only if `beside` admits it beside this number of them.
+    /// `idle` runs before each sleep, a few times per second.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`).
-    pub fn acquire(&self, ticket: u32, beside: impl Fn(u32) -> bool) -> Result<()> {
-        self.header().protocol.acquire(ticket, beside).map_err(Error::from)
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or `idle` fails.
+    pub fn acquire(
+        &self,
+        ticket: u32,
+        beside: impl Fn(u32) -> bool,
+        idle: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.header().protocol.acquire(ticket, beside, idle)
+    }
+
+    /// Asks waiting ranks to give up what they keep beyond their pool.
+    pub(super) fn ask_for_memory(&self) {
+        self.header().asks.fetch_add(1, Ordering::SeqCst);
+        self.header().protocol.call();
+    }
+
+    /// Number of times that ranks have been asked to give up memory.
+    pub(super) fn asks(&self) -> u32 {
+        self.header().asks.load(Ordering::SeqCst)
     }
 
     /// Ends a turn.
@@ -236,12 +254,13 @@ impl Control {
         self.header().protocol.arrive(self.ranks + self.header().carriers.load(Ordering::SeqCst))
     }
 
-    /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned.
+    /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned. `idle` runs before
+    /// each sleep, a few times per second.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`).
-    pub fn wait(&self, generation: u32) -> Result<()> {
-        self.header().protocol.wait(generation).map_err(Error::from)
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or `idle` fails.
+    pub fn wait(&self, generation: u32, idle: impl FnMut() -> Result<()>) -> Result<()> {
+        self.header().protocol.wait(generation, idle)
     }
 
     /// Makes every wait of every rank end.
@@ -338,6 +357,7 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Header, carriers), 16);
         assert_eq!(std::mem::offset_of!(Header, grants), 20);
         assert_eq!(size_of::<Grant>(), 12);
+        assert_eq!(std::mem::offset_of!(Header, asks), 20 + 12 * Work::ALL.len());
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 192);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 256);
@@ -363,7 +383,10 @@ mod tests {
         ours.stop(Stop::Interrupted);
         assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
-        assert_eq!(theirs.acquire(0, |_| true).unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(
+            theirs.acquire(0, |_| true, || Ok(())).unwrap_err().kind(),
+            ErrorKind::Interrupted
+        );
     }
 
     #[test]
@@ -394,7 +417,7 @@ mod tests {
         assert!(control.ranks_have_arrived());
         control.arrive();
         assert!(!control.ranks_have_arrived());
-        control.wait(generation).unwrap();
+        control.wait(generation, || Ok(())).unwrap();
     }
 
     #[test]

@@ -18,8 +18,8 @@ impl Control {
         self.grant(work).parked()
     }
 
-    /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. Ranks
-    /// apply it at their next pause.
+    /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. If it is
+    /// less than before, waiting ranks give up what they keep beyond it.
     pub fn set_parked_share(&self, bytes: u64) {
         self.set_parked_share_of(self.work(), bytes);
     }
@@ -27,7 +27,11 @@ impl Control {
     /// [`set_parked_share`](Self::set_parked_share) for a kind of work.
     pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "waiting ranks may keep");
+        let before = self.parked_share_of(work);
         self.grant(work).set_parked(bytes);
+        if bytes < before {
+            self.ask_for_memory();
+        }
     }
 
     /// Sets the bytes that all ranks together may take during a kind of work in addition to their memory at rest,

@@ -57,11 +57,17 @@ impl<W: Word> Protocol<W> {
     /// Waits until turn number `ticket` may begin: all turns before it have ended, or all except `slots - 1` of them and
     /// `beside` admits it beside this number of others. `beside` is asked again after each turn that ends.
     ///
-    /// The caller assigns each ticket number once, so the order of turns is the same in every run.
+    /// The caller assigns each ticket number once, so the order of turns is the same in every run. `idle` runs before each
+    /// sleep.
     ///
     /// # Errors
-    /// The reason why the run is being stopped.
-    pub fn acquire(&self, ticket: u32, beside: impl Fn(u32) -> bool) -> Result<(), Stop> {
+    /// The reason why the run is being stopped, or the error of `idle`.
+    pub fn acquire<E: From<Stop>>(
+        &self,
+        ticket: u32,
+        beside: impl Fn(u32) -> bool,
+        mut idle: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         loop {
             let word = self.released.load();
             self.check(word)?;
@@ -69,6 +75,7 @@ impl<W: Word> Protocol<W> {
             if ahead <= 0 || ahead < slots(word) as i32 && beside(ahead.unsigned_abs()) {
                 return Ok(());
             }
+            idle()?;
             self.released.wait(word, 1 << (ticket % 32));
         }
     }
@@ -78,6 +85,12 @@ impl<W: Word> Protocol<W> {
         let (_, word) = self.released.update(|word| word & !TURNS | word.wrapping_add(1) & TURNS);
         let admitted = (0..slots(word)).map(|slot| 1 << (word.wrapping_add(slot) % 32));
         self.released.wake(admitted.fold(0, |all, one| all | one));
+    }
+
+    /// Wakes all ranks that wait, which then sleep again unless what they wait for has come.
+    pub fn call(&self) {
+        self.released.wake(EVERYBODY);
+        self.generation.wake(EVERYBODY);
     }
 
     /// Counts one of `parties` as arrived at the current collective, without waiting; pass the result to
@@ -105,17 +118,22 @@ impl<W: Word> Protocol<W> {
         self.generation.load() & COUNT
     }
 
-    /// Waits until every rank has arrived at the collective with this number.
+    /// Waits until every rank has arrived at the collective with this number. `idle` runs before each sleep.
     ///
     /// # Errors
-    /// The reason why the run is being stopped.
-    pub fn wait(&self, generation: u32) -> Result<(), Stop> {
+    /// The reason why the run is being stopped, or the error of `idle`.
+    pub fn wait<E: From<Stop>>(
+        &self,
+        generation: u32,
+        mut idle: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         loop {
             let word = self.generation.load();
             self.check(word)?;
             if word & COUNT != generation {
                 return Ok(());
             }
+            idle()?;
             self.generation.wait(word, EVERYBODY);
         }
     }

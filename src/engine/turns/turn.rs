@@ -36,6 +36,8 @@ pub struct TurnLock {
     number: Cell<usize>,
     /// Whether an epoch, other work or a batch has begun.
     is_numbered: Cell<bool>,
+    /// Number of times that ranks had been asked to give up memory when this rank last looked.
+    asks: Cell<u32>,
 }
 
 /// Maximum number of turns that are recorded.
@@ -61,7 +63,7 @@ impl TurnLock {
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
         let (is_process, at_begin) = (false, Cell::new(None));
-        let (number, is_numbered) = (Cell::new(0), Cell::new(false));
+        let (number, is_numbered, asks) = (Cell::new(0), Cell::new(false), Cell::new(0));
         TurnLock {
             control,
             slot,
@@ -72,6 +74,7 @@ impl TurnLock {
             at_begin,
             number,
             is_numbered,
+            asks,
         }
     }
 
@@ -82,21 +85,19 @@ impl TurnLock {
         TurnLock { is_process: true, ..self }
     }
 
-    /// Waits for this rank's next turn.
+    /// Waits for this rank's next turn. `idle` runs before each sleep, a few times per second.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`).
-    pub fn acquire(&self) -> Result<()> {
-        let ranks = self.control.num_ranks() as u64;
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or `idle` fails.
+    pub fn acquire(&self, idle: impl FnMut() -> Result<()>) -> Result<()> {
         let turn = self.turns.get();
-        let slot = self.slot as u64;
-        let position = if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot };
+        let ticket = self.ticket(self.slot, turn);
         let begin = nanoseconds();
         let waits = span(SpanKind::Wait, "wait for a turn");
         // The first rank that takes a turn is alone: nothing is known of the turn's memory.
         let number = self.number.get() + 1;
         let beside = |others| !self.is_process || self.control.admits(number, others);
-        self.control.acquire((turn * ranks + position) as u32, beside)?;
+        self.control.acquire(ticket as u32, beside, idle)?;
         drop(waits);
         let now = nanoseconds();
         debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
@@ -235,6 +236,30 @@ impl TurnLock {
         u64::from(kib) << 10
     }
 
+    /// Number of this turn of a rank among the turns of all ranks.
+    fn ticket(&self, slot: usize, turn: u64) -> u64 {
+        let ranks = self.control.num_ranks() as u64;
+        let slot = slot as u64;
+        turn * ranks + if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot }
+    }
+
+    /// Bytes that this rank has to give up while it waits; 0 unless it has been asked since the last call. Ranks with later
+    /// turns give up theirs first.
+    pub fn excess(&self) -> u64 {
+        let asks = self.control.asks();
+        if self.asks.replace(asks) == asks {
+            return 0;
+        }
+        let ranks = 0..self.control.num_ranks();
+        let taken: u64 =
+            ranks.clone().map(|rank| self.control.rank(rank)).map(|s| s.cached() + s.kept()).sum();
+        let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns()));
+        let later = ranks.filter(|rank| next(*rank) > next(self.slot));
+        let theirs: u64 = later.map(|rank| self.control.rank(rank).kept()).sum();
+        let excess = taken.saturating_sub(self.pool_bytes()).saturating_sub(theirs);
+        excess.min(self.status().kept())
+    }
+
     /// Replaces this rank's claim by the bytes that it actually keeps.
     pub fn keep(&self, bytes: u64) {
         let kib = kib(bytes);
@@ -316,7 +341,7 @@ mod tests {
         for round in 0..rounds {
             for place in 0..4 {
                 let lock = &locks[if round.is_multiple_of(2) { place } else { 3 - place }];
-                lock.acquire().unwrap();
+                lock.acquire(|| Ok(())).unwrap();
                 lock.claim_room(&wants.map(|want| want * MIB));
                 let all: u64 = locks.iter().map(|lock| lock.status().kept()).sum();
                 assert!(all <= 4 * each * MIB, "{all} bytes of {each} MiB each");
@@ -337,12 +362,31 @@ mod tests {
     }
 
     #[test]
+    fn those_that_come_last_give_up_first() {
+        let control = Arc::new(Control::in_memory(3, 1).unwrap());
+        control.set_parked_share(4 * MIB);
+        let locks = [0, 1, 2].map(|rank| TurnLock::new(control.clone(), rank));
+        for lock in &locks {
+            lock.acquire(|| Ok(())).unwrap();
+            lock.keep(4 * MIB);
+            lock.release();
+        }
+        let excess = || locks.each_ref().map(|lock| lock.excess() / MIB);
+        assert_eq!(excess(), [0; 3], "none has been asked");
+        control.set_parked_share(2 * MIB);
+        assert_eq!(excess(), [4, 2, 0], "rank 2 begins the next round");
+        assert_eq!(excess(), [0; 3], "once");
+        control.set_parked_share(3 * MIB);
+        assert_eq!(excess(), [0; 3], "more room");
+    }
+
+    #[test]
     fn messages_in_the_page_cache_come_first() {
         let control = Arc::new(Control::in_memory(2, 2).unwrap());
         control.set_parked_share(8 * MIB);
         let locks = [0, 1].map(|rank| TurnLock::new(control.clone(), rank));
         for lock in &locks {
-            lock.acquire().unwrap();
+            lock.acquire(|| Ok(())).unwrap();
         }
         locks[0].set_cached(6 * MIB);
         assert_eq!(locks[0].room_to_wait(&[5 * MIB]), 5 * MIB);
@@ -355,7 +399,7 @@ mod tests {
         let control = Arc::new(Control::in_memory(1, 1).unwrap());
         let lock = TurnLock::new(control.clone(), 0).of_process();
         let growth = |cached: u64| {
-            lock.acquire().unwrap();
+            lock.acquire(|| Ok(())).unwrap();
             lock.set_cached(cached);
             lock.release();
             let noted = control.noted_growth(Work::Training);
@@ -375,7 +419,7 @@ mod tests {
         let lock = TurnLock::new(control.clone(), 0).of_process();
         let known = || [0, 1, 2, 3].map(|turn| control.admits(turn, 1));
         let turn = |begins_epoch: bool| {
-            lock.acquire().unwrap();
+            lock.acquire(|| Ok(())).unwrap();
             if begins_epoch {
                 lock.number_turns();
             }
@@ -397,7 +441,7 @@ mod tests {
         control.set_parked_share(8 * MIB);
         let locks = [0, 1].map(|rank| TurnLock::new(control.clone(), rank));
         for lock in &locks {
-            lock.acquire().unwrap();
+            lock.acquire(|| Ok(())).unwrap();
         }
         // Rank 1 is last in this round, and rank 0 has no claim yet when it claims everything.
         assert_eq!(locks[1].claim_room(&[16 * MIB]), 16 * MIB);

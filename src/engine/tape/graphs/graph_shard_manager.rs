@@ -267,6 +267,10 @@ impl Hooks for GraphShardManager {
         self.pause_process()
     }
 
+    fn idle(&self) -> Result<()> {
+        self.exchange.manager.give_way()
+    }
+
     fn callback(&self) -> Result<()> {
         self.resume_process()
     }
