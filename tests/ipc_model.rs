@@ -9,7 +9,7 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, mpsc};
 use shuttle::thread;
 
-/// What ranks do before each sleep: nothing.
+/// Ranks do nothing before they sleep.
 const IDLE: fn() -> Result<(), Stop> = || Ok(());
 
 /// A futex without a kernel: the value, and the sleepers on it with their masks. Every operation is one step that the checker

@@ -148,3 +148,19 @@ fn a_storage_with_a_least_share_keeps_it_whatever_is_allowed() {
     storage.create(&folder.path().join("y")).unwrap().write(&content(900_000)).unwrap();
     assert_eq!(storage.cached_bytes(), 1_800_000);
 }
+
+#[test]
+fn files_that_are_written_back_stay_in_the_page_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = DiskStorage::default().writing_back();
+    let (path, content) = (folder.path().join("x"), content(20 << 20));
+    let mut file = storage.create(&path).unwrap();
+    content.chunks(1_000_000).for_each(|piece| file.write(piece).unwrap());
+    assert_eq!(file.cached(), u64::MAX);
+    let written = file.finish().unwrap();
+    for file in [written, storage.open(&path).unwrap()] {
+        let mut bytes = vec![0; content.len()];
+        read_split(&*file, u64::MAX, &mut bytes, 0).unwrap();
+        assert!(bytes == content);
+    }
+}

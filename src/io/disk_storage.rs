@@ -42,6 +42,8 @@ pub struct DiskStorage {
     mode: IoMode,
     queue: Arc<RequestQueue>,
     spare: Option<Arc<SpareFiles>>,
+    /// Whether files stay in the page cache without changes that the disk lacks.
+    clean: bool,
 }
 
 impl DiskStorage {
@@ -55,6 +57,13 @@ impl DiskStorage {
     #[must_use]
     pub fn at_least(self, bytes: u64) -> Self {
         DiskStorage { share: Some(Arc::new(CacheShare::at_least(bytes))), ..self }
+    }
+
+    /// The storage with files that are on disk as well while they are in the page cache, so that the system can drop their
+    /// pages at any time. For files without a share that are read later.
+    #[must_use]
+    pub fn writing_back(self) -> Self {
+        DiskStorage { clean: true, ..self }
     }
 
     /// The storage with reuse of removed files as new ones: until then they are empty, and keep their names. Only for a
@@ -90,7 +99,7 @@ impl Storage for DiskStorage {
         let spare = self.spare.as_ref().and_then(|spare| spare.take(path));
         let file = spare.map_or_else(|| new_private_file().open(path), Ok)?;
         let (storage, path) = (self.clone(), path.to_owned());
-        let way = Way::Cached;
+        let way = if self.clean { Way::WrittenBack(0) } else { Way::Cached };
         Ok(Box::new(DiskWriter { storage, path, file, len: 0, cached: 0, way }))
     }
 
@@ -121,8 +130,8 @@ impl Storage for DiskStorage {
     }
 }
 
-/// Size in bytes of the pieces in which data leave the page cache.
-const PIECE: u64 = 32 << 20;
+/// Size in bytes of the pieces in which data are written back.
+const PIECE: u64 = 8 << 20;
 
 struct DiskWriter {
     storage: DiskStorage,
@@ -138,8 +147,8 @@ struct DiskWriter {
 enum Way {
     /// Into the page cache, to stay there.
     Cached,
-    /// Into the page cache, and out of it once on disk, as they are up to this offset.
-    Dropped(u64),
+    /// Into the page cache, and once on disk out of it, unless they may stay; up to this offset they are on disk.
+    WrittenBack(u64),
     /// Around the page cache.
     Direct(DirectWriter),
 }
@@ -150,17 +159,19 @@ impl DiskWriter {
         self.cached = self.len;
         self.way = match self.storage.open_direct(&self.path, true)? {
             Some(direct) => Way::Direct(DirectWriter::new(direct, &self.storage.queue, self.len)),
-            None => Way::Dropped(self.len),
+            None => Way::WrittenBack(self.len),
         };
         Ok(())
     }
 
-    /// Writes the bytes after `from` to the disk and drops them from the page cache.
-    fn drop_from(&mut self, from: u64) -> io::Result<()> {
+    /// Writes the bytes after `from` to the disk and drops them from the page cache, unless they may stay.
+    fn write_back_from(&mut self, from: u64) -> io::Result<()> {
         let len = self.len - from;
         write_back(&self.file, from, len)?;
-        drop_pages(&self.file, from, len)?;
-        self.way = Way::Dropped(self.len);
+        if !self.storage.clean {
+            drop_pages(&self.file, from, len)?;
+        }
+        self.way = Way::WrittenBack(self.len);
         Ok(())
     }
 }
@@ -173,12 +184,12 @@ impl FileWriter for DiskWriter {
             self.go_around()?;
         }
         match &mut self.way {
-            Way::Cached | Way::Dropped(_) => self.file.write_all_at(bytes, self.len)?,
+            Way::Cached | Way::WrittenBack(_) => self.file.write_all_at(bytes, self.len)?,
             Way::Direct(direct) => direct.write(bytes, &self.file)?,
         }
         self.len += bytes.len() as u64;
         match self.way {
-            Way::Dropped(from) if self.len - from >= PIECE => self.drop_from(from),
+            Way::WrittenBack(from) if self.len - from >= PIECE => self.write_back_from(from),
             _ => Ok(()),
         }
     }
@@ -186,7 +197,8 @@ impl FileWriter for DiskWriter {
     fn cached(&self) -> u64 {
         match &self.way {
             Way::Cached => u64::MAX,
-            Way::Dropped(_) => self.cached,
+            Way::WrittenBack(_) if self.storage.clean => u64::MAX,
+            Way::WrittenBack(_) => self.cached,
             Way::Direct(direct) => direct.first().unwrap_or(u64::MAX),
         }
     }
@@ -195,7 +207,7 @@ impl FileWriter for DiskWriter {
         match (&self.way, &self.storage.share) {
             (_, None) => 0,
             (Way::Cached, Some(_)) => self.len,
-            (Way::Dropped(_) | Way::Direct(_), Some(_)) => self.cached,
+            (Way::WrittenBack(_) | Way::Direct(_), Some(_)) => self.cached,
         }
     }
 
@@ -203,8 +215,8 @@ impl FileWriter for DiskWriter {
         match std::mem::replace(&mut self.way, Way::Cached) {
             Way::Cached => {}
             // A small rest is not worth waiting for.
-            Way::Dropped(from) if self.len - from < SMALL => {}
-            Way::Dropped(from) => self.drop_from(from)?,
+            Way::WrittenBack(from) if self.len - from < SMALL => {}
+            Way::WrittenBack(from) => self.write_back_from(from)?,
             Way::Direct(direct) => direct.finish(&self.file)?,
         }
         let DiskWriter { storage, path, file, .. } = *self;

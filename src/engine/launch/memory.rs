@@ -34,6 +34,8 @@ pub(super) struct MemoryUsage {
     pub(super) sum: u64,
     /// Bytes by which a resident worker's peak since the last sample exceeded its present memory.
     pub(super) passed: u64,
+    /// Whether a turn began while the processes were read, so that memory may count twice.
+    pub(super) torn: bool,
     /// The worker with the most memory.
     pub(super) largest: WorkerUsage,
     /// Maximum memory of one worker in its turn or wait so far, including peaks between samples.
@@ -100,11 +102,14 @@ impl MemorySampler {
             }
         }
         // One quick pass, because turns that change during it would be counted twice.
-        let (mut usage, mut files) = (MemoryUsage::default(), 0);
+        let turns = || -> Vec<u32> {
+            (0..control.num_ranks()).map(|slot| control.rank(slot).turns()).collect()
+        };
+        let (mut usage, mut files, before) = (MemoryUsage::default(), 0, turns());
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
             let status = i.checked_sub(1).map(|slot| control.rank(slot));
-            let before = status.map(waiting);
+            let waited = status.map(waiting);
             // A process that has ended counts 0.
             let Pages { anonymous: now, files: mapped } = Pages::of(process).unwrap_or_default();
             files = files.max(mapped);
@@ -131,7 +136,7 @@ impl MemorySampler {
                 self.idle.push(bytes);
             }
             // Its claim is what it kept only if it waited during the whole reading.
-            if let (Some(Some(kept)), after) = (before, waiting(status))
+            if let (Some(Some(kept)), after) = (waited, waiting(status))
                 && after == Some(kept)
             {
                 self.idle[slot] = bytes.saturating_sub(kept.bytes);
@@ -140,6 +145,7 @@ impl MemorySampler {
         }
         usage.sum += files;
         usage.idle += files;
+        usage.torn = turns() != before;
         self.samples += 1;
         // A turn's peak may lie between two samples.
         self.peak = self.peak.max(usage.sum + usage.passed);

@@ -174,7 +174,7 @@ pub(super) fn open_index(
 ) -> Result<SampledGraph> {
     let RankSetup { manager, partition, group } = setup;
     let counters = manager.store().counters();
-    let storage = DiskStorage::default();
+    let storage = DiskStorage::default().writing_back();
     write_index(partition, out_degrees, keys, drawn, here.folder, &storage, counters)?;
     barrier(&**group, &**manager)?;
     let (config, folder) = (here.partitions, here.folder);

@@ -50,7 +50,8 @@ impl SharedLayers<'_> {
             let nodes = rows.iter().map(|row| first + u64::from(*row)).collect();
             let path = assignment.here.folder.join(format!("inputs-{}", assignment.here.rank));
             let counters = manager.store().counters();
-            InputRows::create(&path, &DiskStorage::default(), counters, nodes, &*inputs.pin()?)?
+            let storage = DiskStorage::default().writing_back();
+            InputRows::create(&path, &storage, counters, nodes, &*inputs.pin()?)?
         };
         // Evaluations look at the ids of the nodes.
         let Region { graph, .. } = construct_region(&whole.graph, &rows, 0)?;
