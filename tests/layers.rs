@@ -218,12 +218,13 @@ fn step(
     let mut graphs = vec![graph; model.num_graphs()];
     let (mut labels, mut mask) = (labels, mask);
     if matches!(on, On::Mfgs | On::CoveredMfgs) {
-        let seeds = manager.track("seeds", mask.copy());
-        mfgs = construct_mfgs(full, &seeds, model.num_graphs())?;
+        let seeds: Vec<i64> = Vec::try_from(mask.nonzero().view([-1]))?;
+        let seeds = seeds.into_iter().map(|row| row as u32).collect();
+        mfgs = construct_mfgs(full, seeds, model.num_graphs())?;
         if on == On::CoveredMfgs {
             mfgs.graphs.iter_mut().try_for_each(GraphShardManager::cover_sums)?;
         }
-        x = tape.rows(&x, &mfgs.sources)?;
+        x = tape.rows(&x, &manager.track("source-rows", mfgs.sources.clone()))?;
         graphs = mfgs.graphs.iter().map(|graph| graph as &dyn Graph).collect();
         labels = labels.masked_select(&mask);
         mask = mask.masked_select(&mask);

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use super::setup::Surroundings;
+use crate::engine::tape::ParameterSet;
 use crate::error::Result;
 use crate::event::StepReport;
 use crate::load::GraphFingerprint;
+use crate::nn::load_state_dict;
 use crate::run::config::RunConfig;
 use crate::train::StepLog;
 
@@ -30,5 +32,13 @@ impl Assignment<'_> {
     ) -> Option<StepLog<'r>> {
         let every = self.config.sampling.as_ref()?.log_every.filter(|_| self.here.rank == 0)?;
         Some(StepLog { every, report })
+    }
+
+    /// Loads the run's initial values on rank 0, whose values the other ranks get.
+    pub(super) fn load_initial(&self, parameters: &ParameterSet) -> Result<()> {
+        match &self.config.init_params {
+            Some(path) if self.here.rank == 0 => load_state_dict(path, parameters, &[]),
+            _ => Ok(()),
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::assignment::Assignment;
 use super::edge_sources::of_all_types;
-use super::hetero_graph::RankHeteroGraph;
 use super::setup::RankSetup;
 use super::stored_features::StoredFeatures;
 use crate::error::Result;
@@ -48,12 +47,14 @@ impl BatchInputs {
     /// features.
     pub(super) fn by_type(
         setup: &RankSetup,
-        hetero: &RankHeteroGraph,
+        stored: &[Option<StoredFeatures>],
         Assignment { here, config, .. }: Assignment<'_>,
     ) -> Result<Self> {
         let (counters, book) = (setup.manager.store().counters(), setup.partition.book());
         let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-        let nodes = hetero.types_with_features().map(|(ntype, stored)| {
+        let stored = stored.iter().enumerate();
+        let stored = stored.filter_map(|(ntype, stored)| Some((ntype, stored.as_ref()?)));
+        let nodes = stored.map(|(ntype, stored)| {
             let (parts, counters) = (here.reachable(), counters.clone());
             let column = NodeColumn::features_of_type(parts, ntype, key, normalize, counters)?;
             let (name, few_entries) =

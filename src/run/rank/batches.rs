@@ -4,15 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::assignment::Assignment;
-use super::batch_inputs::BatchInputs;
-use super::hetero_graph::RankHeteroGraph;
 use super::labelled::{LabelledGroup, rows_by_group};
 use super::labels::LabelFacts;
+use super::rank_graph::RankGraph;
 use super::setup::{RankSetup, Surroundings};
-use super::whole_graph::WholeGraph;
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::Graph;
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::DiskStorage;
@@ -36,22 +33,24 @@ pub(super) struct NodeLoaders {
 }
 
 /// Creates the loaders of a rank's labelled nodes: writes the index of its partition, waits for the other ranks, and
-/// opens the whole graph. Two collectives, and two more with loaders for evaluations.
-pub(super) fn of_shared_layers(
+/// opens the whole graph. Seeds belong to the predicted node types. Two collectives, and two more with loaders for
+/// evaluations; another if each edge type has its own features.
+pub(super) fn of_graph(
     setup: &RankSetup,
-    whole: &WholeGraph,
+    graph: &impl RankGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
-    let graph = open_graph(setup, &whole.graph, here, &index(config, sampling), None)?;
-    let inputs = BatchInputs::of_all_types(setup, &whole.features, assignment)?;
+    let (keys, degrees) = (index(config, sampling), graph.out_degrees(setup)?);
+    let opened = open_graph(setup, &degrees, here, &keys, None)?;
+    let inputs = graph.batch_inputs(setup, assignment)?;
     let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
-    finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
+    finish_loaders(setup, assignment, sampling, opened, &sampler, facts)
 }
 
-/// Like [`of_shared_layers`], for a model that needs no neighbours while it trains, nor features of the partition.
+/// Like [`of_graph`], for a model that needs no neighbours while it trains, nor features of the partition.
 pub(super) fn of_rows(
     setup: &RankSetup,
     assignment: Assignment<'_>,
@@ -66,23 +65,6 @@ pub(super) fn of_rows(
     let loaders = finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)?;
     // Rows are evaluated all together.
     Ok(NodeLoaders { evaluation: None, ..loaders })
-}
-
-/// Like [`of_shared_layers`], for a model with a layer per edge type: seeds belong to the predicted node types, and
-/// each type has its own features.
-pub(super) fn of_relations(
-    setup: &RankSetup,
-    hetero: &RankHeteroGraph,
-    assignment: Assignment<'_>,
-    sampling: &SamplingConfig,
-    facts: &LabelFacts,
-) -> Result<NodeLoaders> {
-    let Assignment { here, config, .. } = assignment;
-    let keys = index(config, sampling);
-    let graph = open_index(setup, &hetero.out_degrees(setup)?, here, &keys, None)?;
-    let inputs = BatchInputs::by_type(setup, hetero, assignment)?;
-    let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
-    finish_loaders(setup, assignment, sampling, graph, &sampler, facts)
 }
 
 /// Settings of a partition's index.
@@ -147,25 +129,10 @@ fn finish_loaders(
     Ok(NodeLoaders { reduce: sampling.reduce, train, evaluation })
 }
 
-/// Writes the index of the rank's partition, waits for the other ranks, and opens the whole graph. `drawn` holds a
-/// value per edge: not 0 if it may be drawn. On several machines, ranks request data of each other's indexes. One
+/// Writes the index of the rank's partition, whose own nodes have these out-degrees, waits for the other ranks, and opens
+/// the whole graph. `drawn` holds a value per edge: not 0 if it may be drawn. On several machines, ranks request data of each other's indexes. One
 /// collective.
 pub(super) fn open_graph(
-    setup: &RankSetup,
-    graph: &dyn Graph,
-    here: Surroundings<'_>,
-    keys: &IndexConfig,
-    drawn: Option<&[f32]>,
-) -> Result<SampledGraph> {
-    let out_degrees: Vec<u32> = {
-        let degrees = graph.out_degrees().pin()?;
-        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
-    };
-    open_index(setup, &out_degrees, here, keys, drawn)
-}
-
-/// [`open_graph`] for own nodes with these out-degrees.
-pub(super) fn open_index(
     setup: &RankSetup,
     out_degrees: &[u32],
     here: Surroundings<'_>,

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use super::assignment::Assignment;
+use super::hetero_graph::RankHeteroGraph;
 use super::link_training::LinkTraining;
+use super::node_model::NodeModel;
 use super::setup::{Passes, RankSetup, Surroundings};
-use super::shared_layers::SharedLayers;
-use super::{linked_relations, links, relations, sampled, sampled_relations};
+use super::whole_graph::WholeGraph;
 use crate::error::Result;
 use crate::load::GraphFingerprint;
 use crate::run::config::{Layers, Mode, RunConfig};
+use crate::train::SamplingConfig;
 
 /// Runs a rank's part of training, from a checkpoint on if the run is resumed. Checkpoints name the graph if they can.
 ///
@@ -26,25 +28,33 @@ pub fn train(
     let passes = if config.sampling.is_some() { Passes::Batches } else { Passes::WholeGraph };
     let setup = RankSetup::new(here, passes)?;
     match mode {
-        Mode::FullGraph(Layers::Shared(pass)) => {
-            SharedLayers::new(&setup, assignment)?.run(assignment, pass, None)?;
-        }
-        Mode::FullGraph(Layers::PerRelation(relations, pass)) => {
-            relations::train(&setup, assignment, relations, pass)?;
-        }
-        Mode::Sampled(sampling, Layers::Shared(pass)) => {
-            sampled::train(&setup, assignment, sampling, pass)?;
-        }
-        Mode::Sampled(sampling, Layers::PerRelation(relations, pass)) => {
-            sampled_relations::train(&setup, assignment, sampling, relations, pass)?;
+        Mode::FullGraph(layers) => train_on_nodes(&setup, assignment, layers, None)?,
+        Mode::Sampled(sampling, layers) => {
+            train_on_nodes(&setup, assignment, layers, Some(sampling))?;
         }
         Mode::Links(link, sampling, layers) => {
-            let training = LinkTraining { setup: &setup, assignment, link, sampling };
-            match layers {
-                Layers::Shared(_) => links::train(training)?,
-                Layers::PerRelation(relations, _) => linked_relations::train(training, relations)?,
-            }
+            LinkTraining { setup: &setup, assignment, link, sampling }.train(layers)?;
         }
     }
     setup.end()
+}
+
+/// Trains for a node-level task, with steps over all nodes or on batches. Evaluations are on the full graph.
+fn train_on_nodes(
+    setup: &RankSetup,
+    assignment: Assignment<'_>,
+    layers: Layers<'_>,
+    sampling: Option<&SamplingConfig>,
+) -> Result<()> {
+    let config = assignment.config;
+    match layers {
+        Layers::Shared(pass) => {
+            let whole = WholeGraph::new(setup, config, None)?;
+            NodeModel::new(setup, assignment, whole)?.train(pass, sampling)
+        }
+        Layers::PerRelation(relations, pass) => {
+            let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
+            NodeModel::new(setup, assignment, hetero)?.train(pass, sampling)
+        }
+    }
 }

@@ -5,8 +5,11 @@ use std::path::Path;
 
 use tch::Kind;
 
+use super::assignment::Assignment;
+use super::batch_inputs::BatchInputs;
 use super::edge_sources::{check_needed, set_edge_sources};
 use super::labelled::Labelled;
+use super::rank_graph::RankGraph;
 use super::setup::{KIND, RankSetup};
 use super::stored_features::StoredFeatures;
 use crate::engine::spill::PointerTensor;
@@ -70,25 +73,6 @@ impl RankHeteroGraph {
         Ok(RankHeteroGraph { graph, features, targets, config })
     }
 
-    /// Creates the model, with these output widths for the targets.
-    pub(super) fn model(
-        &self,
-        parameters: &mut ParameterBuilder,
-        out_feats: &[i64],
-    ) -> Result<HeteroStack> {
-        let widths = self.features.iter().map(|f| f.as_ref().map(StoredFeatures::width));
-        let widths: Vec<_> = widths.collect();
-        let outputs = self.targets.iter().zip(out_feats);
-        let outputs = outputs.map(|(&ntype, &out_feats)| HeteroOutput { ntype, out_feats });
-        let outputs: Vec<_> = outputs.collect();
-        HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
-    }
-
-    /// Number of outputs for each target in a weights file.
-    pub(super) fn stored_out_feats(&self, path: &Path) -> Result<Vec<i64>> {
-        self.config.stored_out_feats(path, &self.graph, &self.targets)
-    }
-
     /// Input of each node type: features, or learned rows that are initialised from `seed`.
     pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
         let RankSetup { manager, partition, .. } = setup;
@@ -133,21 +117,14 @@ impl RankHeteroGraph {
         inputs.collect()
     }
 
-    /// Features of selected own nodes of a type, ascending. Only these rows are read from the partition.
+    /// Features of selected own nodes of a type, ascending, if it has features. Only these rows are read from the partition.
     pub(super) fn rows(
         &self,
         setup: &RankSetup,
         ntype: usize,
-        rows: Vec<u32>,
-    ) -> Result<PointerTensor> {
-        let missing = || Error::internal("a node type has no features");
-        self.features[ntype].as_ref().ok_or_else(missing)?.rows(setup, rows)
-    }
-
-    /// The node types that have features, and these.
-    pub(super) fn types_with_features(&self) -> impl Iterator<Item = (usize, &StoredFeatures)> {
-        let types = self.features.iter().enumerate();
-        types.filter_map(|(ntype, features)| Some((ntype, features.as_ref()?)))
+        rows: &[u32],
+    ) -> Result<Option<PointerTensor>> {
+        self.features[ntype].as_ref().map(|stored| stored.rows(setup, rows.to_vec())).transpose()
     }
 
     /// Out-degrees of sources by edge type, in files in `folder`, if the model's layers use them. All ranks call this.
@@ -162,21 +139,16 @@ impl RankHeteroGraph {
         degrees.transpose()
     }
 
-    /// Out-degrees of the partition's own nodes, over all edge types.
-    pub(super) fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {
-        let (book, part) = (setup.partition.book(), setup.partition.part());
-        let first = book.node_range(part).start;
-        let mut all = vec![0; setup.partition.num_inner_nodes() as usize];
-        for relation in self.graph.relations() {
-            let begin = (book.node_type_range(part, relation.src_type).start - first) as usize;
-            let degrees = relation.graph.out_degrees().pin()?;
-            let degrees = &tensor::slice::<i64>(&degrees);
-            all[begin..]
-                .iter_mut()
-                .zip(degrees.iter())
-                .for_each(|(sum, degree)| *sum += *degree as u32);
-        }
-        Ok(all)
+    /// Loads the run's initial values, including this rank's learned rows.
+    pub(super) fn load_initial(
+        &self,
+        setup: &RankSetup,
+        assignment: Assignment<'_>,
+        parameters: &ParameterSet,
+        learned: &[&dyn LearnedRows],
+    ) -> Result<()> {
+        let Some(path) = &assignment.config.init_params else { return Ok(()) };
+        self.load(setup, path, parameters, learned)
     }
 
     /// Loads a weights file, including this rank's learned rows.
@@ -203,12 +175,6 @@ impl RankHeteroGraph {
             .with_hint("use the partition directory that the model was trained on"))
     }
 
-    /// Texts that are stored with learned rows and describe their partitions; empty without such rows.
-    pub(super) fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
-        let order = self.order_of_rows(setup);
-        if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
-    }
-
     /// Number of nodes with learned rows in each partition, by type.
     fn order_of_rows(&self, setup: &RankSetup) -> String {
         let book = setup.partition.book();
@@ -219,9 +185,12 @@ impl RankHeteroGraph {
         });
         types.collect::<Vec<_>>().join(", ")
     }
+}
 
-    /// The labelled nodes of each target.
-    pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Vec<Labelled>> {
+impl RankGraph for RankHeteroGraph {
+    type Model = HeteroStack;
+
+    fn labelled(&self, setup: &RankSetup) -> Result<Vec<Labelled>> {
         let labelled = self.targets.iter().map(|target| {
             let labelled = Labelled::of_type(setup, *target);
             let mut in_edges = tensor::zeros(&[labelled.nodes.own as i64], Kind::Int64)?;
@@ -232,6 +201,50 @@ impl RankHeteroGraph {
             Ok(Labelled { without_in_edges, ..labelled })
         });
         labelled.collect()
+    }
+
+    fn stored_out_feats(&self, _run: &RunConfig, path: &Path) -> Result<Vec<i64>> {
+        self.config.stored_out_feats(path, &self.graph, &self.targets)
+    }
+
+    fn model(
+        &self,
+        _run: &RunConfig,
+        parameters: &mut ParameterBuilder,
+        out_feats: &[i64],
+    ) -> Result<HeteroStack> {
+        let widths = self.features.iter().map(|f| f.as_ref().map(StoredFeatures::width));
+        let widths: Vec<_> = widths.collect();
+        let outputs = self.targets.iter().zip(out_feats);
+        let outputs = outputs.map(|(&ntype, &out_feats)| HeteroOutput { ntype, out_feats });
+        let outputs: Vec<_> = outputs.collect();
+        HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
+    }
+
+    /// Texts that describe the partitions of learned rows; empty without such rows.
+    fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
+        let order = self.order_of_rows(setup);
+        if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
+    }
+
+    fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let first = book.node_range(part).start;
+        let mut all = vec![0; setup.partition.num_inner_nodes() as usize];
+        for relation in self.graph.relations() {
+            let begin = (book.node_type_range(part, relation.src_type).start - first) as usize;
+            let degrees = relation.graph.out_degrees().pin()?;
+            let degrees = &tensor::slice::<i64>(&degrees);
+            all[begin..]
+                .iter_mut()
+                .zip(degrees.iter())
+                .for_each(|(sum, degree)| *sum += *degree as u32);
+        }
+        Ok(all)
+    }
+
+    fn batch_inputs(&self, setup: &RankSetup, assignment: Assignment<'_>) -> Result<BatchInputs> {
+        BatchInputs::by_type(setup, &self.features, assignment)
     }
 }
 

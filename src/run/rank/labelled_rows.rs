@@ -1,39 +1,29 @@
 //! Training on batches of labelled nodes, for models that propagate features once.
 
-use std::collections::BTreeMap;
-
-use super::assignment::Assignment;
 use super::batches;
 use super::mfg::LabelledNodes;
+use super::node_model::NodeModel;
 use super::node_training::{NodeTraining, Samples};
-use super::shared_layers::SharedLayers;
+use super::whole_graph::WholeGraph;
 use crate::engine::comm::barrier;
 use crate::engine::tape::{Graph, Region, construct_region};
-use crate::engine::tensor;
 use crate::engine::turns::Work;
 use crate::error::Result;
 use crate::io::DiskStorage;
 use crate::run::config::Pass;
 use crate::train::{GraphModel, InputRows, RowBatches, SamplingConfig};
 
-impl SharedLayers<'_> {
+impl NodeModel<'_, WholeGraph> {
     /// Propagates features over the whole graph, keeps the rows of labelled nodes on disk, and trains on batches of them.
     /// Evaluations are on all labelled nodes.
-    pub(super) fn run_on_rows(
-        self,
-        assignment: Assignment<'_>,
-        pass: Pass,
-        sampling: &SamplingConfig,
-    ) -> Result<()> {
-        let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
+    pub(super) fn train_on_rows(self, pass: Pass, sampling: &SamplingConfig) -> Result<()> {
+        let NodeModel { graph: whole, model, training } = self;
+        let NodeTraining { setup, assignment, facts, parameters, .. } = &training;
         let config = assignment.config;
-        setup.sync(&parameters)?;
+        setup.sync(parameters)?;
         let manager = &setup.manager;
-        let nodes = LabelledNodes::new(setup, &facts)?;
-        let rows: Vec<u32> = {
-            let rows = nodes.rows.pin()?;
-            tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect()
-        };
+        let nodes = LabelledNodes::new(setup, facts)?;
+        let rows = nodes.rows()?;
         if manager.begin_work(Work::Propagation)? {
             barrier(&*setup.group, &**manager)?;
         }
@@ -45,7 +35,7 @@ impl SharedLayers<'_> {
                 None => &whole.graph,
             };
             let kept = manager.track("labelled-rows", rows.clone());
-            let inputs = whole.model_input(setup, &*model, &parameters, graph, Some(&kept))?;
+            let inputs = whole.model_input(setup, &*model, parameters, graph, Some(&kept))?;
             let first = setup.partition.book().node_range(assignment.here.rank).start;
             let nodes = rows.iter().map(|row| first + u64::from(*row)).collect();
             let path = assignment.here.folder.join(format!("inputs-{}", assignment.here.rank));
@@ -56,7 +46,7 @@ impl SharedLayers<'_> {
         // Evaluations look at the ids of the nodes.
         let Region { graph, .. } = construct_region(&whole.graph, &rows, 0)?;
         drop((whole, rows));
-        let loaders = batches::of_rows(setup, assignment, sampling, &facts)?;
+        let loaders = batches::of_rows(setup, *assignment, sampling, facts)?;
         let forward = GraphModel {
             model: &*model,
             graphs: vec![&graph; config.model.num_graphs()],
@@ -64,15 +54,6 @@ impl SharedLayers<'_> {
         };
         let of_batches = RowBatches { model: &*model, inputs: &inputs };
         let samples = Samples { model: &of_batches, loaders: &loaders };
-        let training = NodeTraining {
-            setup,
-            facts: &facts,
-            goal: &goal,
-            parameters: &parameters,
-            forward: &forward,
-            nodes: Some(&nodes),
-            texts: BTreeMap::new(),
-        };
-        training.run(assignment, Some(samples))
+        training.run(&forward, Some(&nodes), Some(samples))
     }
 }

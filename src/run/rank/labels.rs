@@ -10,6 +10,7 @@ use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::formats::dgl::Partition;
 use crate::graph::PartitionBook;
 use crate::load::{Targets, load_labels, load_mask, load_targets};
 use crate::nn::{Loss, Task, class_counts};
@@ -114,16 +115,25 @@ pub(super) fn take_up_labels(
     Ok(LabelFacts { groups, totals, labels, masks })
 }
 
+/// The labels of a partition's nodes, in the form that the task's loss takes.
+pub(super) fn labels_of_task(
+    partition: &Partition,
+    task: Task,
+    key: Option<&str>,
+) -> Result<Tensor> {
+    match task {
+        Task::Classification => load_labels(partition, key),
+        Task::Multilabel => load_targets(partition, key, Targets::Classes),
+        Task::Regression => load_targets(partition, key, Targets::Numbers),
+    }
+}
+
 impl OwnLabels {
     /// The labels and masks of each group of nodes.
     fn read(setup: &RankSetup, config: &RunConfig, groups: &[Labelled]) -> Result<Vec<Self>> {
         let (partition, keys) = (&setup.partition, &config.keys);
         let key = keys.labels.as_deref();
-        let labels = match config.task {
-            Task::Classification => load_labels(partition, key)?,
-            Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
-            Task::Regression => load_targets(partition, key, Targets::Numbers)?,
-        };
+        let labels = labels_of_task(partition, config.task, key)?;
         let masks = [
             load_mask(partition, keys.train_mask.as_deref(), "train_mask")?,
             load_mask(partition, keys.val_mask.as_deref(), "val_mask")?,

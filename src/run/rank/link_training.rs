@@ -1,22 +1,23 @@
 //! Training for link prediction: epochs and results.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use super::assignment::Assignment;
-use super::batch_inputs::BatchInputs;
+use super::batches::open_graph;
 use super::epochs::run_epochs;
 use super::files::pending_weights;
+use super::hetero_graph::RankHeteroGraph;
+use super::rank_graph::{BuiltModel, RankGraph};
 use super::setup::RankSetup;
-use crate::engine::tape::ParameterSet;
-use crate::error::Result;
+use super::whole_graph::WholeGraph;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::load::EdgeUse;
-use crate::nn::{LinkScore, save_state_dict};
-use crate::run::config::LinkConfig;
-use crate::sampling::loaders::{DistEdgeDataLoader, Exclude, NegativeSampler, SampledGraph};
+use crate::nn::save_state_dict;
+use crate::run::config::{Layers, LinkConfig};
+use crate::sampling::loaders::{DistEdgeDataLoader, Exclude, NegativeSampler};
 use crate::sampling::stores::IndexConfig;
-use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, Training};
+use crate::train::{
+    BatchModel, GraphBatches, HeteroBatches, LinkLoaders, LinkTrainer, SamplingConfig, Training,
+};
 
 /// Training of a model whose rows are compared in pairs, on one rank.
 #[derive(Clone, Copy)]
@@ -27,41 +28,65 @@ pub(super) struct LinkTraining<'a> {
     pub(super) sampling: &'a SamplingConfig,
 }
 
-/// The model of a training for link prediction.
-pub(super) struct LinkModel<'a> {
-    pub(super) model: &'a dyn BatchModel,
-    /// The score of two rows.
-    pub(super) score: &'a LinkScore,
-    /// Parameters of model and score.
-    pub(super) parameters: &'a Rc<ParameterSet>,
-    /// Texts that are stored with the weights.
-    pub(super) texts: BTreeMap<String, String>,
-}
-
 impl LinkTraining<'_> {
+    /// Trains a model whose output rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
+    pub(super) fn train(self, layers: Layers<'_>) -> Result<()> {
+        let LinkTraining { setup, assignment, .. } = self;
+        let Assignment { here, config, .. } = assignment;
+        let width = config.model.hidden;
+        match layers {
+            Layers::Shared(_) => {
+                let whole = WholeGraph::new(setup, config, None)?;
+                let built = BuiltModel::new(setup, config, &whole, &[width])?;
+                assignment.load_initial(&built.parameters)?;
+                let edge_types = config.model.kind.uses_edge_types();
+                self.run(&whole, &built, &GraphBatches { model: &*built.model, edge_types })
+            }
+            Layers::PerRelation(relations, _) => {
+                let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
+                let widths = vec![width; hetero.targets.len()];
+                let built = BuiltModel::new(setup, config, &hetero, &widths)?;
+                let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
+                let degrees = hetero.relation_degrees(setup, here.folder)?;
+                let batches = HeteroBatches::new(&built.model, &inputs, optimizer, degrees);
+                let learned = batches.learned_rows();
+                hetero.load_initial(setup, assignment, &built.parameters, &learned)?;
+                self.run(&hetero, &built, &batches)
+            }
+        }
+    }
+
     /// Runs all epochs and writes the weights. The rank has the turn before and after this call.
-    pub(super) fn run(self, of: LinkModel<'_>, loaders: &LinkLoaders) -> Result<()> {
+    fn run<G: RankGraph>(
+        self,
+        graph: &G,
+        BuiltModel { score, parameters, .. }: &BuiltModel<G::Model>,
+        model: &dyn BatchModel,
+    ) -> Result<()> {
         let LinkTraining { setup, assignment, sampling, .. } = self;
         let Assignment { here, config, .. } = assignment;
-        let LinkModel { model, score, parameters, mut texts } = of;
+        let loaders = self.loaders(graph)?;
+        setup.sync(parameters)?;
         // From here, ranks take a turn per batch, or none.
         setup.manager.precall_func()?;
         let report = |report| here.events.send(Event::Batch(report));
+        let missing = || Error::internal("a run without a score");
         let trainer = LinkTrainer {
             manager: &setup.manager,
             group: &*setup.group,
             model,
-            score,
+            score: score.as_ref().ok_or_else(missing)?,
             parameters,
             seed: config.seed,
             policy: config.policy,
             reduce: sampling.reduce,
             log: assignment.step_log(&report),
         };
-        let training = Training::of_links(&trainer, loaders, config.regime())?;
+        let training = Training::of_links(&trainer, &loaders, config.regime())?;
         let finite = run_epochs(training, assignment, &setup.manager)?;
         setup.manager.callback_func()?;
         if finite {
+            let mut texts = graph.texts(setup);
             texts.extend([config.text_of_weights()?]);
             let (path, learned) = (pending_weights(&config.out), model.learned_rows());
             save_state_dict(&path, parameters, &learned, &texts, setup.ranks())?;
@@ -70,14 +95,9 @@ impl LinkTraining<'_> {
     }
 
     /// Loaders of the rank's edges, by use. Messages follow training edges and edges that are not predicted; during
-    /// training, not those between the ends of the batch's edges (or only those of their edge types). `open` opens the
-    /// graph whose index omits edges with value 0; batches have these `inputs`. One collective per loader, and those of
-    /// `open`.
-    pub(super) fn loaders(
-        self,
-        open: &dyn Fn(&IndexConfig, &[f32]) -> Result<SampledGraph>,
-        inputs: &BatchInputs,
-    ) -> Result<LinkLoaders> {
+    /// training, not those between the ends of the batch's edges (or only those of their edge types). One collective per
+    /// loader, and those of the graph.
+    fn loaders(self, graph: &impl RankGraph) -> Result<LinkLoaders> {
         let LinkTraining { setup, assignment, link, sampling } = self;
         let Assignment { here, config, .. } = assignment;
         let partition = &setup.partition;
@@ -87,7 +107,8 @@ impl LinkTraining<'_> {
         let drawn: Vec<f32> = drawn.collect();
         let weight = config.keys.edge_weight.clone();
         let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
-        let graph = open(&keys, &drawn)?;
+        let inputs = graph.batch_inputs(setup, assignment)?;
+        let graph = open_graph(setup, &graph.out_degrees(setup)?, here, &keys, Some(&drawn))?;
         let first = partition.book().edge_range(here.rank).start;
         let between = match target {
             Some(target) => Exclude::BetweenEndsOf(target.etypes().collect()),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
 use super::hetero_graph::RankHeteroGraph;
 use super::labelled::rows_by_group;
@@ -10,8 +10,7 @@ use super::labels::LabelFacts;
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{
-    Graph, GraphShardManager, HeteroGraphShardManager, HeteroMfgs, Mfgs, construct_hetero_mfgs,
-    construct_mfgs,
+    GraphShardManager, HeteroGraphShardManager, Mfgs, construct_hetero_mfgs, construct_mfgs,
 };
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -25,7 +24,7 @@ pub(super) struct LabelledNodes {
     /// Masks of the nodes.
     pub(super) masks: Masks,
     /// Indices of these nodes among the rank's own nodes, `int64`.
-    pub(super) rows: PointerTensor,
+    rows: PointerTensor,
     num_nodes: i64,
 }
 
@@ -54,6 +53,12 @@ impl LabelledNodes {
             num_nodes: labels.size()[0],
             rows,
         })
+    }
+
+    /// Indices of these nodes among the rank's own nodes.
+    pub(super) fn rows(&self) -> Result<Vec<u32>> {
+        let rows = self.rows.pin()?;
+        Ok(tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect())
     }
 
     /// Rows for all own nodes: the given values for labelled nodes, NaN for the others.
@@ -85,10 +90,8 @@ impl LabelledMfgs {
     ) -> Result<Self> {
         let manager = &setup.manager;
         let nodes = LabelledNodes::new(setup, facts)?;
-        let seeds = Tensor::f_zeros([nodes.num_nodes], (Kind::Bool, Device::Cpu))?;
-        let seeds = seeds.f_index_fill(0, &*nodes.rows.pin()?, 1)?;
-        let seeds = manager.track("seeds", seeds);
-        let Mfgs { graphs, sources } = construct_mfgs(graph, &seeds, num_graphs)?;
+        let Mfgs { graphs, sources } = construct_mfgs(graph, nodes.rows()?, num_graphs)?;
+        let sources = manager.track("source-rows", sources);
         let exact = input.exact_dtype();
         let features = if let Some(entries) = input.entries_of_rows(&sources)? {
             manager.track_entries("features", entries, exact)
@@ -101,17 +104,6 @@ impl LabelledMfgs {
             manager.track_exact("features", &size, input.kind(), exact, read)
         };
         Ok(LabelledMfgs { graphs, features, nodes })
-    }
-
-    /// Reports the number of edges that each layer works on, over all ranks. One collective.
-    pub(super) fn tell_share_of_edges(
-        &self,
-        setup: &RankSetup,
-        here: Surroundings<'_>,
-        full: &GraphShardManager,
-    ) -> Result<()> {
-        let edges = self.graphs.iter().map(Graph::num_edges);
-        tell_share_of_edges(setup, here, full.num_edges()?, edges)
     }
 }
 
@@ -141,31 +133,17 @@ impl LabelledRelations {
         for (ntype, rows) in hetero.targets.iter().zip(rows) {
             seeds[*ntype] = rows;
         }
-        let HeteroMfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
-        let with_features: Vec<usize> =
-            hetero.types_with_features().map(|(ntype, _)| ntype).collect();
+        let Mfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
         let sources = sources.into_iter().enumerate().map(|(ntype, rows)| {
-            let features = with_features.contains(&ntype);
-            let features = features.then(|| hetero.rows(setup, ntype, rows.clone()));
-            let rows = setup.manager.track("source-rows", rows);
-            Ok(SourceNodes { rows, features: features.transpose()? })
+            let features = hetero.rows(setup, ntype, &rows)?;
+            Ok(SourceNodes { rows: setup.manager.track("source-rows", rows), features })
         });
         Ok(LabelledRelations { graphs, sources: sources.collect::<Result<_>>()?, nodes })
     }
-
-    /// Reports the number of edges that each layer works on, over all ranks. One collective.
-    pub(super) fn tell_share_of_edges(
-        &self,
-        setup: &RankSetup,
-        here: Surroundings<'_>,
-        full: &HeteroGraphShardManager,
-    ) -> Result<()> {
-        let edges = self.graphs.iter().map(HeteroGraphShardManager::num_edges);
-        tell_share_of_edges(setup, here, full.num_edges()?, edges)
-    }
 }
 
-fn tell_share_of_edges(
+/// Reports the number of edges that each layer works on, over all ranks. One collective.
+pub(super) fn tell_share_of_edges(
     setup: &RankSetup,
     here: Surroundings<'_>,
     full: i64,

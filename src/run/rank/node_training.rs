@@ -22,16 +22,13 @@ use crate::train::{BatchModel, ExtraMetric, Forward, SampledTrainer, Trainer, Tr
 /// Everything that a rank needs to train a model on nodes.
 pub(super) struct NodeTraining<'a> {
     pub(super) setup: &'a RankSetup,
+    pub(super) assignment: Assignment<'a>,
     /// The run's labels.
-    pub(super) facts: &'a LabelFacts,
+    pub(super) facts: LabelFacts,
     /// The run's loss.
-    pub(super) goal: &'a Goal,
+    pub(super) goal: Goal,
     /// The model's parameters.
-    pub(super) parameters: &'a Rc<ParameterSet>,
-    /// The model with its inputs.
-    pub(super) forward: &'a dyn Forward,
-    /// The nodes of the model's output rows; `None` if there is a row for each node in `facts`.
-    pub(super) nodes: Option<&'a LabelledNodes>,
+    pub(super) parameters: Rc<ParameterSet>,
     /// Texts that are stored with the weights.
     pub(super) texts: BTreeMap<String, String>,
 }
@@ -46,22 +43,25 @@ pub(super) struct Samples<'a> {
 }
 
 impl NodeTraining<'_> {
-    /// Runs all epochs, or the single step that is dumped. With `samples`, epochs are passes over batches.
+    /// Runs all epochs, or the single step that is dumped, of a model with its inputs. `nodes` are those of the model's
+    /// output rows; `None` if there is a row for each node with labels. With `samples`, epochs are passes over batches.
     pub(super) fn run(
-        self,
-        assignment: Assignment<'_>,
+        &self,
+        forward: &dyn Forward,
+        nodes: Option<&LabelledNodes>,
         samples: Option<Samples<'_>>,
     ) -> Result<()> {
+        let assignment = self.assignment;
         let config = assignment.config;
         let all = (&self.facts.labels, &self.facts.masks);
-        let (labels, masks) = self.nodes.map_or(all, |nodes| (&nodes.labels, &nodes.masks));
+        let (labels, masks) = nodes.map_or(all, |nodes| (&nodes.labels, &nodes.masks));
         let trainer = Trainer {
             manager: &self.setup.manager,
             group: &*self.setup.group,
-            forward: self.forward,
+            forward,
             labels: labels.clone(),
             masks: masks.clone(),
-            parameters: self.parameters,
+            parameters: &self.parameters,
             loss: self.goal.loss.clone(),
             divisor: self.goal.divisor,
             outputs: self.facts.outputs(),
@@ -74,7 +74,7 @@ impl NodeTraining<'_> {
         if let Some(path) = &config.dump_step {
             let (groups, book) = (&self.facts.groups, self.setup.partition.book());
             let dump = StepDump::open(path, &trainer, groups, book)?;
-            let write = &mut |logits: &Tensor| match self.nodes {
+            let write = &mut |logits: &Tensor| match nodes {
                 Some(nodes) => dump.write_logits(groups, &nodes.spread(logits)?),
                 None => dump.write_logits(groups, logits),
             };
@@ -96,7 +96,7 @@ impl NodeTraining<'_> {
             return Ok(());
         }
         let (ranks, learned) = (self.setup.ranks(), trainer.forward.all_rows());
-        let mut texts = self.texts;
+        let mut texts = self.texts.clone();
         texts.extend([config.text_of_weights()?]);
         save_state_dict(&pending_weights(&config.out), trainer.parameters, &learned, &texts, ranks)
     }

@@ -1,123 +1,71 @@
-//! A model with a layer per edge type, before its training.
+//! Training of a model with a layer per edge type.
 
-use std::rc::Rc;
-
-use super::assignment::Assignment;
+use super::batches;
 use super::hetero_graph::RankHeteroGraph;
-use super::labels::{Goal, LabelFacts, goal, take_up_labels};
-use super::mfg::{LabelledNodes, LabelledRelations};
+use super::mfg::{LabelledRelations, tell_share_of_edges};
+use super::node_model::NodeModel;
 use super::node_training::{NodeTraining, Samples};
-use super::setup::{KIND, RankSetup};
-use crate::engine::tape::{HeteroGraphShardManager, ParameterSet};
+use crate::engine::tape::HeteroGraphShardManager;
 use crate::error::Result;
-use crate::nn::HeteroStack;
-use crate::run::config::{Pass, Relations, RunConfig};
-use crate::train::{Forward, HeteroModel, NodeInput};
+use crate::run::config::Pass;
+use crate::train::{BatchModel, Forward, HeteroBatches, HeteroModel, NodeInput, SamplingConfig};
 
-/// The model with its graph and labels.
-pub(super) struct RelationLayers<'s> {
-    setup: &'s RankSetup,
-    pub(super) hetero: RankHeteroGraph,
-    pub(super) facts: LabelFacts,
-    goal: Goal,
-    pub(super) model: HeteroStack,
-    pub(super) parameters: Rc<ParameterSet>,
-}
-
-impl<'s> RelationLayers<'s> {
-    /// Reads graph and labels, and creates the model.
-    pub(super) fn new(
-        setup: &'s RankSetup,
-        assignment: Assignment<'_>,
-        relations: &Relations,
-    ) -> Result<Self> {
+impl NodeModel<'_, RankHeteroGraph> {
+    /// Trains on batches if the run is sampled, otherwise on all nodes. With batches, learned rows stay on disk. `pass`
+    /// applies to steps and evaluations on the full graph.
+    pub(super) fn train(mut self, pass: Pass, sampling: Option<&SamplingConfig>) -> Result<()> {
+        let NodeTraining { setup, assignment, facts, parameters, .. } = &self.training;
         let config = assignment.config;
-        let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
-        let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
-        let labelled = hetero.labelled(setup)?;
-        let facts = take_up_labels(
-            setup,
-            config,
-            assignment.here,
-            labelled,
-            stored.transpose()?.as_deref(),
-        )?;
-        let goal = goal(setup, config, &facts)?;
-        let mut builder = config.parameters();
-        let model = hetero.model(&mut builder, &facts.widths())?;
-        let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
-        Ok(RelationLayers { setup, hetero, facts, goal, model, parameters })
+        let Some(sampling) = sampling else {
+            if config.model.repeats_sums() && pass == Pass::Sequential {
+                self.graph.graph.cover_sums()?;
+            }
+            let inputs = self.graph.inputs(setup, config.seed)?;
+            let rows = self.forward(&inputs);
+            self.graph.load_initial(setup, *assignment, parameters, &rows.all_rows())?;
+            setup.sync(parameters)?;
+            return self.run(pass, &inputs, None);
+        };
+        let folder = assignment.here.folder;
+        let (inputs, optimizer) = self.graph.stored_inputs(setup, folder, config.seed)?;
+        let rows = self.forward(&inputs);
+        self.graph.load_initial(setup, *assignment, parameters, &rows.all_rows())?;
+        let loaders = batches::of_graph(setup, &self.graph, *assignment, sampling, facts)?;
+        setup.sync(parameters)?;
+        let degrees = self.graph.relation_degrees(setup, folder)?;
+        let of_batches = HeteroBatches::new(&self.model, &inputs, optimizer, degrees);
+        let of_batches: &dyn BatchModel = &of_batches.in_own_columns();
+        self.run(pass, &inputs, Some(Samples { model: of_batches, loaders: &loaders }))
     }
 
-    /// Loads the run's initial values, including learned rows.
-    pub(super) fn load(&self, assignment: Assignment<'_>, inputs: &[NodeInput]) -> Result<()> {
-        let Some(path) = &assignment.config.init_params else { return Ok(()) };
-        let learned = self.forward(inputs);
-        self.hetero.load(self.setup, path, &self.parameters, &learned.all_rows())
-    }
-
-    /// Reduces the rows that sums along edges send between ranks, if the model works on the whole graph repeatedly.
-    pub(super) fn cover_sums(&mut self, config: &RunConfig, pass: Pass) -> Result<()> {
-        if config.model.repeats_sums() && pass == Pass::Sequential {
-            self.hetero.graph.cover_sums()?;
-        }
-        Ok(())
-    }
-
-    /// Trains on batches if the run is sampled, otherwise on all nodes. `pass` applies to steps and evaluations on the
-    /// full graph.
-    pub(super) fn run(
-        &self,
-        assignment: Assignment<'_>,
-        pass: Pass,
-        inputs: &[NodeInput],
-        samples: Option<Samples<'_>>,
-    ) -> Result<()> {
-        let (setup, full, layers) = (self.setup, &self.hetero.graph, self.model.num_layers());
+    fn run(&self, pass: Pass, inputs: &[NodeInput], samples: Option<Samples<'_>>) -> Result<()> {
+        let NodeTraining { setup, assignment, facts, .. } = &self.training;
+        let (full, layers) = (&self.graph.graph, self.model.num_layers());
+        let train = |forward: &dyn Forward, nodes| self.training.run(forward, nodes, samples);
         match pass {
-            Pass::Sequential => self.train(assignment, &self.forward(inputs), None, samples),
+            Pass::Sequential => train(&self.forward(inputs), None),
             Pass::OneShot => {
                 let graph = full.get_full_partition_graphs()?;
                 let (model, graphs) = (&self.model, vec![&graph; layers]);
-                let forward = HeteroModel { model, graphs, inputs, sources: None };
-                self.train(assignment, &forward, None, samples)
+                train(&HeteroModel { model, graphs, inputs, sources: None }, None)
             }
             Pass::MessageFlow => {
-                let mut mfgs = LabelledRelations::new(setup, &self.hetero, &self.facts, layers)?;
+                let mut mfgs = LabelledRelations::new(setup, &self.graph, facts, layers)?;
                 if assignment.config.model.repeats_sums() && samples.is_none() {
                     mfgs.graphs.iter_mut().try_for_each(HeteroGraphShardManager::cover_sums)?;
                 }
-                mfgs.tell_share_of_edges(setup, assignment.here, full)?;
+                let edges = mfgs.graphs.iter().map(HeteroGraphShardManager::num_edges);
+                tell_share_of_edges(setup, assignment.here, full.num_edges()?, edges)?;
                 let (graphs, sources) = (mfgs.graphs.iter().collect(), Some(&mfgs.sources[..]));
                 let forward = HeteroModel { model: &self.model, graphs, inputs, sources };
-                self.train(assignment, &forward, Some(&mfgs.nodes), samples)
+                train(&forward, Some(&mfgs.nodes))
             }
         }
-    }
-
-    /// Trains with a forward pass for all nodes, or, if they are given, only for labelled nodes.
-    fn train(
-        &self,
-        assignment: Assignment<'_>,
-        forward: &dyn Forward,
-        labelled: Option<&LabelledNodes>,
-        samples: Option<Samples<'_>>,
-    ) -> Result<()> {
-        let training = NodeTraining {
-            setup: self.setup,
-            facts: &self.facts,
-            goal: &self.goal,
-            parameters: &self.parameters,
-            forward,
-            nodes: labelled,
-            texts: self.hetero.texts(self.setup),
-        };
-        training.run(assignment, samples)
     }
 
     /// The model on the whole graph.
     fn forward<'f>(&'f self, inputs: &'f [NodeInput]) -> HeteroModel<'f> {
-        let graphs = vec![&self.hetero.graph; self.model.num_layers()];
+        let graphs = vec![&self.graph.graph; self.model.num_layers()];
         HeteroModel { model: &self.model, graphs, inputs, sources: None }
     }
 }

@@ -1,14 +1,22 @@
 //! A rank's part of a graph that has one node type, or is treated as if it had.
 
+use std::path::Path;
 use std::rc::Rc;
 
+use super::assignment::Assignment;
+use super::batch_inputs::BatchInputs;
+use super::labelled::Labelled;
+use super::rank_graph::RankGraph;
 use super::setup::{KIND, RankSetup};
 use super::stored_features::StoredFeatures;
 use crate::engine::spill::{Pointer, PointerTensor};
-use crate::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterSet, Tape};
+use crate::engine::tape::{
+    EdgeSource, Graph, GraphShardManager, ParameterBuilder, ParameterSet, Tape,
+};
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
-use crate::nn::{Model, Sizes};
+use crate::nn::{Model, Sizes, stored_out_feats};
 use crate::run::config::run_config::RunConfig;
 
 /// The graph with its node features.
@@ -54,16 +62,6 @@ impl WholeGraph {
         Ok(WholeGraph { graph, features, num_rels: partition.book().etypes().len(), edge_feats })
     }
 
-    /// Sizes of a model with `out_feats` outputs.
-    pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
-        Sizes {
-            in_feats: self.features.width(),
-            out_feats,
-            num_rels: self.num_rels,
-            edge_feats: self.edge_feats,
-        }
-    }
-
     /// Input of a model: the features, or the result of the model's precomputation; for all own nodes, or for these rows.
     pub(super) fn model_input(
         &self,
@@ -77,5 +75,41 @@ impl WholeGraph {
         let mut tape = Tape::evaluation(&setup.manager, parameters);
         let features = tape.input(&features);
         Ok(model.precompute(&mut tape, graph, features, rows)?.value())
+    }
+}
+
+impl RankGraph for WholeGraph {
+    type Model = Box<dyn Model>;
+
+    fn labelled(&self, setup: &RankSetup) -> Result<Vec<Labelled>> {
+        Ok(vec![Labelled::all(setup, &self.graph)?])
+    }
+
+    fn stored_out_feats(&self, run: &RunConfig, path: &Path) -> Result<Vec<i64>> {
+        Ok(vec![stored_out_feats(path, &run.model)?])
+    }
+
+    fn model(
+        &self,
+        run: &RunConfig,
+        parameters: &mut ParameterBuilder,
+        out_feats: &[i64],
+    ) -> Result<Box<dyn Model>> {
+        let sizes = Sizes {
+            in_feats: self.features.width(),
+            out_feats: out_feats.iter().sum(),
+            num_rels: self.num_rels,
+            edge_feats: self.edge_feats,
+        };
+        run.model.build(parameters, sizes)
+    }
+
+    fn out_degrees(&self, _setup: &RankSetup) -> Result<Vec<u32>> {
+        let degrees = self.graph.out_degrees().pin()?;
+        Ok(tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect())
+    }
+
+    fn batch_inputs(&self, setup: &RankSetup, assignment: Assignment<'_>) -> Result<BatchInputs> {
+        BatchInputs::of_all_types(setup, &self.features, assignment)
     }
 }

@@ -156,14 +156,9 @@ pub(super) fn pick(
 
 /// Distinct rows, ascending.
 pub(super) fn union(rows: impl Iterator<Item = u32>, num_rows: usize) -> Vec<u32> {
-    let mut needed = vec![0; num_rows];
-    rows.for_each(|row| needed[row as usize] = 1);
-    rows_of(&needed)
-}
-
-/// Indices of nonzero bytes.
-pub(super) fn rows_of(mask: &[u8]) -> Vec<u32> {
-    mask.iter().enumerate().filter(|(_, m)| **m != 0).map(|(row, _)| row as u32).collect()
+    let mut needed = vec![false; num_rows];
+    rows.for_each(|row| needed[row as usize] = true);
+    needed.iter().zip(0..).filter(|(needed, _)| **needed).map(|(_, row)| row).collect()
 }
 
 /// Index of each row in a list; `u32::MAX` if it is not in the list.

@@ -3,15 +3,11 @@
 use super::edges_into::{EdgesInto, EndKind, TakenDestinations, pick, union};
 use super::graph::Graph;
 use super::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
+use super::mfg::Mfgs;
 use crate::error::{Error, Result};
 
-/// Message flow graphs, one per layer.
-pub struct HeteroMfgs {
-    /// The graphs, the first layer's first.
-    pub graphs: Vec<HeteroGraphShardManager>,
-    /// Own rows, ascending, that are the sources of the first graph, by node type.
-    pub sources: Vec<Vec<u32>>,
-}
+/// Message flow graphs, one per layer; their nodes are rows by node type.
+pub type HeteroMfgs = Mfgs<HeteroGraphShardManager, Vec<Vec<u32>>>;
 
 /// Creates one graph per layer; the destinations of the last one are `seeds`, own rows, ascending, by node type. See
 /// [`construct_mfgs`](super::mfg::construct_mfgs). One collective per layer and relation.
@@ -24,15 +20,7 @@ pub fn construct_hetero_mfgs(
     seeds: Vec<Vec<u32>>,
     layers: usize,
 ) -> Result<HeteroMfgs> {
-    let mut destinations = seeds;
-    let mut graphs = Vec::new();
-    for _ in 0..layers {
-        let (graph, sources) = layer_graph(full, &destinations)?;
-        graphs.push(graph);
-        destinations = sources;
-    }
-    graphs.reverse();
-    Ok(HeteroMfgs { graphs, sources: destinations })
+    Mfgs::new(seeds, layers, |destinations| layer_graph(full, destinations))
 }
 
 /// The graph of all edges into `destinations`, and its sources' own rows.

@@ -1,22 +1,38 @@
 //! Message flow graphs: for each layer, only the nodes that the required outputs depend on.
 
-use super::edges_into::{EdgesInto, EndKind, TakenDestinations, rows_of, union};
+use super::edges_into::{EdgesInto, EndKind, TakenDestinations, union};
 use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
-use crate::engine::spill::{Pointer, PointerTensor};
-use crate::engine::tensor;
 use crate::error::Result;
 
-/// Message flow graphs, one per layer.
-pub struct Mfgs {
+/// Message flow graphs, one per layer, of graphs `G` whose nodes are selected by `R`.
+pub struct Mfgs<G = GraphShardManager, R = Vec<u32>> {
     /// The graphs, the first layer's first.
-    pub graphs: Vec<GraphShardManager>,
+    pub graphs: Vec<G>,
     /// Own rows, ascending, that are the sources of the first graph.
-    pub sources: Pointer<Vec<u32>>,
+    pub sources: R,
 }
 
-/// Creates one graph per layer, the first layer's first; the destinations of the last one are the `seeds` (`bool
-/// [num_nodes]`): SAR's `construct_mfgs`. One collective per layer.
+impl<G, R> Mfgs<G, R> {
+    /// `layer` creates the graph of all edges into its argument, and returns its sources.
+    pub(super) fn new(
+        seeds: R,
+        layers: usize,
+        layer: impl Fn(&R) -> Result<(G, R)>,
+    ) -> Result<Self> {
+        let (mut graphs, mut sources) = (Vec::new(), seeds);
+        for _ in 0..layers {
+            let (graph, next) = layer(&sources)?;
+            graphs.push(graph);
+            sources = next;
+        }
+        graphs.reverse();
+        Ok(Mfgs { graphs, sources })
+    }
+}
+
+/// Creates one graph per layer, the first layer's first; the destinations of the last one are the `seeds` (own rows,
+/// ascending): SAR's `construct_mfgs`. One collective per layer.
 ///
 /// A layer's graph has all in-edges of its destinations and the degrees of the full graph, so outputs of the seeds
 /// equal those on the full graph. A layer's sources are the previous layer's destinations.
@@ -24,21 +40,13 @@ pub struct Mfgs {
 /// # Errors
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
 /// `Interrupted`).
-pub fn construct_mfgs(
-    full: &GraphShardManager,
-    seeds: &PointerTensor,
-    layers: usize,
-) -> Result<Mfgs> {
-    let mut destinations = rows_of(&tensor::bytes(&*seeds.pin()?));
-    let mut graphs = Vec::new();
-    for _ in 0..layers {
-        let (graph, sources) = layer_graph(full, &destinations)?;
-        graphs.push(graph);
-        destinations = sources;
-    }
-    graphs.reverse();
-    let sources = full.exchange.manager.track("source-rows", destinations);
-    Ok(Mfgs { graphs, sources })
+pub fn construct_mfgs(full: &GraphShardManager, seeds: Vec<u32>, layers: usize) -> Result<Mfgs> {
+    Mfgs::new(seeds, layers, |destinations| {
+        let edges = EdgesInto::new(full, &TakenDestinations::all(destinations))?;
+        let sources = sources_of(full, &edges, destinations);
+        let graph = edges.into_graph(full, destinations, &sources, EndKind::OneType)?;
+        Ok((graph, sources))
+    })
 }
 
 /// A part of the graph that several steps of propagation to selected nodes depend on.
@@ -66,17 +74,6 @@ pub fn construct_region(full: &GraphShardManager, rows: &[u32], steps: usize) ->
     let edges = EdgesInto::new(full, &TakenDestinations { rows: &outer, with_edges: &inner })?;
     let graph = edges.into_graph(full, &outer, &outer, EndKind::OneType)?;
     Ok(Region { graph, rows: outer })
-}
-
-/// The graph of all edges into `destinations` (own rows, ascending), and its sources' own rows.
-fn layer_graph(
-    full: &GraphShardManager,
-    destinations: &[u32],
-) -> Result<(GraphShardManager, Vec<u32>)> {
-    let edges = EdgesInto::new(full, &TakenDestinations::all(destinations))?;
-    let sources = sources_of(full, &edges, destinations);
-    let graph = edges.into_graph(full, destinations, &sources, EndKind::OneType)?;
-    Ok((graph, sources))
 }
 
 fn sources_of(full: &GraphShardManager, edges: &EdgesInto, destinations: &[u32]) -> Vec<u32> {

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::edge_ranks::EdgeRanks;
-use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::pairs::score_pairs;
@@ -11,10 +10,12 @@ use super::partners::{PairEnd, PartnerSearch};
 use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, ParameterSet, Relation};
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::load::{EdgeData, EdgeUse, TargetEdges, construct_full_hetero_graph};
 use crate::nn::LinkScore;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
+use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
 
 /// The rows of the predicted nodes, from which questions are answered.
@@ -27,69 +28,65 @@ pub(super) struct Linked<'a> {
 }
 
 impl Linked<'_> {
-    /// Answers a question to a model that treats the graph as homogeneous.
-    pub(super) fn answer_whole(
+    /// Searches partners for a model that treats the graph as homogeneous.
+    pub(super) fn search_whole(
         &self,
-        question: &LinkQuestion,
+        count: usize,
+        nodes: Option<&ChosenNodes>,
         graph: &GraphShardManager,
     ) -> Result<()> {
-        let OwnPrediction { setup, .. } = *self.own;
-        let (count, nodes) = match question {
-            LinkQuestion::Pairs(pairs) => return self.score(pairs),
-            LinkQuestion::Ranks { wanted, name } => return self.rank(*wanted, name),
-            LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
-        };
+        let RankSetup { manager, group, partition } = self.own.setup;
         let Some(TargetEdges { etype, .. }) = self.target()? else {
             let end = PairEnd { ntype: None, part: &self.own.parts[0], output: &self.outputs[0] };
             return self.search(count, nodes, [end, end], graph);
         };
-        let RankSetup { manager, group, partition } = setup;
         let relations =
             construct_full_hetero_graph(manager, group, partition, EdgeData::default())?;
         let relation = &relations.relations()[etype];
-        let part = |ntype| {
-            let labelled = OwnPart::of_types(setup, &[ntype], self.own.work.order, None)?;
-            let part = labelled.into_iter().next();
-            part.ok_or_else(|| Error::internal("a node type has no nodes"))
+        let rows = |ntype| {
+            let Labelled { first_row, nodes, .. } = Labelled::of_type(self.own.setup, ntype);
+            let rows = self.outputs[0].pin()?.f_narrow(0, first_row, nodes.own as i64)?;
+            Ok::<_, Error>(manager.track("linked", tensor::copy(&rows.f_contiguous()?)?))
         };
-        let parts = [part(relation.src_type)?, part(relation.dst_type)?];
-        let rows = |part: &OwnPart| {
-            let (first, own) = (part.labelled.first_row, part.labelled.nodes.own as i64);
-            let rows = self.outputs[0].pin()?.f_narrow(0, first, own)?.f_contiguous()?;
-            Ok::<_, Error>(setup.manager.track("linked", crate::engine::tensor::copy(&rows)?))
-        };
-        let outputs = [rows(&parts[0])?, rows(&parts[1])?];
-        let ends = ends(relation, [&parts[0], &parts[1]], [&outputs[0], &outputs[1]]);
-        self.search(count, nodes, ends, &relation.graph)
+        let outputs = [rows(relation.src_type)?, rows(relation.dst_type)?];
+        self.search_along(count, nodes, relation, outputs.each_ref())
     }
 
-    /// Answers a question to a model with a layer per edge type.
-    pub(super) fn answer_relations(
+    /// Searches partners for a model with a layer per edge type.
+    pub(super) fn search_relation(
         &self,
-        question: &LinkQuestion,
+        count: usize,
+        nodes: Option<&ChosenNodes>,
         hetero: &RankHeteroGraph,
     ) -> Result<()> {
-        let OwnPrediction { setup, work, .. } = *self.own;
-        let (count, nodes) = match question {
-            LinkQuestion::Pairs(pairs) => return self.score(pairs),
-            LinkQuestion::Ranks { wanted, name } => return self.rank(*wanted, name),
-            LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
-        };
         let link = self.own.work.config.run.link.as_ref();
-        let searched = link.map(|link| link.searched(setup.partition.book()));
+        let searched = link.map(|link| link.searched(self.own.setup.partition.book()));
         let target = searched.transpose()?.flatten();
         let target = target.ok_or_else(|| Error::internal("no edge type is searched"))?;
         let relation = &hetero.graph.relations()[target.etype];
-        let part = |ntype: usize| {
-            let parts = OwnPart::of_types(setup, &[ntype], work.order, None)?;
-            let part = parts.into_iter().next();
+        let output = |ntype: usize| {
             let at = hetero.targets.iter().position(|target| *target == ntype);
-            let part = part.zip(at.map(|at| &self.outputs[at]));
-            part.ok_or_else(|| Error::internal("a node type has no rows"))
+            let at = at.ok_or_else(|| Error::internal("a node type has no rows"))?;
+            Ok::<_, Error>(&self.outputs[at])
         };
-        let (sources, destinations) = (part(relation.src_type)?, part(relation.dst_type)?);
-        let ends = ends(relation, [&sources.0, &destinations.0], [sources.1, destinations.1]);
-        self.search(count, nodes, ends, &relation.graph)
+        let outputs = [output(relation.src_type)?, output(relation.dst_type)?];
+        self.search_along(count, nodes, relation, outputs)
+    }
+
+    /// Searches partners at the other ends of a relation's edges; `outputs` are those of its sources and destinations.
+    fn search_along(
+        &self,
+        count: usize,
+        nodes: Option<&ChosenNodes>,
+        relation: &Relation,
+        outputs: [&PointerTensor; 2],
+    ) -> Result<()> {
+        let OwnPrediction { setup, work, .. } = *self.own;
+        let types = [relation.src_type, relation.dst_type];
+        let part = |ntype| OwnPart::of_type(setup, ntype, work.order, None, 0);
+        let parts = [part(types[0])?, part(types[1])?];
+        let end = |i: usize| PairEnd { ntype: Some(types[i]), part: &parts[i], output: outputs[i] };
+        self.search(count, nodes, [end(0), end(1)], &relation.graph)
     }
 
     fn target(&self) -> Result<Option<TargetEdges>> {
@@ -98,11 +95,13 @@ impl Linked<'_> {
         Ok(target.transpose()?.flatten())
     }
 
-    fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
+    /// Writes the scores of pairs.
+    pub(super) fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
         score_pairs(self.own, pairs, self.scored_by()?, self.outputs)
     }
 
-    fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
+    /// Writes the ranks of edges.
+    pub(super) fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
         let Linked { own, outputs, .. } = *self;
         let link = own.work.config.run.link.as_ref();
         let link = link.ok_or_else(|| Error::internal("a run that predicts no edges"))?;
@@ -125,17 +124,4 @@ impl Linked<'_> {
         let score = self.score.ok_or_else(missing)?;
         Ok(ScoredBy { score, parameters: self.parameters })
     }
-}
-
-/// The ends of a relation's edges.
-fn ends<'p>(
-    relation: &Relation,
-    [sources, destinations]: [&'p OwnPart; 2],
-    [source_rows, destination_rows]: [&'p PointerTensor; 2],
-) -> [PairEnd<'p>; 2] {
-    let (src, dst) = (Some(relation.src_type), Some(relation.dst_type));
-    [
-        PairEnd { ntype: src, part: sources, output: source_rows },
-        PairEnd { ntype: dst, part: destinations, output: destination_rows },
-    ]
 }

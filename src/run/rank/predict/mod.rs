@@ -10,6 +10,7 @@ mod linked_rows;
 mod links;
 mod needed;
 mod node_rows;
+mod outputs;
 mod own_nodes;
 mod own_prediction;
 mod pairs;

@@ -10,7 +10,7 @@ use crate::engine::tape::{
     Tape, construct_hetero_mfgs, construct_mfgs, construct_region,
 };
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::size;
 use crate::nn::{LearnedRows, Model};
 use crate::run::config::RunConfig;
@@ -50,11 +50,6 @@ impl Needed {
     ) -> Result<Self> {
         let manager = &setup.manager;
         let full = &whole.graph;
-        let mut seeds = vec![false; full.num_sources()];
-        for row in rows {
-            seeds[*row as usize] = true;
-        }
-        let seeds = manager.track("seeds", Tensor::f_from_slice(&seeds)?);
         let kind = run.model.kind;
         let graphs = match layer {
             _ if kind.propagates_once() => 0,
@@ -62,8 +57,7 @@ impl Needed {
             Some(layer) if kind.is_stack() => run.model.num_graphs() / run.model.layers * layer,
             Some(_) => 0,
         };
-        let Mfgs { mut graphs, sources } = construct_mfgs(full, &seeds, graphs)?;
-        let sources = sources.pin()?.to_vec();
+        let Mfgs { mut graphs, sources } = construct_mfgs(full, rows.to_vec(), graphs)?;
         let mut edges = EdgeCounts::of(full.num_edges()?, graphs.iter().map(Graph::num_edges))?;
         let features = if kind.propagates_once() {
             let steps = kind.steps_before();
@@ -117,14 +111,15 @@ impl NeededRelations {
         let counts = mfgs.graphs.iter().map(HeteroGraphShardManager::num_edges);
         let edges = EdgeCounts::of(hetero.graph.num_edges()?, counts)?;
         let inputs = inputs.iter().zip(&mfgs.sources).enumerate();
-        let inputs = inputs.map(|(ntype, (input, rows))| match input {
-            NodeInput::Learned(learned) => {
+        let inputs = inputs.map(|(ntype, (input, rows))| {
+            if let NodeInput::Learned(learned) = input {
                 let rows: Vec<i64> = rows.iter().map(|row| i64::from(*row)).collect();
                 let all = learned.rows()?;
                 let picked = all.f_index_select(0, &Tensor::f_from_slice(&rows)?)?;
-                Ok(setup.manager.track("learned-rows", tensor::copy(&picked)?))
+                return Ok(setup.manager.track("learned-rows", tensor::copy(&picked)?));
             }
-            _ => hetero.rows(setup, ntype, rows.clone()),
+            let missing = || Error::internal("a node type has no features");
+            hetero.rows(setup, ntype, rows)?.ok_or_else(missing)
         });
         let inputs = inputs.collect::<Result<_>>()?;
         Ok(NeededRelations { mfgs, inputs, edges })

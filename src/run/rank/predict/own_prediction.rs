@@ -11,7 +11,7 @@ use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
 use crate::run::rank::labelled::Labelled;
@@ -52,16 +52,26 @@ impl OwnPart {
         order: NodeOrder,
         chosen: Option<&ChosenNodes>,
     ) -> Result<Vec<Self>> {
-        let book = setup.partition.book();
         let (mut before, mut parts) = (0, Vec::new());
         for ntype in ntypes {
-            let mut labelled = Labelled::of_type(setup, *ntype);
-            labelled.nodes.first += before;
-            let own = OwnNodes::new(setup, &labelled, order, chosen, before)?;
-            before += book.num_nodes_of_type(*ntype);
-            parts.push(OwnPart { labelled, own });
+            parts.push(OwnPart::of_type(setup, *ntype, order, chosen, before)?);
+            before += setup.partition.book().num_nodes_of_type(*ntype);
         }
         Ok(parts)
+    }
+
+    /// The nodes of a type, which follow some of other types.
+    pub(super) fn of_type(
+        setup: &RankSetup,
+        ntype: usize,
+        order: NodeOrder,
+        chosen: Option<&ChosenNodes>,
+        before: u64,
+    ) -> Result<Self> {
+        let mut labelled = Labelled::of_type(setup, ntype);
+        labelled.nodes.first += before;
+        let own = OwnNodes::new(setup, &labelled, order, chosen, before)?;
+        Ok(OwnPart { labelled, own })
     }
 
     /// The rows of `all`, one per node that could be predicted, that belong to the predicted nodes.
@@ -109,17 +119,26 @@ impl OwnPrediction<'_> {
         Some(rows.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// A row per predicted node of each part, from rows of all inner nodes, or of the chosen ones.
+    /// A row per predicted node of each part, from rows of all inner nodes, or of the chosen ones: for all types together, or
+    /// for each part.
     pub(super) fn by_part(
         &self,
-        values: PointerTensor,
+        values: Vec<PointerTensor>,
         has_all_rows: bool,
     ) -> Result<Vec<PointerTensor>> {
-        if let [part] = &self.parts[..]
-            && (!has_all_rows || part.labelled.nodes.own as i64 == values.size()[0])
-        {
-            return Ok(vec![if has_all_rows { part.pick(self.setup, values)? } else { values }]);
+        let mut pairs = self.parts.iter().zip(&values);
+        let is_whole = |(part, values): (&OwnPart, &PointerTensor)| {
+            !has_all_rows || part.labelled.nodes.own as i64 == values.size()[0]
+        };
+        if values.len() == self.parts.len() && pairs.all(is_whole) {
+            let pick = |(part, values): (&OwnPart, PointerTensor)| {
+                if has_all_rows { part.pick(self.setup, values) } else { Ok(values) }
+            };
+            return self.parts.iter().zip(values).map(pick).collect();
         }
+        let [values] = &values[..] else {
+            return Err(Error::internal("outputs are not those of the predicted types"));
+        };
         let mut first = 0;
         let of_part = |part: &OwnPart| {
             let OwnPart { labelled, own } = part;

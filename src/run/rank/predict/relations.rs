@@ -1,18 +1,16 @@
 //! Predictions by models with a layer per edge type.
 
-use std::rc::Rc;
-
-use super::correction::{graph_within, known_labels};
-use super::links::Linked;
+use super::correction::graph_within;
 use super::needed::{EdgeCounts, NeededRelations};
+use super::outputs::ModelOutputs;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
-use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{Tape, Var};
+use crate::engine::tape::Tape;
 use crate::error::Result;
 use crate::run::config::Relations;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
-use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
+use crate::run::rank::rank_graph::{BuiltModel, RankGraph};
+use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::train::{Forward, HeteroModel};
 
 /// Predicts nodes of the types that the model was trained to predict, or to compare.
@@ -29,25 +27,21 @@ pub(super) fn predict_relations(
     let predicted = &work.ntypes;
     let widths = match run.link {
         Some(_) => vec![run.model.hidden; hetero.targets.len()],
-        None => hetero.stored_out_feats(&work.config.weights)?,
+        None => hetero.stored_out_feats(run, &work.config.weights)?,
     };
     let is_predicted: Vec<bool> = hetero.targets.iter().map(|ty| predicted.contains(ty)).collect();
     let mut of_predicted = widths.iter().zip(&is_predicted).filter(|(_, predicted)| **predicted);
-    let outputs = of_predicted.next().map_or(0, |(width, _)| *width);
-    let mut builder = run.parameters();
-    let model = hetero.model(&mut builder, &widths)?;
-    // The weights belong to the model and the score.
-    let book = setup.partition.book();
-    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs, book));
-    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    let width = of_predicted.next().map_or(0, |(width, _)| *width);
+    let built = BuiltModel::new(setup, run, &hetero, &widths)?;
+    let BuiltModel { model, parameters, .. } = &built;
     let inputs = hetero.inputs(setup, run.seed)?;
     let forward = HeteroModel {
-        model: &model,
+        model,
         graphs: vec![&hetero.graph; model.num_layers()],
         inputs: &inputs,
         sources: None,
     };
-    hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
+    hetero.load(setup, &work.config.weights, parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
     let parts = OwnPart::of_types(setup, predicted, work.order, work.chosen.as_ref())?;
     // Correct and smooth propagates so far that everything is needed.
@@ -64,7 +58,7 @@ pub(super) fn predict_relations(
     let within = corrected.map(|_| graph_within(setup, predicted[0])).transpose()?;
     let own = OwnPrediction { setup, here, work, parts };
     {
-        let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
+        let mut tape = Tape::evaluation(&setup.manager, parameters).ending_after(layer);
         let values = match &needed {
             Some(NeededRelations { mfgs, inputs, .. }) => {
                 // A pass that ends after a hidden layer does not reach the last graphs.
@@ -76,30 +70,18 @@ pub(super) fn predict_relations(
             None => forward.outputs(&mut tape)?.0,
         };
         let values = values.into_iter().zip(is_predicted).filter(|(_, predicted)| *predicted);
-        let mut values: Vec<Var> = values.map(|(value, _)| value).collect();
-        let part = &own.parts[0];
-        let truth = own.truth(outputs, layer)?;
-        if let (Some(how), Some(graph)) = (corrected, &within) {
-            let logits = values.remove(0);
-            own.tell_scores(truth.as_ref(), &[part.pick(setup, logits.value())?], false)?;
-            let known = known_labels(setup, run, &part.labelled, outputs)?;
-            values = vec![how.forward(&mut tape, graph, logits, &known)?];
-        }
-        let has_all_rows = needed.is_none();
-        let pick = |(part, value): (&OwnPart, Var)| {
-            if has_all_rows { part.pick(setup, value.value()) } else { Ok(value.value()) }
+        let outputs = ModelOutputs {
+            own: &own,
+            built: &built,
+            width,
+            layer,
+            has_all_rows: needed.is_none(),
+            corrected_by: within.as_ref().map(|graph| (&own.parts[0].labelled, graph)),
         };
-        let values: Vec<PointerTensor> =
-            own.parts.iter().zip(values).map(pick).collect::<Result<_>>()?;
-        own.tell_scores(truth.as_ref(), &values, corrected.is_some())?;
-        match &work.links {
-            None => own.write(&values)?,
-            Some(links) => {
-                let (score, parameters) = (score.as_ref(), &parameters);
-                let linked = Linked { own: &own, score, parameters, outputs: &values };
-                linked.answer_relations(links, &hetero)?;
-            }
-        }
+        let values = values.map(|(value, _)| value).collect();
+        outputs.finish(&mut tape, values, &|linked, count, nodes| {
+            linked.search_relation(count, nodes, &hetero)
+        })?;
     }
     own.tell_work(&needed.map_or_else(EdgeCounts::default, |needed| needed.edges))
 }

@@ -7,9 +7,10 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::event::{Event, PredictionScores};
-use crate::load::{Targets, has_labels, load_labels, load_targets, read_mask};
+use crate::load::{has_labels, read_mask};
 use crate::nn::Task;
 use crate::run::config::RunConfig;
+use crate::run::rank::labels::labels_of_task;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::train::PredictionSums;
 
@@ -41,11 +42,7 @@ impl Truth {
         let (mut width, mut unknown) = (outputs, 0);
         let exists = has_labels(partition, key);
         if exists {
-            let all = match run.task {
-                Task::Classification => load_labels(partition, key)?,
-                Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
-                Task::Regression => load_targets(partition, key, Targets::Numbers)?,
-            };
+            let all = labels_of_task(partition, run.task, key)?;
             let of_parts = parts.iter().map(|OwnPart { labelled, own }| {
                 own.pick(&all.f_narrow(0, labelled.first_row, labelled.nodes.own as i64)?)
             });

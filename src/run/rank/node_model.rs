@@ -1,0 +1,32 @@
+//! A model for a node-level task, before its training.
+
+use super::assignment::Assignment;
+use super::labels::{goal, take_up_labels};
+use super::node_training::NodeTraining;
+use super::rank_graph::{BuiltModel, RankGraph};
+use super::setup::RankSetup;
+use crate::error::Result;
+
+/// A model with its graph and labels.
+pub(super) struct NodeModel<'a, G: RankGraph> {
+    pub(super) graph: G,
+    pub(super) model: G::Model,
+    pub(super) training: NodeTraining<'a>,
+}
+
+impl<'a, G: RankGraph> NodeModel<'a, G> {
+    /// Reads labels, and creates the model.
+    pub(super) fn new(setup: &'a RankSetup, assignment: Assignment<'a>, graph: G) -> Result<Self> {
+        let Assignment { here, config, .. } = assignment;
+        let stored = config.init_params.as_ref();
+        let stored = stored.map(|path| graph.stored_out_feats(config, path)).transpose()?;
+        let labelled = graph.labelled(setup)?;
+        let facts = take_up_labels(setup, config, here, labelled, stored.as_deref())?;
+        let goal = goal(setup, config, &facts)?;
+        let BuiltModel { model, parameters, .. } =
+            BuiltModel::new(setup, config, &graph, &facts.widths())?;
+        let texts = graph.texts(setup);
+        let training = NodeTraining { setup, assignment, facts, goal, parameters, texts };
+        Ok(NodeModel { graph, model, training })
+    }
+}

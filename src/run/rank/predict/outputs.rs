@@ -1,0 +1,65 @@
+//! From a model's outputs to the rows of a prediction, or to answers about pairs of nodes.
+
+use super::correction::known_labels;
+use super::linked::LinkQuestion;
+use super::links::Linked;
+use super::own_nodes::ChosenNodes;
+use super::own_prediction::OwnPrediction;
+use crate::engine::tape::{GraphShardManager, Tape, Var};
+use crate::error::Result;
+use crate::run::rank::labelled::Labelled;
+use crate::run::rank::rank_graph::BuiltModel;
+
+/// Outputs of a model on a rank.
+pub(super) struct ModelOutputs<'a, M> {
+    pub(super) own: &'a OwnPrediction<'a>,
+    pub(super) built: &'a BuiltModel<M>,
+    /// Number of columns.
+    pub(super) width: i64,
+    /// The hidden layer whose outputs they are; `None` for the last layer's.
+    pub(super) layer: Option<usize>,
+    /// Whether there are rows of all nodes, not only of the predicted ones.
+    pub(super) has_all_rows: bool,
+    /// Nodes with labels by which the outputs are corrected, and the graph on which they are.
+    pub(super) corrected_by: Option<(&'a Labelled, &'a GraphShardManager)>,
+}
+
+/// A search for a number of partners of nodes.
+type Search<'a> = dyn Fn(&Linked<'_>, usize, Option<&ChosenNodes>) -> Result<()> + 'a;
+
+impl<'t, M> ModelOutputs<'t, M> {
+    /// Writes the outputs, or answers the question about pairs of nodes. `values` are the outputs of the whole graph, or of
+    /// each predicted type.
+    pub(super) fn finish(
+        self,
+        tape: &mut Tape<'t>,
+        mut values: Vec<Var>,
+        search: &Search<'_>,
+    ) -> Result<()> {
+        let ModelOutputs { own, built, width, layer, has_all_rows, corrected_by } = self;
+        let OwnPrediction { setup, work, .. } = own;
+        let truth = own.truth(width, layer)?;
+        let how = work.config.correct_and_smooth;
+        if let (Some(how), Some((labelled, graph))) = (how, corrected_by) {
+            let logits = values.remove(0);
+            let uncorrected = own.by_part(vec![logits.value()], true)?;
+            own.tell_scores(truth.as_ref(), &uncorrected, false)?;
+            drop(uncorrected);
+            let known = known_labels(setup, &work.config.run, labelled, width)?;
+            values = vec![how.forward(tape, graph, logits, &known)?];
+        }
+        let values = values.into_iter().map(|value| value.value());
+        let outputs = own.by_part(values.collect(), has_all_rows)?;
+        own.tell_scores(truth.as_ref(), &outputs, how.is_some())?;
+        let BuiltModel { score, parameters, .. } = built;
+        let linked = Linked { own, score: score.as_ref(), parameters, outputs: &outputs };
+        match &work.links {
+            None => own.write(&outputs),
+            Some(LinkQuestion::Pairs(pairs)) => linked.score(pairs),
+            Some(LinkQuestion::Ranks { wanted, name }) => linked.rank(*wanted, name),
+            Some(LinkQuestion::Partners { count, nodes }) => {
+                search(&linked, *count, nodes.as_ref())
+            }
+        }
+    }
+}
