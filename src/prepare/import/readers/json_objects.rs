@@ -116,110 +116,77 @@ impl JsonObjects {
         Error::input(&self.input.path, &format!("line {}", self.line()), problem)
     }
 
-    /// Reads the text of the next object; false at the end.
+    /// Reads the text of the next object, or of the next entry as a separate object; false at the end.
     fn advance(&mut self) -> Result<bool> {
+        let is_map = self.is_map;
+        // In a map, the only object's own braces count as separators.
+        let separators = if is_map { b"{}," } else { b"[]," };
         self.text.clear();
-        if self.is_map {
-            return self.advance_entry();
-        }
-        let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
+        self.text.extend(is_map.then_some(b'{'));
+        let (mut depth, mut is_string, mut is_escaped, mut has_begun) = (0u64, false, false, false);
         loop {
             let bytes = self.stream.fill_buf();
             let bytes = bytes.map_err(|e| Error::unreadable(&self.input.path, &e))?;
             if bytes.is_empty() {
-                let is_end = depth == 0;
-                return if is_end {
-                    Ok(false)
-                } else {
-                    Err(self.fail("begins an object that does not end"))
-                };
+                return self.at_end(has_begun);
             }
-            let (count, mut start) = (bytes.len(), 0);
+            let (mut start, mut end) = (0, None);
             for (at, &byte) in bytes.iter().enumerate() {
                 self.breaks += u64::from(byte == b'\n');
-                match byte {
-                    _ if is_escaped => is_escaped = false,
-                    b'\\' if is_string => is_escaped = true,
-                    b'"' if depth > 0 => is_string = !is_string,
-                    _ if is_string => {}
-                    b'{' if depth == 0 => (depth, start, self.before) = (1, at, self.breaks),
-                    b'{' | b'[' if depth > 0 => depth += 1,
-                    b'}' | b']' if depth > 0 => depth -= 1,
-                    _ if depth > 0 || byte.is_ascii_whitespace() || b"[],".contains(&byte) => {}
-                    _ => {
-                        self.before = self.breaks;
-                        let problem =
-                            format!("{:?} stands where an object begins", char::from(byte));
+                if !has_begun {
+                    if byte.is_ascii_whitespace() || separators.contains(&byte) {
+                        continue;
+                    }
+                    (has_begun, start, self.before) = (true, at, self.breaks);
+                    if !is_map && byte != b'{' {
+                        let byte = char::from(byte);
+                        let problem = format!("{byte:?} stands where an object begins");
                         return Err(self
                             .fail(problem)
                             .with_hint("each row is an object: {\"source\": 0, \"target\": 1}"));
                     }
                 }
-                if depth == 0 && byte == b'}' {
-                    self.text.extend_from_slice(&bytes[start..=at]);
-                    self.stream.consume(at + 1);
-                    return Ok(true);
-                }
-            }
-            if depth > 0 {
-                self.text.extend_from_slice(&bytes[start..]);
-            }
-            self.stream.consume(count);
-            if self.text.len() > LONGEST {
-                let problem = format!("begins an object that is longer than {} MiB", LONGEST >> 20);
-                return Err(self.fail(problem).with_hint("write each row as a separate object"));
-            }
-        }
-    }
-
-    /// Reads the next entry of the only object as a separate object.
-    fn advance_entry(&mut self) -> Result<bool> {
-        let (mut depth, mut is_string, mut is_escaped) = (0u64, false, false);
-        self.text.push(b'{');
-        loop {
-            let bytes = self.stream.fill_buf();
-            let bytes = bytes.map_err(|e| Error::unreadable(&self.input.path, &e))?;
-            if bytes.is_empty() {
-                self.before = self.breaks;
-                let is_end = self.text.len() == 1 && self.bytes > 0;
-                return if is_end { Ok(false) } else { Err(self.fail("ends inside an object")) };
-            }
-            let mut end = None;
-            for (at, &byte) in bytes.iter().enumerate() {
-                self.breaks += u64::from(byte == b'\n');
-                let is_bare = self.text.len() == 1;
                 match byte {
                     _ if is_escaped => is_escaped = false,
                     b'\\' if is_string => is_escaped = true,
                     b'"' => is_string = !is_string,
                     _ if is_string => {}
-                    // The object's own brace, and separators of entries.
-                    b'{' | b',' if depth == 0 && is_bare => continue,
-                    _ if is_bare && byte.is_ascii_whitespace() => continue,
-                    b'}' if depth == 0 && is_bare => continue,
-                    b',' | b'}' if depth == 0 => {
-                        end = Some(at);
-                        break;
-                    }
+                    b',' | b'}' if depth == 0 => end = Some(at),
                     b'{' | b'[' => depth += 1,
                     b'}' | b']' => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                if is_bare {
-                    self.before = self.breaks;
+                if depth == 0 && !is_map {
+                    end = Some(at + 1);
                 }
-                self.text.push(byte);
+                if end.is_some() {
+                    break;
+                }
             }
             let count = end.unwrap_or(bytes.len());
+            if has_begun {
+                self.text.extend_from_slice(&bytes[start..count]);
+            }
             self.stream.consume(count);
             if end.is_some() {
-                self.text.push(b'}');
+                self.text.extend(is_map.then_some(b'}'));
                 return Ok(true);
             }
             if self.text.len() > LONGEST {
-                let problem = format!("begins a value that is longer than {} MiB", LONGEST >> 20);
+                let what = if is_map { "a value" } else { "an object" };
+                let problem = format!("begins {what} that is longer than {} MiB", LONGEST >> 20);
                 return Err(self.fail(problem).with_hint("write each row as a separate object"));
             }
         }
+    }
+
+    /// The result at the end of the file.
+    fn at_end(&mut self, has_begun: bool) -> Result<bool> {
+        if self.is_map {
+            self.before = self.breaks;
+            let is_end = !has_begun && self.bytes > 0;
+            return if is_end { Ok(false) } else { Err(self.fail("ends inside an object")) };
+        }
+        if has_begun { Err(self.fail("begins an object that does not end")) } else { Ok(false) }
     }
 }
