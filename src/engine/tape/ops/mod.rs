@@ -20,7 +20,6 @@ mod rows;
 mod segment;
 mod segment_grad;
 mod select;
-mod stack_diagonal;
-mod stack_rows;
+mod stack;
 mod typed;
 mod weighted_sum;

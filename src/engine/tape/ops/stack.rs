@@ -1,4 +1,4 @@
-//! Stacking of values in separate rows and columns.
+//! Stacking of values in separate rows, and perhaps in separate columns.
 
 use std::rc::Rc;
 
@@ -11,23 +11,40 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 
 impl Tape<'_> {
+    /// Stacks the rows of all `parts`, which must have the same width.
+    ///
+    /// # Errors
+    /// If `parts` is empty, the widths differ, memory runs out (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
+    pub fn stack_rows(&mut self, parts: &[Var]) -> Result<Var> {
+        if parts.iter().any(|part| part.width() != parts[0].width()) {
+            return Err(Error::internal("stacked rows have several widths"));
+        }
+        self.stack(parts, false)
+    }
+
     /// Stacks the rows of all `parts`; each part's columns follow the columns of the part before it. All other elements
     /// are -∞, so that in a softmax, a row contributes nothing to other parts' columns.
     ///
     /// # Errors
     /// If `parts` is empty, memory runs out (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn stack_diagonal(&mut self, parts: &[Var]) -> Result<Var> {
+        self.stack(parts, true)
+    }
+
+    fn stack(&mut self, parts: &[Var], diagonal: bool) -> Result<Var> {
         let _span = self.span("rows");
         let values: Vec<PointerTensor> = parts.iter().map(Var::value).collect();
-        let places = places(&values);
-        let Some(kind) = parts.first().map(Var::kind) else {
+        let places = places(&values, diagonal);
+        let (Some(kind), Some(last)) = (parts.first().map(Var::kind), places.last()) else {
             return Err(Error::internal("rows are stacked from an empty list of parts"));
         };
-        let size = [0, 1].map(|side| values.iter().map(|value| value.size()[side]).sum());
+        let size = [last.rows, last.columns].map(|[first, count]| first + count);
         let of_values = places.clone();
         let recipe = Rc::new(move || {
             let mut all = tensor::empty(&size, kind)?;
-            let _filled = all.f_fill_(f64::NEG_INFINITY)?;
+            if diagonal {
+                let _filled = all.f_fill_(f64::NEG_INFINITY)?;
+            }
             for (value, place) in values.iter().zip(&of_values) {
                 place.of(&all)?.f_copy_(&*value.pin()?)?;
             }
@@ -38,13 +55,13 @@ impl Tape<'_> {
         if y.needs_grad() {
             let parts = parts.iter().map(Var::target).zip(places);
             let parts = parts.map(|(x, place)| Part { place, x });
-            self.record(&y, DiagonalAdjoint { parts: parts.collect() });
+            self.record(&y, StackAdjoint { parts: parts.collect() });
         }
         Ok(y)
     }
 }
 
-struct DiagonalAdjoint {
+struct StackAdjoint {
     parts: Vec<Part>,
 }
 
@@ -55,7 +72,7 @@ struct Part {
 }
 
 /// Each part gets the gradients of its own rows and columns.
-impl Adjoint for DiagonalAdjoint {
+impl Adjoint for StackAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         for Part { place, x } in self.parts {
             if x.is_some() {
@@ -83,13 +100,16 @@ impl Place {
     }
 }
 
-/// Locations of values, one after the other.
-fn places(values: &[PointerTensor]) -> Vec<Place> {
+/// Locations of values, one below the other, and if `diagonal`, each to the right of the one before it.
+fn places(values: &[PointerTensor], diagonal: bool) -> Vec<Place> {
     let (mut row, mut column) = (0, 0);
     let places = values.iter().map(|value| {
         let [rows, columns] = [0, 1].map(|side| value.size()[side]);
         let place = Place { rows: [row, rows], columns: [column, columns] };
-        (row, column) = (row + rows, column + columns);
+        row += rows;
+        if diagonal {
+            column += columns;
+        }
         place
     });
     places.collect()
