@@ -16,6 +16,7 @@ mod edgeless_graph;
 mod fanout;
 mod frequent_sources;
 mod graph_source;
+mod index_file;
 mod index_writer;
 mod machine_rows;
 mod mask;

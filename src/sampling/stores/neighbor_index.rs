@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
 
+use super::index_file::IndexFile;
 use super::index_writer::IndexConfig;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
-use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
+use crate::io::{IoCounters, Storage};
 
 /// Global id of the source, and index of the edge in its partition.
 pub(super) type Record = [u32; 2];
@@ -98,9 +99,7 @@ impl Layout {
 /// can be shared by threads.
 pub struct NeighborIndex {
     layout: Layout,
-    path: PathBuf,
-    file: Box<dyn StorageFile>,
-    counters: IoCounters,
+    index: IndexFile,
 }
 
 impl NeighborIndex {
@@ -124,7 +123,7 @@ impl NeighborIndex {
             let problem = format!("has {len} bytes, not {}", layout.byte_len());
             return Err(Error::corrupt(&path, problem));
         }
-        Ok(NeighborIndex { layout, path, file, counters })
+        Ok(NeighborIndex { layout, index: IndexFile { path, file, counters } })
     }
 
     /// Number of nodes of the partition.
@@ -159,16 +158,7 @@ impl NeighborIndex {
 
     /// The index ranges of the in-edges of each node (counted inside the partition, ascending).
     pub(super) fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
-        let starts = |i: usize| nodes[i] * 8..(nodes[i] + 2) * 8;
-        let mut rows = Vec::with_capacity(nodes.len());
-        self.read(nodes.len(), starts, |_, bytes| {
-            let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(bytes);
-            rows.push(begin..end);
-        })?;
-        if let Some(row) = rows.iter().find(|r| r.start > r.end || r.end > self.layout.num_edges) {
-            return Err(Error::corrupt(&self.path, format!("has a row {row:?}")));
-        }
-        Ok(rows)
+        self.index.rows(0, nodes, self.layout.num_edges)
     }
 
     /// Passes the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
@@ -248,17 +238,6 @@ impl NeighborIndex {
             let Range { start: first, end } = place(i);
             start + first * size..start + end * size
         };
-        self.read(count, bytes, visit)
-    }
-
-    fn read(
-        &self,
-        count: usize,
-        range: impl Fn(usize) -> Range<u64>,
-        visit: impl FnMut(usize, &[u8]),
-    ) -> Result<()> {
-        let read = read_ranges(&*self.file, count, range, visit);
-        self.counters.read(read.map_err(|e| Error::io("read", &self.path, e))?);
-        Ok(())
+        self.index.read(count, bytes, visit)
     }
 }

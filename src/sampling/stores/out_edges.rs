@@ -1,20 +1,18 @@
 //! Out-edges of the whole graph, by source.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::dist_graph::DistGraph;
 use super::draws::Draws;
 use super::fanout::Fanout;
+use super::index_file::IndexFile;
 use super::sample::{SampleKey, Sampling, uniform};
 use super::sorted::Sorted;
 use crate::error::{Error, Result};
 use crate::formats::dgl::InnerEdge;
 use crate::graph::{InEdges, PartitionBook};
-use crate::io::{
-    DiskStorage, ExternalSort, IoCounters, KeyLayout, Storage, StorageFile, read_ranges,
-};
+use crate::io::{DiskStorage, ExternalSort, KeyLayout, Storage};
 
 /// Number of edges written at a time.
 const BLOCK: usize = 1 << 16;
@@ -26,7 +24,6 @@ const MEMORY: u64 = 256 << 20;
 type OutRecord = [u64; 2];
 
 const RECORD: u64 = size_of::<OutRecord>() as u64;
-const START: u64 = size_of::<u64>() as u64;
 
 /// Out-edges of a list of nodes, node by node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,9 +48,7 @@ struct OutSegment<'r> {
 /// from the edges in the node's own partition.) It can be shared by threads.
 pub struct OutEdgeIndex {
     book: Arc<PartitionBook>,
-    path: PathBuf,
-    file: Box<dyn StorageFile>,
-    counters: IoCounters,
+    index: IndexFile,
 }
 
 impl OutEdgeIndex {
@@ -114,7 +109,7 @@ impl OutEdgeIndex {
         write(bytemuck::cast_slice(&records))?;
         write(bytemuck::cast_slice(&starts))?;
         let file = file.finish().map_err(|e| Error::io("write", &path, e))?;
-        Ok(OutEdgeIndex { book, path, file, counters })
+        Ok(OutEdgeIndex { book, index: IndexFile { path, file, counters } })
     }
 
     /// Draws out-edges of nodes (homogeneous ids), node by node in the order of `nodes`, each node's edges by ascending
@@ -134,13 +129,15 @@ impl OutEdgeIndex {
         }
         let sorted = Sorted::new(nodes, "node", self.book.num_nodes())?;
         let mut drawn = InEdges::default();
+        let num_edges = self.book.num_edges();
+        let starts = num_edges * RECORD;
         sorted.each_part(
             1,
             |_| 0..self.book.num_nodes(),
             |_, ids, _| {
-                let rows = self.rows(ids)?;
+                let rows = self.index.rows(starts, ids, num_edges)?;
                 let place = |i: usize| rows[i].start * RECORD..rows[i].end * RECORD;
-                self.read(ids.len(), place, |i, bytes| {
+                self.index.read(ids.len(), place, |i, bytes| {
                     let records = bytes.as_chunks::<{ RECORD as usize }>().0.iter();
                     let records: Vec<OutRecord> =
                         records.map(|record| bytemuck::pod_read_unaligned(record)).collect();
@@ -181,31 +178,5 @@ impl OutEdgeIndex {
                 of_type.collect()
             }
         }
-    }
-
-    /// Index ranges of the nodes' out-edges, ascending.
-    fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
-        let starts = self.book.num_edges() * RECORD;
-        let place = |i: usize| starts + nodes[i] * START..starts + (nodes[i] + 2) * START;
-        let mut rows = Vec::with_capacity(nodes.len());
-        self.read(nodes.len(), place, |_, bytes| {
-            let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(bytes);
-            rows.push(begin..end);
-        })?;
-        if let Some(row) = rows.iter().find(|r| r.start > r.end || r.end > self.book.num_edges()) {
-            return Err(Error::corrupt(&self.path, format!("has a row {row:?}")));
-        }
-        Ok(rows)
-    }
-
-    fn read(
-        &self,
-        count: usize,
-        place: impl Fn(usize) -> Range<u64>,
-        visit: impl FnMut(usize, &[u8]),
-    ) -> Result<()> {
-        let read = read_ranges(&*self.file, count, place, visit);
-        self.counters.read(read.map_err(|e| Error::io("read", &self.path, e))?);
-        Ok(())
     }
 }
