@@ -35,12 +35,10 @@ impl Configuration {
         let budget = table.get("memory_budget").and_then(budget_of);
         let run = RunConfig::from_toml(path, text).ok();
         let defaults = run.as_ref().and_then(|run| toml::Table::try_from(defaults_of(run)).ok());
-        Ok(Configuration {
-            settings: settings(&table),
-            defaults: defaults.as_ref().map_or_else(SettingValues::new, settings),
-            run,
-            budget,
-        })
+        let mut defaults = defaults.as_ref().map_or_else(SettingValues::new, settings);
+        // It depends on the memory that is free at the moment.
+        defaults.remove("memory_budget");
+        Ok(Configuration { settings: settings(&table), defaults, run, budget })
     }
 }
 
