@@ -31,6 +31,7 @@ mod text_rules;
 mod tips;
 mod voice;
 #[cfg(not(feature = "torch"))]
+#[warn(dead_code, unused_imports)]
 mod without_torch;
 
 #[cfg(feature = "torch")]
