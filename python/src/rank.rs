@@ -70,6 +70,7 @@ impl Hooks for Turns {
     }
 
     fn callback(&self) -> sar::Result<()> {
+        // The memory of a Python process is put away as a whole, which happens at pauses only.
         self.lock.acquire(|| Ok(()))
     }
 }

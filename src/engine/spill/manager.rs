@@ -204,12 +204,9 @@ impl PartitionDataManager {
             return Ok(());
         }
         let room = self.lock.status().kept() - excess;
-        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
-        self.spill(
-            slots.into_iter().filter(|slot| !slot.is_pinned()).collect(),
-            self.resident_bytes(),
-            room,
-        )?;
+        let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        slots.retain(|slot| !slot.is_pinned());
+        self.spill(slots, self.resident_bytes(), room)?;
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(room));
         debug!(excess, "gave way");
