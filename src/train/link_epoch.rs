@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use super::link_evaluation::LinkEvaluation;
 use super::link_loaders::LinkLoaders;
-use super::link_trainer::{LinkEvaluation, LinkTrainer};
+use super::link_trainer::LinkTrainer;
 use super::training::Training;
 use crate::error::Result;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};

@@ -2,20 +2,20 @@
 
 use std::rc::Rc;
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::batch_model::{BatchForward, BatchModel};
+use super::link_evaluation::{LinkEvaluation, LinkScores};
 use super::pass::{BatchPass, BatchTrainer};
 use super::step_log::StepLog;
 use super::update::GradientReduce;
-use crate::engine::comm::{NoHooks, ProcessGroup, barrier, broadcast, exchange_tensors};
+use crate::engine::comm::{NoHooks, ProcessGroup, barrier};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
-use crate::engine::tensor;
 use crate::engine::turns::Work;
 use crate::error::Result;
 use crate::event::{Metric, Scores};
-use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_link_loss, mean_reciprocal_rank};
+use crate::nn::{LinkScore, Optimizer, link_loss};
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
 /// A model whose output rows are compared in pairs, with its data. The loss is the binary cross entropy of the scores
@@ -39,17 +39,6 @@ pub struct LinkTrainer<'a> {
     pub reduce: GradientReduce,
     /// Receiver of reports on steps, if there is one.
     pub log: Option<StepLog<'a>>,
-}
-
-/// Quality of the scores of edges compared with drawn pairs, over all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LinkEvaluation {
-    /// Mean loss over edges and pairs.
-    pub loss: Option<f64>,
-    /// Probability that an edge has a higher score than a drawn pair.
-    pub auc: Option<f64>,
-    /// Mean over edges of 1 / the edge's rank among its own pairs.
-    pub mean_reciprocal_rank: Option<f64>,
 }
 
 impl LinkTrainer<'_> {
@@ -142,8 +131,7 @@ impl LinkTrainer<'_> {
     }
 
     /// Scores each of the loader's edges once, and the pairs drawn for them, which are the same each time; in one turn
-    /// if batches are sampled on demand. Rank 0 holds all scores, several times 4 bytes for each edge and pair. Three
-    /// collectives, and one more after other work.
+    /// if batches are sampled on demand. Two collectives, and one more after other work.
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
@@ -152,7 +140,7 @@ impl LinkTrainer<'_> {
         if manager.begin_work(Work::SampledEvaluation)? {
             barrier(*group, &NoHooks)?;
         }
-        let (mut edges, mut others) = (Vec::new(), Vec::new());
+        let mut all = LinkScores::default();
         let in_turn = loader.epoch(0).is_on_demand();
         if in_turn {
             manager.callback_func()?;
@@ -163,65 +151,12 @@ impl LinkTrainer<'_> {
             let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
             let mut tape = Tape::evaluation(manager, parameters);
             let scores = self.scores(loader, &mut tape, &*forward, &batch)?.0;
-            let scores = scores.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
-            let scores = tensor::slice::<f32>(&scores);
-            let (of_edges, of_others) = scores.split_at(batch.edges.len());
-            edges.extend_from_slice(of_edges);
-            others.extend_from_slice(of_others);
+            all.add(&*scores.pin()?, batch.edges.len())?;
         }
+        let posted = all.post(*group)?;
         if in_turn {
             manager.precall_func()?;
         }
-        // If every rank had all scores, they would take several times the memory.
-        let [edges, others] = [self.bring_to_first(edges)?, self.bring_to_first(others)?];
-        let evaluation = match group.rank() {
-            0 => LinkEvaluation::of(edges, others)?,
-            _ => LinkEvaluation::default(),
-        };
-        let numbers = vec![Tensor::f_from_slice(&evaluation.to_numbers())?];
-        let numbers = broadcast(*group, numbers, 0, &NoHooks)?;
-        Ok(LinkEvaluation::from_numbers(&tensor::slice::<f64>(&numbers[0])))
-    }
-
-    /// The values of all ranks, by rank, on rank 0. One collective.
-    fn bring_to_first(&self, values: Vec<f32>) -> Result<Tensor> {
-        let send = (0..self.group.world_size()).map(|rank| {
-            Ok(match rank {
-                0 => Tensor::f_from_slice(&values)?,
-                _ => tensor::zeros(&[0], Kind::Float)?,
-            })
-        });
-        let send = send.collect::<Result<_>>()?;
-        drop(values);
-        let all: Vec<Tensor> = exchange_tensors(self.group, send, &NoHooks)?;
-        Ok(Tensor::f_cat(&all, 0)?)
-    }
-}
-
-impl LinkEvaluation {
-    /// The evaluation of these scores of edges and of drawn pairs.
-    fn of(edges: Tensor, others: Tensor) -> Result<Self> {
-        let (auc, mean_reciprocal_rank) = {
-            let (edges, others) = (&tensor::slice::<f32>(&edges), &tensor::slice::<f32>(&others));
-            (auc(edges, others), mean_reciprocal_rank(edges, others))
-        };
-        let count = edges.size()[0];
-        let all = Tensor::f_cat(&[&edges, &others], 0)?.f_view([-1, 1])?;
-        drop((edges, others));
-        let loss = if all.size()[0] > 0 { Some(mean_link_loss(&all, count)?) } else { None };
-        Ok(LinkEvaluation { loss, auc, mean_reciprocal_rank })
-    }
-
-    /// Three optional numbers, each preceded by 1 if it exists, otherwise 0.
-    fn to_numbers(self) -> [f64; 6] {
-        let [a, b, c] = [self.loss, self.auc, self.mean_reciprocal_rank]
-            .map(|number| [f64::from(u8::from(number.is_some())), number.unwrap_or(0.0)]);
-        [a[0], a[1], b[0], b[1], c[0], c[1]]
-    }
-
-    /// Inverse of [`to_numbers`](Self::to_numbers).
-    fn from_numbers(numbers: &[f64]) -> Self {
-        let number = |i: usize| Some(numbers[2 * i + 1]).filter(|_| numbers[2 * i] > 0.0);
-        LinkEvaluation { loss: number(0), auc: number(1), mean_reciprocal_rank: number(2) }
+        all.evaluate(*group, posted)
     }
 }

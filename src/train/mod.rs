@@ -25,6 +25,7 @@ mod input_rows;
 mod kept_state;
 mod learner;
 mod link_epoch;
+mod link_evaluation;
 mod link_loaders;
 mod link_trainer;
 mod pass;
@@ -56,8 +57,9 @@ pub use graph_batches::{EDGE_FEATURES, FEATURES, GraphBatches, LABELS, block_gra
 pub use hetero_batches::{HeteroBatches, edge_features_of, features_of};
 pub use input_rows::{InputRows, RowBatches};
 pub use kept_state::KeptState;
+pub use link_evaluation::LinkEvaluation;
 pub use link_loaders::LinkLoaders;
-pub use link_trainer::{LinkEvaluation, LinkTrainer};
+pub use link_trainer::LinkTrainer;
 pub use pass::BatchPass;
 pub use prediction_scores::PredictionSums;
 pub use regime::Regime;

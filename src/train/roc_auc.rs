@@ -8,7 +8,7 @@
 use tch::{Kind, Tensor};
 
 use super::counts::Totals;
-use super::score_runs::{PairCount, ScoreRecord, count, send};
+use super::score_runs::{PairCount, all_read, count, send};
 use crate::engine::comm::{Inbox, Outbox, Recipient};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
@@ -30,9 +30,8 @@ pub(super) struct ClassScores<'a> {
     normalisers: Vec<f64>,
 }
 
-/// Counts for each class and mask: twice the number of pairs in which the positive wins (once for a tie), positives,
-/// negatives, and NaN scores, which make the area NaN. Ranks add up their counts.
-pub(super) struct PairCounts(Vec<[i64; 4]>);
+/// Counts for each class and mask. Ranks add up their counts.
+pub(super) struct PairCounts(Vec<PairCount>);
 
 impl<'a> ClassScores<'a> {
     pub(super) fn new(
@@ -67,17 +66,9 @@ impl<'a> ClassScores<'a> {
                 for mask in 0..MASKS {
                     let rows = scores.iter().zip(&positive).zip(self.in_masks);
                     let rows = rows.filter(|(_, masks)| **masks >> mask & 1 == 1);
-                    let [_, positives, negatives, undefined] = &mut counts.0[class * MASKS + mask];
-                    let mut records = Vec::new();
-                    for ((score, positive), _) in rows {
-                        if let Some(record) = ScoreRecord::new(*score, *positive) {
-                            records.push(record);
-                        } else {
-                            *undefined += 1;
-                            *(if *positive { &mut *positives } else { &mut *negatives }) += 1;
-                        }
-                    }
-                    send(records, outbox)?;
+                    let rows = rows.map(|((score, positive), _)| (*score, *positive));
+                    let records = counts.0[class * MASKS + mask].records(rows);
+                    send(records.collect(), outbox)?;
                 }
             }
         }
@@ -99,7 +90,7 @@ impl<'a> ClassScores<'a> {
 
 impl PairCounts {
     fn none(classes: usize) -> Self {
-        PairCounts(vec![[0; 4]; classes * MASKS])
+        PairCounts(vec![PairCount::default(); classes * MASKS])
     }
 
     /// Adds the pairs of the classes for which this rank has received all ranks' scores.
@@ -107,38 +98,25 @@ impl PairCounts {
         let classes = self.0.len() / MASKS;
         for class in (own..classes).step_by(inboxes.len()) {
             for mask in 0..MASKS {
-                let PairCount { wins, positives, negatives } = count(&mut inboxes)?;
-                let counted = [wins, positives, negatives, 0];
-                let counts = &mut self.0[class * MASKS + mask];
-                counts.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
+                self.0[class * MASKS + mask] += count(&mut inboxes)?;
             }
         }
-        // A wrong number of scores is only detected here, because the checksum is at the end of a message.
-        match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
-            Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
-            None => Ok(()),
-        }
+        all_read(&inboxes)
     }
 
     pub(super) fn to_tensor(&self) -> Result<Tensor> {
-        Ok(Tensor::f_from_slice(self.0.as_flattened())?)
+        Ok(Tensor::f_from_slice::<i64>(bytemuck::cast_slice(&self.0))?)
     }
 
     pub(super) fn from_tensor(sums: &Tensor) -> Self {
-        PairCounts(tensor::slice::<i64>(sums).as_chunks().0.to_vec())
+        PairCounts(bytemuck::cast_slice(&tensor::slice::<i64>(sums)).to_vec())
     }
 
     /// Mean area over classes that have both positives and negatives.
     pub(super) fn scores(&self, totals: Totals) -> Scores {
         let mean = |mask: usize, nodes: i64| {
             let of_mask = self.0.iter().skip(mask).step_by(MASKS);
-            let known =
-                of_mask.filter(|[_, positives, negatives, _]| *positives > 0 && *negatives > 0);
-            let area = |[wins, positives, negatives, undefined]: &[i64; 4]| match undefined {
-                0 => *wins as f64 / (2.0 * *positives as f64 * *negatives as f64),
-                _ => f64::NAN,
-            };
-            let areas: Vec<f64> = known.map(area).collect();
+            let areas: Vec<f64> = of_mask.filter_map(PairCount::area).collect();
             let mean = areas.iter().sum::<f64>() / areas.len() as f64;
             (nodes > 0 && !areas.is_empty()).then_some(mean)
         };

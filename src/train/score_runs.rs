@@ -1,12 +1,14 @@
 //! Sorted scores sent between ranks, and the pairs among them.
 //!
-//! A run holds the scores of a rank's rows for one class and one mask, in ascending order, each with a flag whether the
-//! row belongs to the class. Runs of all ranks are merged with a few thousand scores of each in memory.
+//! A run holds a rank's scores for one class, for example of its rows in one mask, in ascending order, each with a flag
+//! whether it belongs to the class. Runs of all ranks are merged with a few thousand scores of each in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::ops::AddAssign;
 
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::engine::comm::{Inbox, Outbox};
@@ -26,7 +28,7 @@ pub(super) struct ScoreRecord {
 
 impl ScoreRecord {
     /// `None` for NaN, which is not ordered.
-    pub(super) fn new(score: f64, positive: bool) -> Option<Self> {
+    fn new(score: f64, positive: bool) -> Option<Self> {
         // Adding 0 makes -0 and 0 equal.
         let bits = (score + 0.0).to_bits();
         let key = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
@@ -48,20 +50,58 @@ pub(super) fn send(mut records: Vec<ScoreRecord>, outbox: &mut dyn Outbox) -> Re
 }
 
 /// Counts of pairs of a score in the class and a score outside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct PairCount {
     /// Twice the number of pairs in which the score in the class is higher, plus the number of ties.
     pub(super) wins: i64,
     pub(super) positives: i64,
     pub(super) negatives: i64,
+    /// Number of NaN scores, which make the area NaN.
+    pub(super) undefined: i64,
 }
 
 impl PairCount {
+    /// The records of scores, each with a flag whether it is in the class. Only counts those that are NaN.
+    pub(super) fn records(
+        &mut self,
+        scores: impl Iterator<Item = (f64, bool)>,
+    ) -> impl Iterator<Item = ScoreRecord> {
+        scores.filter_map(|(score, positive)| {
+            let record = ScoreRecord::new(score, positive);
+            if record.is_none() {
+                self.undefined += 1;
+                *(if positive { &mut self.positives } else { &mut self.negatives }) += 1;
+            }
+            record
+        })
+    }
+
+    /// Area under the ROC curve; `None` without positives or without negatives.
+    pub(super) fn area(&self) -> Option<f64> {
+        let PairCount { wins, positives, negatives, undefined } = *self;
+        let area = if undefined > 0 {
+            f64::NAN
+        } else {
+            wins as f64 / (2.0 * positives as f64 * negatives as f64)
+        };
+        (positives > 0 && negatives > 0).then_some(area)
+    }
+
     /// Adds a group of equal scores that is above all groups before it.
-    fn add(&mut self, positives: i64, negatives: i64) {
+    fn add_group(&mut self, positives: i64, negatives: i64) {
         self.wins += positives * (2 * self.negatives + negatives);
         self.positives += positives;
         self.negatives += negatives;
+    }
+}
+
+impl AddAssign for PairCount {
+    fn add_assign(&mut self, other: Self) {
+        self.wins += other.wins;
+        self.positives += other.positives;
+        self.negatives += other.negatives;
+        self.undefined += other.undefined;
     }
 }
 
@@ -81,7 +121,7 @@ pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
     while let Some(mut head) = heads.peek_mut() {
         let Reverse((record, place)) = *head;
         if record.key != key {
-            pairs.add(group[1], group[0]);
+            pairs.add_group(group[1], group[0]);
             (key, group) = (record.key, [0; 2]);
         }
         group[usize::from(record.positive)] += 1;
@@ -90,8 +130,17 @@ pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
             None => drop(PeekMut::pop(head)),
         }
     }
-    pairs.add(group[1], group[0]);
+    pairs.add_group(group[1], group[0]);
     Ok(pairs)
+}
+
+/// Checks that all runs have been read. A wrong number of scores is only detected here, because the checksum is at the end of
+/// a message.
+pub(super) fn all_read(inboxes: &[Box<dyn Inbox>]) -> Result<()> {
+    match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
+        Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
+        None => Ok(()),
+    }
 }
 
 /// A run that is being read from a message.

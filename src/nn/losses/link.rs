@@ -26,17 +26,17 @@ pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     if pairs == 0 {
         return Ok((0.0, labels));
     }
-    let loss = mean_link_loss(scores, num_positive)?;
+    let loss = link_loss_sum(scores, num_positive)? / pairs as f64;
     let gradient = scores.f_sigmoid()?.f_sub(&labels)?.f_div_scalar(pairs as f64)?;
     Ok((loss, gradient))
 }
 
-/// The loss of [`link_loss`] alone, which takes less memory; there has to be a score.
-pub(crate) fn mean_link_loss(scores: &Tensor, num_positive: i64) -> Result<f64> {
+/// The sum of which [`link_loss`] is the mean.
+pub(crate) fn link_loss_sum(scores: &Tensor, num_positive: i64) -> Result<f64> {
     // -log of the probability that is given to the truth.
     let signs = labels(scores, num_positive)?.f_mul_scalar(2.0)?.f_add_scalar(-1.0)?;
     let likelihood = scores.f_mul(&signs)?.f_log_sigmoid()?;
-    Ok(-likelihood.f_sum(Kind::Double)?.f_double_value(&[])? / scores.size()[0] as f64)
+    Ok(-likelihood.f_sum(Kind::Double)?.f_double_value(&[])?)
 }
 
 /// 1 for each of the first `num_positive` scores, and 0 for the others.
@@ -86,14 +86,19 @@ pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if has_nan(positive) || has_nan(negative) {
         return Some(f64::NAN);
     }
-    let k = negative.len() / positive.len();
+    Some(reciprocal_ranks_sum(positive, negative) / positive.len() as f64)
+}
+
+/// The sum of which [`mean_reciprocal_rank`] is the mean.
+pub(crate) fn reciprocal_ranks_sum(positive: &[f32], negative: &[f32]) -> f64 {
+    let k = negative.len() / positive.len().max(1);
     let reciprocal = |(i, score): (usize, &f32)| {
         let own = &negative[i * k..][..k];
         let above = own.iter().filter(|n| *n > score).count();
         let not_below = own.iter().filter(|n| *n >= score).count();
         1.0 / (1.0 + (above + not_below) as f64 / 2.0)
     };
-    Some(positive.iter().enumerate().map(reciprocal).sum::<f64>() / positive.len() as f64)
+    positive.iter().enumerate().map(reciprocal).sum()
 }
 
 fn has_nan(scores: &[f32]) -> bool {
