@@ -1,9 +1,9 @@
 //! The edges between nodes of one type, as shards.
 
-use super::shards::{Shards, length};
+use super::shards::{EdgeData, Shards};
 use crate::error::{Error, Result};
-use crate::formats::dgl::{InnerEdge, Partition};
-use crate::graph::{PartitionBook, ShardBuilder};
+use crate::formats::dgl::Partition;
+use crate::graph::PartitionBook;
 
 /// The edge types that have this node type at both ends.
 pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {
@@ -17,28 +17,19 @@ pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {
 /// # Errors
 /// If the edges cannot be read, end at nodes of another type, or a partition has more than 2^32 nodes of the type.
 pub fn load_edges_within(partition: &Partition, ntype: usize) -> Result<Shards> {
-    let (book, own) = (partition.book(), partition.part());
+    let book = partition.book();
     let etypes = etypes_within(book, ntype);
-    let row = |node: u64, part: usize| {
-        let nodes = book.node_type_range(part, ntype);
-        let row = nodes.contains(&node).then(|| node - nodes.start);
-        row.and_then(|row| u32::try_from(row).ok()).ok_or_else(|| {
-            let problem = format!(
-                "partition {own} has an edge between nodes of type {} that ends at node {node} of partition {part}, \
-                 which is of another type or beyond 2^32 nodes",
-                book.ntypes()[ntype]
-            );
-            Error::config("partition", problem).with_hint("partition the graph again")
-        })
-    };
-    let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
-    partition.each_edge(|InnerEdge { src, dst, etype, .. }| {
-        if etypes.contains(&etype) {
-            let owner = book.owner(src)?;
-            builders[owner].push(row(src, owner)?, row(dst, own)?);
-        }
-        Ok(())
-    })?;
-    let num_nodes = |part| length(&book.node_type_range(part, ntype));
-    Shards::build(builders, own, num_nodes, num_nodes)
+    let nodes = |part| [book.node_type_range(part, ntype), book.node_type_range(part, ntype)];
+    let graph = (0..book.num_parts()).map(nodes).collect();
+    let graph_of = |etype| etypes.contains(&etype).then_some(0);
+    let read = EdgeData::default().read(partition, vec![graph], graph_of, &[], |_, node, part| {
+        let problem = format!(
+            "partition {} has an edge between nodes of type {} that ends at node {node} of partition {part}, which is of \
+             another type or beyond 2^32 nodes",
+            partition.part(),
+            book.ntypes()[ntype]
+        );
+        Error::config("partition", problem).with_hint("partition the graph again")
+    });
+    Ok(read?.remove(0))
 }

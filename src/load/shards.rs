@@ -1,5 +1,7 @@
 //! A partition's edges as shards, one per rank of sources.
 
+use std::ops::Range;
+
 use super::keys::Role;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{InnerEdge, Partition};
@@ -30,10 +32,59 @@ pub struct EdgeData<'k> {
     pub within: Option<&'k [bool]>,
 }
 
+/// The nodes at which the edges of a graph begin, and those at which they end, in one partition.
+pub(super) type EndNodes = [Range<u64>; 2];
+
 impl EdgeData<'_> {
-    /// Whether an edge, by its place among those of the partition, is part of the graph.
-    pub(super) fn has(&self, place: u64) -> bool {
-        self.within.is_none_or(|within| within[place as usize])
+    /// Reads a partition's inner edges into `graphs`, given as their nodes by partition, from which rows count. `graph_of`
+    /// returns the graph of an edge type, if it has one; `first_ids` are the ids of the types' first edges, if ids are
+    /// loaded. `wrong` is the error for an edge type whose graph lacks a node of a partition, or has it beyond 2^32 rows.
+    pub(super) fn read(
+        self,
+        partition: &Partition,
+        graphs: Vec<Vec<EndNodes>>,
+        graph_of: impl Fn(usize) -> Option<usize>,
+        first_ids: &[u64],
+        wrong: impl Fn(usize, u64, usize) -> Error,
+    ) -> Result<Vec<Shards>> {
+        let (book, own) = (partition.book(), partition.part());
+        let weights = self.weight.map(|key| edge_columns(partition, key)).transpose()?;
+        let builders =
+            |ends: &Vec<EndNodes>| ends.iter().map(|_| ShardBuilder::default()).collect();
+        let mut builders: Vec<Vec<ShardBuilder>> = graphs.iter().map(builders).collect();
+        let first_edge = book.edge_range(own).start;
+        let has = |id| self.within.is_none_or(|within| within[(id - first_edge) as usize]);
+        partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
+            let Some(graph) = graph_of(etype).filter(|_| has(id)) else { return Ok(()) };
+            let owner = book.owner(src)?;
+            let row_of = |node: u64, part: usize, end: usize| {
+                let nodes = &graphs[graph][part][end];
+                let row = nodes.contains(&node).then(|| u32::try_from(node - nodes.start).ok());
+                row.flatten().ok_or_else(|| wrong(etype, node, part))
+            };
+            let builder = &mut builders[graph][owner];
+            builder.push(row_of(src, owner, 0)?, row_of(dst, own, 1)?);
+            if let Some(weights) = &weights {
+                builder.push_weight(weights[etype][row as usize]);
+            }
+            if self.types {
+                builder.push_type(etype as u16);
+            }
+            if self.ids {
+                builder.push_edge_id(first_ids[etype] + row);
+            }
+            Ok(())
+        })?;
+        let shards = builders.into_iter().zip(graphs).map(|(builders, ends)| {
+            let num_dst = length(&ends[own][1]);
+            let built =
+                builders.into_iter().zip(&ends).enumerate().map(|(part, (builder, ends))| {
+                    builder.build(num_dst, length(&ends[0]), part == own)
+                });
+            let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            Ok(Shards { shards, sources })
+        });
+        shards.collect()
     }
 }
 
@@ -44,55 +95,17 @@ impl Shards {
     /// If the edges or weights cannot be read, a weight is not finite, or a partition has more than 2^32 nodes, or
     /// edges of one source rank.
     pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
-        let book = partition.book();
-        let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
-        let etypes = 0..book.etypes().len();
-        let first_id = |etype| book.edge_type_range(partition.part(), etype).start;
-        let first_ids: Vec<u64> = etypes.map(first_id).collect();
-        let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
-        let starts: Vec<u64> = (0..book.num_parts()).map(|p| book.node_range(p).start).collect();
-        let local = |row: u64| {
-            u32::try_from(row).map_err(|_| {
-                let problem = format!("partition {} has more than 2^32 nodes", partition.part());
-                Error::config("partition", problem).with_hint("cut the graph into more partitions")
-            })
+        let (book, own) = (partition.book(), partition.part());
+        let first_id = |etype| book.edge_type_range(own, etype).start;
+        let first_ids: Vec<u64> = (0..book.etypes().len()).map(first_id).collect();
+        let nodes = |part| [book.node_range(part), book.node_range(part)];
+        let graph = (0..book.num_parts()).map(nodes).collect();
+        let too_many = |_, _, _| {
+            let problem = format!("partition {own} has more than 2^32 nodes");
+            Error::config("partition", problem).with_hint("cut the graph into more partitions")
         };
-        let first_edge = book.edge_range(partition.part()).start;
-        let own = partition.part();
-        partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
-            if !columns.has(id - first_edge) {
-                return Ok(());
-            }
-            let owner = book.owner(src)?;
-            builders[owner].push(local(src - starts[owner])?, local(dst - starts[own])?);
-            if let Some(weights) = &weights {
-                builders[owner].push_weight(weights[etype][row as usize]);
-            }
-            if columns.types {
-                builders[owner].push_type(etype as u16);
-            }
-            if columns.ids {
-                builders[owner].push_edge_id(first_ids[etype] + row);
-            }
-            Ok(())
-        })?;
-        let num_nodes = |part| length(&book.node_range(part));
-        Shards::build(builders, own, num_nodes, num_nodes)
-    }
-
-    /// The shards of a partition from their edges, by source rank. The two functions return the number of a rank's nodes that may
-    /// be destinations, and sources.
-    pub(super) fn build(
-        builders: Vec<ShardBuilder>,
-        own: usize,
-        destinations: impl Fn(usize) -> usize,
-        sources: impl Fn(usize) -> usize,
-    ) -> Result<Self> {
-        let built = builders.into_iter().enumerate().map(|(source, builder)| {
-            builder.build(destinations(own), sources(source), source == own)
-        });
-        let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        Ok(Shards { shards, sources })
+        let read = columns.read(partition, vec![graph], |_| Some(0), &first_ids, too_many);
+        Ok(read?.remove(0))
     }
 }
 
@@ -131,6 +144,6 @@ pub(super) fn edge_columns_of(
     columns.collect()
 }
 
-pub(super) fn length(range: &std::ops::Range<u64>) -> usize {
+pub(super) fn length(range: &Range<u64>) -> usize {
     (range.end - range.start) as usize
 }
