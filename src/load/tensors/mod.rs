@@ -1,7 +1,6 @@
 //! Features, labels and masks as tensors, and the graph that layers run on.
 
-mod assigned_column;
-mod assigned_edges;
+mod assigned;
 mod edge_features;
 mod features;
 mod full_graph;
