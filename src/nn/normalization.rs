@@ -40,13 +40,15 @@ impl NormKind {
     }
 }
 
-/// A normalisation of a value with one row per node.
+/// A normalisation of a value with one row per node. It implements one of the two methods, and has the other from it.
 pub trait Normalization {
     /// Maps `[rows, width]` to the same shape. `graph` connects the ranks.
     ///
     /// # Errors
     /// If an operation fails.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+        self.begin(tape, graph, x)?.finish(tape)
+    }
 
     /// [`forward`](Normalization::forward) up to its pause, so that the normalisations of several node types can [share
     /// it](Tape::join). The default runs the whole normalisation.
@@ -99,10 +101,6 @@ impl BatchNorm {
 }
 
 impl Normalization for BatchNorm {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        tape.batch_norm(graph, x, self.0)
-    }
-
     fn begin<'a>(
         &self,
         tape: &mut Tape<'a>,
