@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use tch::{Kind, Tensor};
-
 use super::graph_source::GraphSource;
 use super::sample::{SampleKey, Sampling};
 use crate::error::{Error, Result};
 use crate::graph::{InEdges, PartitionBook};
-use crate::load::{EdgeFeatures, NodeColumn};
 
 /// The nodes and node features of a graph. No node has an edge, so no index of edges is read.
 pub struct EdgelessGraph {
@@ -44,13 +41,5 @@ impl GraphSource for EdgelessGraph {
             [] => Ok((Vec::new(), Vec::new())),
             [edge, ..] => Err(Error::internal(format!("edge {edge} of a graph without edges"))),
         }
-    }
-
-    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
-        column.read(nodes)
-    }
-
-    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor> {
-        features.read(edges, Kind::Float)
     }
 }

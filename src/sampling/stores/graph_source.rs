@@ -45,13 +45,17 @@ pub trait GraphSource {
     ///
     /// # Errors
     /// If a node does not exist, or a file or message cannot be read.
-    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor>;
+    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
+        column.read(nodes)
+    }
 
     /// Rows of a feature of edges, as [`EdgeFeatures::read`] returns them, `float32`.
     ///
     /// # Errors
     /// If an edge does not exist, or a file or message cannot be read.
-    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor>;
+    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor> {
+        features.read(edges, Kind::Float)
+    }
 
     /// All in-edges of nodes, node by node.
     ///
@@ -82,13 +86,5 @@ impl GraphSource for DistGraph {
 
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
         DistGraph::find_edges(self, edges)
-    }
-
-    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
-        column.read(nodes)
-    }
-
-    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor> {
-        features.read(edges, Kind::Float)
     }
 }
