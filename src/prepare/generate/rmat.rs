@@ -8,12 +8,6 @@ use super::model::RandomGraph;
 /// Fraction of the pairs whose second end is moved to the class of the first.
 const KIN: f64 = 0.85;
 
-/// See [`RandomGraph::outliers`].
-const OUTLIERS: f64 = 0.04;
-
-/// See [`RandomGraph::signal`].
-const SIGNAL: f64 = 1.0;
-
 /// Graph500's cumulative probabilities of the upper left, upper right and lower left quadrants; 0.05 remains for the
 /// last one.
 const QUADRANTS: [f64; 3] = [0.57, 0.76, 0.95];
@@ -104,10 +98,10 @@ impl RandomGraph for Rmat {
     }
 
     fn outliers(&self) -> f64 {
-        OUTLIERS
+        0.04
     }
 
     fn signal(&self) -> f64 {
-        SIGNAL
+        1.0
     }
 }

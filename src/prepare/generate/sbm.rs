@@ -12,12 +12,6 @@ const COMMUNITY: u64 = 128;
 /// Fraction of pairs inside a community; the others are anywhere.
 const INSIDE: f64 = 0.9;
 
-/// See [`RandomGraph::outliers`].
-const OUTLIERS: f64 = 0.1;
-
-/// See [`RandomGraph::signal`].
-const SIGNAL: f64 = 0.85;
-
 /// Communities of consecutive ids, each of one class; every class has equally many.
 #[derive(Debug)]
 pub(super) struct Sbm {
@@ -59,10 +53,10 @@ impl RandomGraph for Sbm {
     }
 
     fn outliers(&self) -> f64 {
-        OUTLIERS
+        0.1
     }
 
     fn signal(&self) -> f64 {
-        SIGNAL
+        0.85
     }
 }
