@@ -188,13 +188,9 @@ fn shown_loss(loss: f64) -> String {
 /// The validation score, or the training score where there is none.
 fn shown_score(scores: &Scores, remark: &str) -> String {
     let Scores { metric, train, val, .. } = *scores;
-    let key = match metric {
-        Metric::Accuracy => String::new(),
-        _ => format!(" {}", metric.key()),
-    };
     let named = val.map(|value| ("val", value)).or(train.map(|value| ("train", value)));
     named.map_or_else(String::new, |(name, value)| {
-        format!(", {name}{key} {}{remark}", metric.show(value))
+        format!(", {}{remark}", named_score(name, metric, value))
     })
 }
 
@@ -219,17 +215,20 @@ fn everything(report: &EpochReport) -> String {
     format!("{trained}{evaluated}, {turns} turns, {written} written, {read} read{sent}")
 }
 
-/// Formats scores as "train 98.00 %, val 80.00 %", with the metric's key unless the metric is accuracy.
+/// Formats scores as "train 98.00 %, val 80.00 %".
 fn scores(scores: &Scores) -> String {
-    let Scores { metric, .. } = *scores;
-    let key = match metric {
-        Metric::Accuracy => String::new(),
-        _ => format!(" {}", metric.key()),
-    };
     let known = scores.named().into_iter();
-    let known =
-        known.filter_map(|(name, value)| Some(format!("{name}{key} {}", metric.show(value?))));
+    let known = known.filter_map(|(name, value)| Some(named_score(name, scores.metric, value?)));
     known.collect::<Vec<_>>().join(", ")
+}
+
+/// A score with its name, and with the metric's key unless the metric is accuracy.
+fn named_score(name: &str, metric: Metric, value: f64) -> String {
+    let value = metric.show(value);
+    match metric {
+        Metric::Accuracy => format!("{name} {value}"),
+        _ => format!("{name} {} {value}", metric.key()),
+    }
 }
 
 #[cfg(test)]

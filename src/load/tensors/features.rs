@@ -214,10 +214,7 @@ impl NodeFeatures {
             }
             counters.read(array.byte_len());
         }
-        match self.normalize {
-            Normalize::None => Ok(values),
-            Normalize::Row => self.normalize_rows(values),
-        }
+        self.normalized(values)
     }
 
     /// Reads selected rows, ascending, as `float32`. Rows that are close to each other are read together, with the rows
@@ -250,10 +247,7 @@ impl NodeFeatures {
             }
         }
         drop(out);
-        match self.normalize {
-            Normalize::None => Ok(values),
-            Normalize::Row => self.normalize_rows(values),
-        }
+        self.normalized(values)
     }
 
     /// The fraction of values that are not zero, in rows spread evenly over the tables.
@@ -311,7 +305,10 @@ impl NodeFeatures {
         Ok(Tensor::f_zeros(size.as_slice(), (kind, Device::Cpu))?)
     }
 
-    fn normalize_rows(&self, mut values: Tensor) -> Result<Tensor> {
+    fn normalized(&self, mut values: Tensor) -> Result<Tensor> {
+        if self.normalize == Normalize::None {
+            return Ok(values);
+        }
         let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
         let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
         let values = values.f_mul_(&factors)?;

@@ -151,12 +151,11 @@ impl<'a> Question<'a> {
                 self.ends[end].numbering.heading(own[end], of_partitions[end])
             })
         };
+        let of_ends =
+            || headings(["source", "destination"], ["partition_source", "partition_destination"]);
         match self.asked {
             Asked::Pairs(pairs) if format.is_table() => {
-                let headings = headings(
-                    ["source", "destination"],
-                    ["partition_source", "partition_destination"],
-                );
+                let headings = of_ends();
                 PairTable { rows, pairs: &pairs, named, headings }.write(place, format)
             }
             Asked::Pairs(pairs) => {
@@ -178,10 +177,7 @@ impl<'a> Question<'a> {
                 PartnerTable { rows, num_rows, count, places, names, headings }.write(place, format)
             }
             Asked::Ranks(_) => {
-                let headings = headings(
-                    ["source", "destination"],
-                    ["partition_source", "partition_destination"],
-                );
+                let headings = of_ends();
                 RankedTable { rows, space: &self.ends[0], headings, folder }.write(place, format)
             }
         }

@@ -28,12 +28,8 @@ impl NodeModel<'_, WholeGraph> {
             barrier(&*setup.group, &**manager)?;
         }
         let inputs = {
-            let one_shot = (pass == Pass::OneShot).then(|| whole.graph.get_full_partition_graph());
-            let one_shot = one_shot.transpose()?;
-            let graph: &dyn Graph = match &one_shot {
-                Some(graph) => graph,
-                None => &whole.graph,
-            };
+            let one_shot = whole.one_shot(pass)?;
+            let graph = one_shot.as_ref().map_or(&whole.graph as &dyn Graph, |graph| graph);
             let kept = manager.track("labelled-rows", rows.clone());
             let inputs = whole.model_input(setup, &*model, parameters, graph, Some(&kept))?;
             let first = setup.partition.book().node_range(assignment.here.rank).start;

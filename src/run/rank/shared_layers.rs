@@ -32,12 +32,8 @@ impl NodeModel<'_, WholeGraph> {
         if sums && pass == Pass::Sequential {
             whole.graph.cover_sums()?;
         }
-        let one_shot = (pass == Pass::OneShot).then(|| whole.graph.get_full_partition_graph());
-        let one_shot = one_shot.transpose()?;
-        let graph: &dyn Graph = match &one_shot {
-            Some(graph) => graph,
-            None => &whole.graph,
-        };
+        let one_shot = whole.one_shot(pass)?;
+        let graph = one_shot.as_ref().map_or(&whole.graph as &dyn Graph, |graph| graph);
         let input = whole.model_input(setup, &*model, parameters, graph, None)?;
         let mfgs = (pass == Pass::MessageFlow)
             .then(|| LabelledMfgs::new(setup, &whole.graph, &input, facts, num_graphs));

@@ -11,12 +11,13 @@ use super::setup::{KIND, RankSetup};
 use super::stored_features::StoredFeatures;
 use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tape::{
-    EdgeSource, Graph, GraphShardManager, ParameterBuilder, ParameterSet, Tape,
+    EdgeSource, FullPartitionGraph, Graph, GraphShardManager, ParameterBuilder, ParameterSet, Tape,
 };
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
 use crate::nn::{Model, Sizes, stored_out_feats};
+use crate::run::config::Pass;
 use crate::run::config::run_config::RunConfig;
 
 /// The graph with its node features.
@@ -60,6 +61,11 @@ impl WholeGraph {
             graph.set_edge_source(EdgeSource { width: edge_feats, kind: KIND, read });
         }
         Ok(WholeGraph { graph, features, num_rels: partition.book().etypes().len(), edge_feats })
+    }
+
+    /// The graph as one block, for a pass that is one-shot.
+    pub(super) fn one_shot(&self, pass: Pass) -> Result<Option<FullPartitionGraph<'_>>> {
+        (pass == Pass::OneShot).then(|| self.graph.get_full_partition_graph()).transpose()
     }
 
     /// Input of a model: the features, or the result of the model's precomputation; for all own nodes, or for these rows.
