@@ -22,19 +22,12 @@ pub trait Real:
     /// One.
     const ONE: Self;
 
-    /// Minus infinity.
-    const NEG_INFINITY: Self;
-
     /// The value nearest to a double.
     fn from_f64(value: f64) -> Self;
 
     /// The exponential function.
     #[must_use]
     fn exp(self) -> Self;
-
-    /// The natural logarithm.
-    #[must_use]
-    fn ln(self) -> Self;
 
     /// The larger of two values.
     #[must_use]
@@ -68,7 +61,6 @@ fn exp_f32(x: f32) -> f32 {
 
 impl Real for f32 {
     const ONE: f32 = 1.0;
-    const NEG_INFINITY: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
     fn from_f64(value: f64) -> f32 {
@@ -81,11 +73,6 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn ln(self) -> f32 {
-        self.ln()
-    }
-
-    #[inline(always)]
     fn max(self, other: f32) -> f32 {
         self.max(other)
     }
@@ -93,7 +80,6 @@ impl Real for f32 {
 
 impl Real for f64 {
     const ONE: f64 = 1.0;
-    const NEG_INFINITY: f64 = f64::NEG_INFINITY;
 
     #[inline(always)]
     fn from_f64(value: f64) -> f64 {
@@ -103,11 +89,6 @@ impl Real for f64 {
     #[inline(always)]
     fn exp(self) -> f64 {
         self.exp()
-    }
-
-    #[inline(always)]
-    fn ln(self) -> f64 {
-        self.ln()
     }
 
     #[inline(always)]
