@@ -1,10 +1,9 @@
 //! Fixed-size records, distributed to buckets.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::error::{Error, Result};
+use super::unnamed_file::UnnamedFile;
+use crate::error::Result;
 
 /// Smallest and largest size of a block in bytes, unless records are larger.
 const BLOCK: (usize, usize) = (1 << 10, 128 << 10);
@@ -18,8 +17,7 @@ const LINK: usize = 8;
 /// next. A bucket takes one block of memory, whatever its number of records.
 #[derive(Debug)]
 pub(crate) struct BucketSpool {
-    file: File,
-    folder: PathBuf,
+    file: UnnamedFile,
     record: usize,
     block: usize,
     end: u64,
@@ -45,11 +43,10 @@ impl BucketSpool {
         record: usize,
         memory: usize,
     ) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let file = UnnamedFile::create(folder)?;
         let room = (memory / buckets.max(1)).clamp(BLOCK.0, BLOCK.1);
         let block = LINK + ((room - LINK) / record).max(1) * record;
-        let (folder, end) = (folder.to_owned(), 0);
-        let mut spool = BucketSpool { file, folder, record, block, end, buckets: Vec::new() };
+        let mut spool = BucketSpool { file, record, block, end: 0, buckets: Vec::new() };
         (0..buckets).for_each(|_| spool.add_bucket());
         Ok(spool)
     }
@@ -115,8 +112,7 @@ impl BucketSpool {
         while left > 0 {
             let count = left.min(((self.block - LINK) / self.record) as u64);
             let bytes = &mut bytes[..LINK + count as usize * self.record];
-            let read = self.file.read_exact_at(bytes, place);
-            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            self.file.read_at(bytes, place)?;
             let (link, records) = bytes.split_at(LINK);
             take(records)?;
             left -= count;
@@ -144,8 +140,7 @@ impl BucketSpool {
     fn write(&mut self, bucket: usize, next: u64) -> Result<()> {
         let Bucket { place, buffer, .. } = &mut self.buckets[bucket];
         buffer[..LINK].copy_from_slice(&next.to_le_bytes());
-        let written = self.file.write_all_at(buffer, *place);
-        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        self.file.write_at(buffer, *place)?;
         buffer.truncate(LINK);
         *place = next;
         Ok(())

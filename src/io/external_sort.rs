@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use rustix::fs::{FallocateFlags, fallocate};
 
+use super::unnamed_file::{UnnamedFile, UnnamedWriter};
 use crate::error::{Error, Result};
 
 /// Bytes of a key in memory.
@@ -34,7 +34,7 @@ pub(crate) struct ExternalSort {
     key_bytes: usize,
     capacity: usize,
     keys: Vec<u128>,
-    file: Option<File>,
+    file: Option<UnnamedWriter>,
     /// Offset in the file at which each run ends.
     ends: Vec<u64>,
 }
@@ -81,8 +81,7 @@ impl ExternalSort {
         };
         let room = (memory / self.ends.len()).clamp(BUFFER.0, BUFFER.1);
         let mut merge = Merge {
-            file,
-            folder: self.folder,
+            file: file.finish()?,
             key_bytes: self.key_bytes,
             room: room / self.key_bytes * self.key_bytes,
             runs: Vec::new(),
@@ -107,23 +106,15 @@ impl ExternalSort {
             return Ok(());
         }
         self.keys.par_sort_unstable();
-        if self.file.is_none() {
-            let file = tempfile::tempfile_in(&self.folder);
-            self.file = Some(file.map_err(|e| Error::io("create", &self.folder, e))?);
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(UnnamedWriter::create(&self.folder)?),
+        };
+        for key in &self.keys {
+            file.write(&key.to_le_bytes()[..self.key_bytes])?;
         }
-        let Some(file) = &self.file else { return Ok(()) };
-        let mut end = self.ends.last().copied().unwrap_or(0);
-        let mut bytes = Vec::new();
-        for keys in self.keys.chunks(BUFFER.1 / KEY) {
-            bytes.clear();
-            for key in keys {
-                bytes.extend_from_slice(&key.to_le_bytes()[..self.key_bytes]);
-            }
-            let written = file.write_all_at(&bytes, end);
-            written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
-            end += bytes.len() as u64;
-        }
-        self.ends.push(end);
+        let begin = self.ends.last().copied().unwrap_or(0);
+        self.ends.push(begin + (self.keys.len() * self.key_bytes) as u64);
         self.keys.clear();
         Ok(())
     }
@@ -151,8 +142,7 @@ impl SortedKeys {
 /// A merge of sorted runs.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    file: File,
-    folder: PathBuf,
+    file: UnnamedFile,
     key_bytes: usize,
     /// Bytes read of a run at a time.
     room: usize,
@@ -199,7 +189,7 @@ impl Merge {
 
     fn read(&mut self, run: usize) -> Result<Option<u128>> {
         if self.runs[run].at == self.runs[run].buffer.len() {
-            self.runs[run].give_back(&self.file);
+            self.runs[run].give_back(&self.file.file);
         }
         let Run { place, end, buffer, at, .. } = &mut self.runs[run];
         if *at == buffer.len() {
@@ -210,8 +200,7 @@ impl Merge {
                 return Ok(None);
             }
             buffer.resize(count as usize, 0);
-            let read = self.file.read_exact_at(buffer, *place);
-            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            self.file.read_at(buffer, *place)?;
             *place += count;
             *at = 0;
         }
@@ -261,7 +250,7 @@ mod tests {
             sort.push(key * 7919 % keys).unwrap();
         }
         let SortedKeys::Runs(mut merge) = sort.finish().unwrap() else { panic!("one run") };
-        let blocks = |merge: &Merge| merge.file.metadata().unwrap().blocks();
+        let blocks = |merge: &Merge| merge.file.file.metadata().unwrap().blocks();
         let all = blocks(&merge);
         for key in 0..keys {
             assert_eq!(merge.next().unwrap(), Some(key));

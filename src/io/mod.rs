@@ -61,4 +61,4 @@ pub use reserve::Reserve;
 pub use result_file::ResultFile;
 pub use row_file::RowFile;
 pub use storage::{FileWriter, Storage, StorageFile, overlap, read_split};
-pub(crate) use unnamed_file::UnnamedFile;
+pub(crate) use unnamed_file::{UnnamedFile, UnnamedWriter};

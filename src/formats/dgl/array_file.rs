@@ -5,15 +5,15 @@ use std::path::Path;
 use super::array::ArrayRef;
 use super::file::InputFile;
 use crate::error::{Error, Result};
-use crate::io::{Dtype, UnnamedFile};
+use crate::io::{Dtype, UnnamedWriter};
 
 /// An array whose elements are appended to a file without a name.
-pub(crate) struct ArrayFile(UnnamedFile);
+pub(crate) struct ArrayFile(UnnamedWriter);
 
 impl ArrayFile {
     /// Creates an array whose disk space is taken in `folder`.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
-        UnnamedFile::create(folder).map(ArrayFile)
+        UnnamedWriter::create(folder).map(ArrayFile)
     }
 
     /// Appends bytes of elements, little endian.
@@ -23,7 +23,7 @@ impl ArrayFile {
 
     /// The finished array; errors about it name `path`, from which its content came.
     pub(crate) fn finish(self, path: &Path, dtype: Dtype, shape: Vec<u64>) -> Result<ArrayRef> {
-        let file = InputFile::from_open(path, self.0.finish()?.0)?;
+        let file = InputFile::from_open(path, self.0.finish()?.file)?;
         ArrayRef::new(&file, "", dtype, shape, 0)
             .ok_or_else(|| Error::internal("an array is shorter than what was written"))
     }

@@ -1,13 +1,11 @@
 //! Neighbours of all nodes, on disk.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::edge_rules::RuledEdges;
 use super::progress::Meter;
 use crate::error::{Error, Result};
-use crate::io::{ExternalSort, KeyLayout, UnnamedFile};
+use crate::io::{ExternalSort, KeyLayout, UnnamedFile, UnnamedWriter};
 
 /// Number of bytes read at a time.
 const BUFFER: usize = 1 << 20;
@@ -19,8 +17,7 @@ const BUFFER: usize = 1 << 20;
 /// to the next the distance less one; all as LEB128 (seven bits per byte). The file is read in node order.
 #[derive(Debug)]
 pub(super) struct Adjacency {
-    file: File,
-    folder: PathBuf,
+    file: UnnamedFile,
     bytes: u64,
     pub(super) num_nodes: u64,
     /// Total number of neighbours.
@@ -78,14 +75,14 @@ impl Adjacency {
 }
 
 struct AdjacencyWriter {
-    file: UnnamedFile,
+    file: UnnamedWriter,
     bytes: u64,
     entries: u64,
 }
 
 impl AdjacencyWriter {
     fn create(folder: &Path) -> Result<Self> {
-        Ok(AdjacencyWriter { file: UnnamedFile::create(folder)?, bytes: 0, entries: 0 })
+        Ok(AdjacencyWriter { file: UnnamedWriter::create(folder)?, bytes: 0, entries: 0 })
     }
 
     fn push(&mut self, owned: u64, neighbours: &[u64]) -> Result<()> {
@@ -114,8 +111,8 @@ impl AdjacencyWriter {
     }
 
     fn finish(self, num_nodes: u64) -> Result<Adjacency> {
-        let (file, folder) = self.file.finish()?;
-        Ok(Adjacency { file, folder, bytes: self.bytes, num_nodes, entries: self.entries })
+        let AdjacencyWriter { file, bytes, entries } = self;
+        Ok(Adjacency { file: file.finish()?, bytes, num_nodes, entries })
     }
 }
 
@@ -172,14 +169,13 @@ impl AdjacencyReader<'_> {
     }
 
     fn fill(&mut self) -> Result<()> {
-        let Adjacency { file, folder, bytes, .. } = self.adjacency;
+        let Adjacency { file, bytes, .. } = self.adjacency;
         let count = (bytes - self.place).min(BUFFER as u64);
         if count == 0 {
             return Err(Error::internal("a node beyond the last one was requested"));
         }
         self.buffer.resize(count as usize, 0);
-        let read = file.read_exact_at(&mut self.buffer, self.place);
-        read.map_err(|e| Error::io("read a temporary file in", folder, e))?;
+        file.read_at(&mut self.buffer, self.place)?;
         self.place += count;
         self.at = 0;
         Ok(())

@@ -1,8 +1,6 @@
 //! All edges in partition order.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::edge_rules::RuledEdges;
 use super::node_map::NodeMap;
@@ -10,7 +8,7 @@ use super::progress::Meter;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::PartitionEdges;
 use crate::graph::IdRanges;
-use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys, UnnamedFile};
+use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys, UnnamedFile, UnnamedWriter};
 use crate::prepare::import::RawGraph;
 
 /// Number of edges read at a time.
@@ -22,8 +20,7 @@ const HALO_BUFFERS: usize = 16 << 20;
 /// Edges by partition, type, destination and source, in an unnamed file. Each belongs to its destination's partition.
 /// An edge from another partition is stored again for that partition.
 pub(super) struct FinalEdges {
-    file: File,
-    folder: PathBuf,
+    file: UnnamedFile,
     layout: KeyLayout<3>,
     /// Number of edges, `counts[partition][type]`.
     pub(super) counts: Vec<Vec<u64>>,
@@ -136,8 +133,7 @@ impl FinalEdges {
         let end = first + count;
         for start in (first..end).step_by(BLOCK as usize) {
             bytes.resize(BLOCK.min(end - start) as usize * width, 0);
-            let read = self.file.read_exact_at(&mut bytes, start * width as u64);
-            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            self.file.read_at(&mut bytes, start * width as u64)?;
             edges.clear();
             edges.extend(bytes.chunks_exact(width).map(|bytes| self.layout.unpack_bytes(bytes)));
             take(&edges)?;
@@ -198,7 +194,7 @@ fn next<const N: usize>(
 }
 
 struct Writer<'a> {
-    file: UnnamedFile,
+    file: UnnamedWriter,
     layout: KeyLayout<3>,
     ranges: &'a IdRanges,
     counts: Vec<Vec<u64>>,
@@ -219,7 +215,7 @@ impl<'a> Writer<'a> {
     ) -> Result<Self> {
         let (parts, types) = (ranges.num_parts(), rows.len());
         Ok(Writer {
-            file: UnnamedFile::create(folder)?,
+            file: UnnamedWriter::create(folder)?,
             layout,
             ranges,
             counts: vec![vec![0; types]; parts],
@@ -251,9 +247,7 @@ impl<'a> Writer<'a> {
 
     fn finish(mut self) -> Result<(FinalEdges, Vec<Option<EdgeRows>>)> {
         self.halo.spool.finish()?;
-        let (file, folder) = self.file.finish()?;
-        let edges =
-            FinalEdges { file, folder, layout: self.layout, counts: self.counts, halo: self.halo };
-        Ok((edges, self.rows))
+        let Writer { layout, counts, halo, rows, .. } = self;
+        Ok((FinalEdges { file: self.file.finish()?, layout, counts, halo }, rows))
     }
 }

@@ -1,12 +1,10 @@
 //! Edges of a graph as the user passed them.
 
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::io::UnnamedFile;
+use crate::error::Result;
+use crate::io::{UnnamedFile, UnnamedWriter};
 
 /// Size of an id in bytes; see [`MAX_IDS`].
 const ID: usize = 5;
@@ -23,8 +21,7 @@ const BLOCK: u64 = 1 << 15;
 /// Sources and destinations of all edges, type by type, in an unnamed file.
 #[derive(Debug)]
 pub struct RawEdges {
-    file: File,
-    folder: PathBuf,
+    file: UnnamedFile,
     /// The edges of each type.
     types: Vec<TypeEdges>,
 }
@@ -47,7 +44,7 @@ impl RawEdges {
     /// # Errors
     /// If the file cannot be cut.
     pub(crate) fn give_back(&self) -> Result<()> {
-        self.file.set_len(0).map_err(|e| Error::io("cut a temporary file in", &self.folder, e))
+        self.file.clear()
     }
 
     /// Number of edges of a type.
@@ -79,9 +76,7 @@ impl RawEdges {
         for first in all.clone().step_by(BLOCK as usize) {
             let count = BLOCK.min(all.end - first);
             bytes.resize(count as usize * ENDS, 0);
-            let place = (start + first) * Self::BYTES;
-            let read = self.file.read_exact_at(&mut bytes, place);
-            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            self.file.read_at(&mut bytes, (start + first) * Self::BYTES)?;
             edges.clear();
             edges.extend(bytes.as_chunks::<ENDS>().0.iter().map(ends_of));
             if reversed {
@@ -112,14 +107,14 @@ pub(crate) fn ends_of([a, b, c, d, e, f, g, h, i, j]: &[u8; ENDS]) -> [u64; 2] {
 /// A writer of edges, type by type.
 #[derive(Debug)]
 pub(crate) struct RawEdgeWriter {
-    file: UnnamedFile,
+    file: UnnamedWriter,
     starts: Vec<u64>,
     edges: u64,
 }
 
 impl RawEdgeWriter {
     pub(crate) fn create(folder: &Path) -> Result<Self> {
-        let file = UnnamedFile::create(folder)?;
+        let file = UnnamedWriter::create(folder)?;
         Ok(RawEdgeWriter { file, starts: Vec::new(), edges: 0 })
     }
 
@@ -141,12 +136,11 @@ impl RawEdgeWriter {
 
     pub(crate) fn finish(mut self) -> Result<RawEdges> {
         self.start_type();
-        let (file, folder) = self.file.finish()?;
         let types = self.starts.windows(2);
         let types = types.map(|ends| {
             let (start, count) = (ends[0], ends[1] - ends[0]);
             TypeEdges { start, count, reversed: false }
         });
-        Ok(RawEdges { file, folder, types: types.collect() })
+        Ok(RawEdges { file: self.file.finish()?, types: types.collect() })
     }
 }

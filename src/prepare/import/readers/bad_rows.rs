@@ -1,12 +1,11 @@
 //! A list of bad rows.
 
 use std::cell::RefCell;
-use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{AtomicFile, UnnamedFile};
+use crate::io::{AtomicFile, UnnamedWriter};
 
 /// Errors of bad rows, one line each: in an unnamed file until all are known, then in a text file for the user.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub(crate) struct BadRowList {
 /// The bad rows so far.
 #[derive(Debug, Default)]
 struct FoundRows {
-    lines: Option<UnnamedFile>,
+    lines: Option<UnnamedWriter>,
     count: u64,
     first: Option<Error>,
 }
@@ -49,7 +48,7 @@ impl BadRowList {
         }
         let FoundRows { lines, count, first } = &mut *self.found.borrow_mut();
         if lines.is_none() {
-            *lines = Some(UnnamedFile::create(&self.folder)?);
+            *lines = Some(UnnamedWriter::create(&self.folder)?);
         }
         if let Some(lines) = lines {
             lines.write(format!("{error}\n").as_bytes())?;
@@ -63,8 +62,7 @@ impl BadRowList {
     pub(crate) fn finish(&self) -> Result<Option<BadRowSummary>> {
         let FoundRows { lines, count, first } = self.found.take();
         let Some((lines, first)) = lines.zip(first) else { return Ok(None) };
-        let (mut lines, folder) = lines.finish()?;
-        lines.rewind().map_err(|e| Error::io("read a temporary file in", &folder, e))?;
+        let mut lines = lines.finish()?.file;
         let list = AtomicFile::create(&self.path)?;
         std::io::copy(&mut lines, &mut list.file())
             .map_err(|e| Error::io("write", &self.path, e))?;

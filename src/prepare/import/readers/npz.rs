@@ -17,7 +17,7 @@ use super::sparse_archive;
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
-use crate::io::{UnnamedFile, open_input};
+use crate::io::{UnnamedWriter, open_input};
 
 /// Number of bytes unpacked at a time.
 const BUFFER: usize = 256 << 10;
@@ -139,7 +139,7 @@ impl<'p> Archive<'p> {
             let file = InputFile::from_open(&shown, open)?;
             return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
         }
-        let mut unpacked = UnnamedFile::create(folder)?;
+        let mut unpacked = UnnamedWriter::create(folder)?;
         let mut buffer = vec![0; BUFFER];
         loop {
             // A member that fails to unpack, or fails its checksum, is an error of the user's file; a failure to write
@@ -150,7 +150,7 @@ impl<'p> Archive<'p> {
             }
             unpacked.write(&buffer[..len])?;
         }
-        let unpacked = InputFile::from_open(&shown, unpacked.finish()?.0)?;
+        let unpacked = InputFile::from_open(&shown, unpacked.finish()?.file)?;
         read_npy(&unpacked, 0..unpacked.len())
     }
 
