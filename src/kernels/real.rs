@@ -22,6 +22,9 @@ pub trait Real:
     /// One.
     const ONE: Self;
 
+    /// Minus infinity.
+    const NEG_INFINITY: Self;
+
     /// The value nearest to a double.
     fn from_f64(value: f64) -> Self;
 
@@ -61,6 +64,7 @@ fn exp_f32(x: f32) -> f32 {
 
 impl Real for f32 {
     const ONE: f32 = 1.0;
+    const NEG_INFINITY: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
     fn from_f64(value: f64) -> f32 {
@@ -80,6 +84,7 @@ impl Real for f32 {
 
 impl Real for f64 {
     const ONE: f64 = 1.0;
+    const NEG_INFINITY: f64 = f64::NEG_INFINITY;
 
     #[inline(always)]
     fn from_f64(value: f64) -> f64 {
