@@ -40,15 +40,13 @@ impl NormKind {
     }
 }
 
-/// A normalisation of a value with one row per node. It implements one of the two methods, and has the other from it.
+/// A normalisation of a value with one row per node.
 pub trait Normalization {
     /// Maps `[rows, width]` to the same shape. `graph` connects the ranks.
     ///
     /// # Errors
     /// If an operation fails.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        self.begin(tape, graph, x)?.finish(tape)
-    }
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
 
     /// [`forward`](Normalization::forward) up to its pause, so that the normalisations of several node types can [share
     /// it](Tape::join). The default runs the whole normalisation.
@@ -101,6 +99,10 @@ impl BatchNorm {
 }
 
 impl Normalization for BatchNorm {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+        self.begin(tape, graph, x)?.finish(tape)
+    }
+
     fn begin<'a>(
         &self,
         tape: &mut Tape<'a>,

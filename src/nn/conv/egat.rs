@@ -144,6 +144,10 @@ impl EgatConv {
 }
 
 impl Conv for EgatConv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let score = |tape: &mut Tape<'a>, graph, ends| {
             let attention = self.score.attention(tape, graph, ends, self.config.attn_drop)?;

@@ -69,6 +69,10 @@ impl GatConv {
 }
 
 impl Conv for GatConv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let config = self.config;

@@ -83,6 +83,10 @@ impl Gatv2Conv {
 }
 
 impl Conv for Gatv2Conv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let (config, residual) = (self.config, self.residual.clone());

@@ -109,6 +109,10 @@ impl GcnConv {
 
 impl Conv for GcnConv {
     /// Ignores the destinations' own features.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src: mut x, dst, .. } = input;
         drop(dst);

@@ -63,6 +63,10 @@ impl GinConv {
 }
 
 impl Conv for GinConv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let own = match self.eps {

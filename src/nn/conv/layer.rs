@@ -6,15 +6,13 @@ use crate::engine::spill::Pointer;
 use crate::engine::tape::{Computation, Graph, Tape, Var};
 use crate::error::{Error, Result};
 
-/// A graph layer. It implements one of the two methods, and has the other from it.
+/// A graph layer.
 pub trait Conv {
     /// Maps the features of a graph's nodes to `[num_destinations, out]`.
     ///
     /// # Errors
     /// If the graph lacks the layer's inputs, or the results cannot be kept.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
 
     /// [`forward`](Conv::forward) up to the first pause, so that the layers of several relations can [share their
     /// pauses](Tape::join). The default runs the whole layer, with its own pauses.

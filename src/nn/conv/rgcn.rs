@@ -209,6 +209,10 @@ impl RgcnConvConfig {
 }
 
 impl Conv for RgcnConv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let (weight, own_weight) = (self.relations.clone(), self.own.clone());

@@ -182,6 +182,10 @@ impl SageConv {
 }
 
 impl Conv for SageConv {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
     fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         match (self.config.aggregator, &self.pool) {
             (SageAggregator::Gcn, _) => self.gcn(tape, input),
