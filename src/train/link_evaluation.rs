@@ -92,21 +92,30 @@ impl LinkScores {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::engine::comm::LocalGroup;
+    use crate::engine::turns::Control;
     use crate::nn::{auc, link_loss, mean_reciprocal_rank};
-    use crate::testing::on_ranks;
 
     /// The evaluation of `[edges, pairs]` of each rank, whose edges all have as many pairs.
     fn evaluated(of_ranks: &[[&[f32]; 2]]) -> LinkEvaluation {
-        let all = on_ranks(of_ranks.len(), of_ranks.len(), |context| {
+        let ranks = of_ranks.len();
+        let groups = LocalGroup::all(&Arc::new(Control::in_memory(ranks, ranks).unwrap()));
+        let of_rank = |group: LocalGroup| {
             let mut scores = LinkScores::default();
-            let [edges, pairs] = of_ranks[context.rank];
+            let [edges, pairs] = of_ranks[group.rank()];
             let batch = Tensor::from_slice(&[edges, pairs].concat()).view([-1, 1]);
-            scores.add(&batch, edges.len())?;
-            let posted = scores.post(&*context.group)?;
-            scores.evaluate(&*context.group, posted)
+            scores.add(&batch, edges.len()).unwrap();
+            let posted = scores.post(&group).unwrap();
+            scores.evaluate(&group, posted).unwrap()
+        };
+        let all: Vec<LinkEvaluation> = std::thread::scope(|scope| {
+            let threads = groups.into_iter().map(|group| scope.spawn(move || of_rank(group)));
+            let threads: Vec<_> = threads.collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let all = all.unwrap();
         assert!(all.iter().all(|of_rank| format!("{of_rank:?}") == format!("{:?}", all[0])));
         all[0]
     }
