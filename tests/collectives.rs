@@ -12,8 +12,8 @@ use std::time::Duration;
 use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::comm::{
     Collective, FileGroup, Hooks, LocalGroup, Operation, ProcessGroup, Recipient, ReduceOp,
-    all_reduce, all_reduce_in_slices, all_to_all, barrier, broadcast, complete, exchange_tensors,
-    gather_grads, sync_params,
+    all_reduce, all_reduce_in_slices, all_to_all, barrier, broadcast, complete,
+    exchange_single_tensor, exchange_tensors, gather_grads, sync_params,
 };
 use sar::engine::turns::Control;
 use sar::io::{DiskStorage, Dtype, IoCounters};
@@ -162,6 +162,17 @@ fn ranks_that_reduce_different_numbers_of_tensors_are_named() {
             _ => format!("rank 1 reduces 2 tensors where rank {rank} reduces 1"),
         };
         assert_eq!(reduced.unwrap_err().to_string(), format!("internal error: {problem}"));
+    });
+}
+
+#[test]
+fn exchange_single_tensor_shifts_around_the_ring() {
+    on_every_backend(1, |group, hooks| {
+        let (rank, world) = (group.rank(), group.world_size());
+        let (from, to) = ((rank + world - 1) % world, (rank + 1) % world);
+        let sent = numbers(&[rank as f32; 3]);
+        let received = exchange_single_tensor(group, from, to, sent, hooks).unwrap();
+        assert_eq!(list(&received), [from as f64; 3]);
     });
 }
 

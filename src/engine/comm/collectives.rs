@@ -78,6 +78,23 @@ pub fn all_to_all<T: Elements>(
     Ok(received)
 }
 
+/// Sends `tensor` to rank `send_to` and returns the tensor from rank `receive_from`.
+///
+/// # Errors
+/// If `receive_from` did not send to this rank.
+pub fn exchange_single_tensor<T: Elements>(
+    group: &dyn ProcessGroup,
+    receive_from: usize,
+    send_to: usize,
+    tensor: T,
+    hooks: &dyn Hooks,
+) -> Result<T> {
+    let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &tensor)?;
+    drop(tensor);
+    let collective = complete(group, posted, hooks)?;
+    receive(group, &collective, receive_from)
+}
+
 /// Returns the tensors of all ranks, by rank, on every rank; shapes may differ.
 ///
 /// # Errors

@@ -9,6 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Operation {
     /// [`exchange_tensors`](super::exchange_tensors) and [`all_to_all`](super::all_to_all).
     ExchangeTensors,
+    /// [`exchange_single_tensor`](super::exchange_single_tensor).
+    ExchangeSingleTensor,
     /// [`all_gather`](super::all_gather).
     AllGather,
     /// [`all_reduce`](super::all_reduce).
@@ -32,8 +34,9 @@ pub enum Operation {
 }
 
 /// All operations; the index in this list is an operation's code in a message.
-const OPERATIONS: [Operation; 11] = [
+const OPERATIONS: [Operation; 12] = [
     Operation::ExchangeTensors,
+    Operation::ExchangeSingleTensor,
     Operation::AllGather,
     Operation::AllReduce,
     Operation::Broadcast,
@@ -50,6 +53,7 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Operation::ExchangeTensors => "exchange_tensors",
+            Operation::ExchangeSingleTensor => "exchange_single_tensor",
             Operation::AllGather => "all_gather",
             Operation::AllReduce => "all_reduce",
             Operation::Broadcast => "broadcast",

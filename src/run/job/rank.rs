@@ -21,7 +21,7 @@ use crate::load::{
     construct_full_hetero_graph, load_labels, load_mask, load_targets,
 };
 use crate::nn::Optimizer;
-use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
+use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
 
 /// One rank of a [`launch`](super::launch())ed job, in its own process: its partition, its data, and the collectives
 /// with the other ranks.
@@ -102,8 +102,26 @@ impl<'a> Rank<'a> {
     /// # Errors
     /// If the partition's files are damaged, or an edge type lacks the weights.
     pub fn hetero_graph(&self, weight: Option<&str>) -> Result<HeteroGraphShardManager> {
+        self.relations(EdgeData { weight, ..EdgeData::default() })
+    }
+
+    /// Like [`hetero_graph`](Rank::hetero_graph), with the features `key` of the edge types that have them, for layers
+    /// with edge features; a relation's [`Graph::edge_inputs`] returns them. One more collective.
+    ///
+    /// # Errors
+    /// As for [`hetero_graph`](Rank::hetero_graph), or if no edge type has the feature.
+    pub fn hetero_graph_with_edge_features(
+        &self,
+        weight: Option<&str>,
+        key: &str,
+    ) -> Result<HeteroGraphShardManager> {
+        let mut graph = self.relations(EdgeData { weight, ids: true, ..EdgeData::default() })?;
+        set_edge_sources(&self.setup, &mut graph, key)?;
+        Ok(graph)
+    }
+
+    fn relations(&self, columns: EdgeData<'_>) -> Result<HeteroGraphShardManager> {
         let RankSetup { manager, group, partition } = &self.setup;
-        let columns = EdgeData { weight, ..EdgeData::default() };
         construct_full_hetero_graph(manager, group, partition, columns)
     }
 

@@ -52,7 +52,7 @@ pub(super) fn of_all_types(
 }
 
 /// Sets relations' features to those that `key` selects; returns the edge types without them. One collective.
-pub(super) fn set_edge_sources(
+pub(in crate::run) fn set_edge_sources(
     setup: &RankSetup,
     graph: &mut HeteroGraphShardManager,
     key: &str,

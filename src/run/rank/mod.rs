@@ -29,6 +29,7 @@ mod whole_graph;
 
 pub use by_mode::train;
 pub(crate) use classes::USUAL_CLASSES;
+pub(in crate::run) use edge_sources::set_edge_sources;
 pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeOrder, NodeSelection, PredictConfig, Prediction,

@@ -126,6 +126,16 @@ impl NeighborIndex {
         Ok(NeighborIndex { layout, index: IndexFile { path, file, counters } })
     }
 
+    /// Number of nodes of the partition.
+    pub fn num_nodes(&self) -> u64 {
+        self.layout.num_nodes
+    }
+
+    /// Number of edges of the partition.
+    pub fn num_edges(&self) -> u64 {
+        self.layout.num_edges
+    }
+
     /// Whether edges have weights.
     pub fn has_weights(&self) -> bool {
         self.layout.has_weights

@@ -16,10 +16,23 @@ use crate::kernels::{typed_sum, typed_sum_adjoint};
 
 impl<'a> Tape<'a> {
     /// For each destination, the sums of `x` (`[num_sources, width]`) over its in-edges of each of `num_types` types,
-    /// side by side: `[num_destinations, num_types * width]`. The computation waits in one collective.
+    /// side by side: `[num_destinations, num_types * width]`. One collective.
     ///
     /// # Errors
     /// If the graph was loaded without edge types.
+    pub fn aggregate_typed(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        num_types: usize,
+    ) -> Result<Var> {
+        self.begin_aggregate_typed(graph, x, num_types)?.finish(self)
+    }
+
+    /// [`aggregate_typed`](Tape::aggregate_typed) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`aggregate_typed`](Tape::aggregate_typed).
     pub fn begin_aggregate_typed(
         &mut self,
         graph: &'a dyn Graph,
