@@ -109,6 +109,14 @@ impl EpochPlan {
     }
 }
 
+impl Plan {
+    /// Whether the run fits into its budget and onto the disk.
+    pub fn fits(&self) -> bool {
+        let memory = self.memory.budget.is_none_or(|budget| self.memory.least <= budget);
+        memory && self.disk.free.is_none_or(|free| self.disk.peak <= free)
+    }
+}
+
 /// Predicts the memory, disk, bytes and time of a full-graph training run. Trains the model on small stand-ins for the
 /// graph in `config.spill_dir`, which takes a few seconds.
 ///

@@ -17,7 +17,7 @@ use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// Parameters and running statistics of [`Tape::begin_batch_norm`]; all but the count are `[width]`.
+/// Parameters and running statistics of [`Tape::batch_norm`]; all but the count are `[width]`.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchStatistics {
     /// Factor of the normalised columns.
@@ -40,11 +40,23 @@ impl<'a> Tape<'a> {
     /// y = (x - mean) / √(variance + eps) · weight + bias, column by column, like `torch.nn.BatchNorm1d`.
     ///
     /// In training, mean and variance are computed over all rows of all ranks, and the running statistics move towards
-    /// them; one collective, which several normalisations can [share](Tape::join), and one in the backward pass. An
-    /// evaluation uses the running statistics.
+    /// them; one collective, and one in the backward pass. An evaluation uses the running statistics.
     ///
     /// # Errors
     /// If there are fewer than two rows in training.
+    pub fn batch_norm(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: BatchStatistics,
+    ) -> Result<Var> {
+        self.begin_batch_norm(graph, x, how)?.finish(self)
+    }
+
+    /// [`batch_norm`](Tape::batch_norm) up to its pause, so that several normalisations can [share it](Tape::join).
+    ///
+    /// # Errors
+    /// As for [`batch_norm`](Tape::batch_norm).
     pub fn begin_batch_norm(
         &mut self,
         graph: &'a dyn Graph,
