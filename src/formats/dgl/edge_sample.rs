@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use super::array::ArrayRef;
+use super::blocks;
+use super::config::PartitionConfig;
+use super::nodes::node_table::NodeTable;
+use super::partition::Partition;
+use super::structure::local_graph::Entries;
+use super::topology::Topology;
 use crate::error::Result;
-use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::blocks;
-use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::local_graph::Entries;
-use crate::formats::dgl::node_table::NodeTable;
-use crate::formats::dgl::partition::Partition;
-use crate::formats::dgl::topology::Topology;
 
 /// Number of edges per run if all edges are taken.
 const BLOCK: u64 = 64 << 10;

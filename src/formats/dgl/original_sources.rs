@@ -1,14 +1,14 @@
 //! The files and columns with a partition's original ids.
 
+use super::array::ArrayRef;
+use super::blocks;
+use super::edges::edge_ids::EdgeIds;
+use super::edges::edge_numbers::are_consecutive;
+use super::feature::Feature;
+use super::feature_set::FeatureSet;
+use super::nodes::original_ids::OriginalIds;
+use super::topology::Topology;
 use crate::error::Result;
-use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::blocks;
-use crate::formats::dgl::edge_ids::EdgeIds;
-use crate::formats::dgl::edge_numbers::are_consecutive;
-use crate::formats::dgl::feature::Feature;
-use crate::formats::dgl::feature_set::FeatureSet;
-use crate::formats::dgl::original_ids::OriginalIds;
-use crate::formats::dgl::topology::Topology;
 use crate::graph::TypeNodes;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::dgl::config::{PartFiles, PartitionConfig};
 use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::open_features;
-use crate::formats::dgl::structure_file::open_structure;
+use crate::formats::dgl::structure::structure_file::open_structure;
 
 /// Counts, sizes and features of one partition. Ids and edges are neither read nor checked, so this is fast for
 /// partitions of any size; [`Partition::open`](super::Partition::open) and [`verify`](super::verify()) check them.

@@ -1,11 +1,11 @@
 //! The structure of one partition: the file that holds it, and its edges.
 
+use super::config::PartitionConfig;
+use super::edge_reader::EdgeReader;
+use super::nodes::node_table::NodeTable;
+use super::structure::local_graph::LocalGraph;
+use super::structure::structure_file::open_structure;
 use crate::error::Result;
-use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::edge_reader::EdgeReader;
-use crate::formats::dgl::local_graph::LocalGraph;
-use crate::formats::dgl::node_table::NodeTable;
-use crate::formats::dgl::structure_file::open_structure;
 
 /// The open structure file of one partition.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::edge_block::EdgeBlock;
-use crate::formats::dgl::edge_ids::EdgeIds;
-use crate::formats::dgl::entry_stream::EntryStream;
+use crate::formats::dgl::edges::edge_ids::EdgeIds;
+use crate::formats::dgl::structure::entry_stream::EntryStream;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::Bitmap;
 

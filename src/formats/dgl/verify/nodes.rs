@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
-use crate::formats::dgl::node_table::NodeTable;
+use crate::formats::dgl::nodes::node_table::NodeTable;
 use crate::formats::dgl::topology::Topology;
 
 /// Ids and masks were checked when the partition was opened; this checks `_TYPE` and `part_id`.

@@ -2,7 +2,8 @@
 
 use super::array_writer::ArrayWriter;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{array, ndarray};
+use crate::formats::dgl::array;
+use crate::formats::dgl::arrays::ndarray;
 use crate::io::Dtype;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};

@@ -1,7 +1,7 @@
 //! Arrays inside a file whose header has been read.
 
+use super::file::InputFile;
 use crate::error::{Error, Result};
-use crate::formats::dgl::file::InputFile;
 use crate::io::Dtype;
 use std::ops::Range;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Reads long columns in blocks of rows.
 
+use super::array::ArrayRef;
 use crate::error::Result;
-use crate::formats::dgl::array::ArrayRef;
 use std::ops::Range;
 
 /// Number of rows per block of a column.

@@ -1,10 +1,10 @@
 //! Ids, types and feature rows of edges whose columns are in reading order.
 
+use super::edge_block::Edge;
+use super::edge_ids::EdgeIds;
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
-use crate::formats::dgl::edge_block::Edge;
-use crate::formats::dgl::edge_ids::EdgeIds;
-use crate::formats::dgl::local_graph::{EdgeColumns, LocalGraph};
+use crate::formats::dgl::structure::local_graph::{EdgeColumns, LocalGraph};
 use std::ops::Range;
 use std::path::PathBuf;
 

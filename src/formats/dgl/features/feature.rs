@@ -33,7 +33,7 @@ impl Feature {
     }
 
     /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge of the
-    /// type for which [`EdgeBlock`](super::edge_block::EdgeBlock) holds row `j`.
+    /// type for which [`EdgeBlock`](crate::formats::dgl::edge_block::EdgeBlock) holds row `j`.
     pub fn array(&self) -> &ArrayRef {
         &self.array
     }

@@ -1,9 +1,9 @@
 //! Tensors in files written by `torch.save`: one, or a dictionary of them.
 
+use super::array::ArrayRef;
+use super::pickle_value::Value;
+use super::torch_archive::TorchArchive;
 use crate::error::Result;
-use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::pickle_value::Value;
-use crate::formats::dgl::torch_archive::TorchArchive;
 use std::path::Path;
 
 /// The tensors of a file by key; a single tensor has an empty key. Of a tuple, such as the pair of mappings that

@@ -4,7 +4,7 @@
 //! is executed. Values are in one list and refer to each other by index, so that a value can be filled after it has
 //! been stored, and cycles do no harm.
 
-use crate::formats::dgl::pickle_value::{Class, Index, PickleStorage, Tensor, Value};
+use super::pickle_value::{Class, Index, PickleStorage, Tensor, Value};
 use std::collections::HashMap;
 
 /// A mistake in a pickle, and its offset.

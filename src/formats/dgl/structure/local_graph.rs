@@ -1,11 +1,11 @@
 //! The structure of one partition in local ids, independent of the file format.
 
+use super::fused_csc::{Arrays, FusedCsc};
+use super::graph_file::GraphFile;
+use super::graph_record::Frame;
+use super::relation::DglRelation;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::fused_csc::{Arrays, FusedCsc};
-use crate::formats::dgl::graph_file::GraphFile;
-use crate::formats::dgl::graph_record::Frame;
-use crate::formats::dgl::relation::DglRelation;
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::local_graph::LocalGraph;
+use crate::formats::dgl::structure::local_graph::LocalGraph;
 use crate::graph::{Bitmap, RankedBitmap};
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! DGL's record of one array: a header with type and shape, then the elements.
 
+use super::array::{ArrayRef, byte_len};
+use super::header::HeaderReader;
+use super::magic;
 use crate::error::Result;
-use crate::formats::dgl::array::{ArrayRef, byte_len};
-use crate::formats::dgl::header::HeaderReader;
-use crate::formats::dgl::magic;
 use crate::io::Dtype;
 
 /// Size in bytes of the smallest record: no dimensions and one element of one byte.

@@ -1,7 +1,7 @@
 //! Features of a partition's nodes or edges, by key.
 
+use super::feature::Feature;
 use crate::error::{Error, Result};
-use crate::formats::dgl::feature::Feature;
 use crate::formats::dgl::tensor_file::TensorFile;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,14 @@
 //! DGL's record of one graph: types, relations, columns of nodes and edges.
 
+use super::relation;
+use super::relation::DglRelation;
+use super::sparse;
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
-use crate::formats::dgl::relation;
-use crate::formats::dgl::relation::DglRelation;
+use crate::formats::dgl::magic;
 use crate::formats::dgl::tensor_file::{find, read_pairs};
-use crate::formats::dgl::{magic, ndarray, sparse};
 use crate::graph::CanonicalEtype;
 
 /// Columns of the nodes or edges of one type, in file order.

@@ -1,9 +1,9 @@
 //! numpy's `.npy` files: arrays of numbers.
 
+use super::array::{ArrayRef, byte_len};
+use super::file::InputFile;
+use super::header::HeaderReader;
 use crate::error::{Error, Result};
-use crate::formats::dgl::array::{ArrayRef, byte_len};
-use crate::formats::dgl::file::InputFile;
-use crate::formats::dgl::header::HeaderReader;
 use crate::io::{Dtype, NPY_TYPES};
 use std::ops::Range;
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! Reads a partition's inner edges in blocks.
 
+use super::edge_block::EdgeBlock;
+use super::edge_ids::EdgeIds;
+use super::edge_numbers::EdgeNumbers;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::edge_block::EdgeBlock;
-use crate::formats::dgl::edge_ids::EdgeIds;
-use crate::formats::dgl::edge_numbers::EdgeNumbers;
-use crate::formats::dgl::entry_stream::EntryStream;
-use crate::formats::dgl::local_graph::LocalGraph;
-use crate::formats::dgl::node_table::NodeTable;
+use crate::formats::dgl::nodes::node_table::NodeTable;
+use crate::formats::dgl::structure::entry_stream::EntryStream;
+use crate::formats::dgl::structure::local_graph::LocalGraph;
 use std::path::PathBuf;
 
 /// A pass over the inner edges of a partition in the order of the file: by local edge if the file has COO, otherwise by

@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::arrays::pickle::Pickle;
+use crate::formats::dgl::arrays::pickle_value::{Class, Value};
+use crate::formats::dgl::arrays::torch_archive;
+use crate::formats::dgl::arrays::torch_archive::TorchArchive;
 use crate::formats::dgl::file::InputFile;
-use crate::formats::dgl::pickle::Pickle;
-use crate::formats::dgl::pickle_value::{Class, Value};
-use crate::formats::dgl::torch_archive;
-use crate::formats::dgl::torch_archive::TorchArchive;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

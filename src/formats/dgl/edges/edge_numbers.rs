@@ -1,12 +1,12 @@
 //! Ids, types and feature rows of edges by entry.
 
+use super::edge_block::Edge;
+use super::edge_columns::EdgeColumnReader;
+use super::edge_ids::EdgeIds;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
-use crate::formats::dgl::edge_block::Edge;
-use crate::formats::dgl::edge_columns::EdgeColumnReader;
-use crate::formats::dgl::edge_ids::EdgeIds;
-use crate::formats::dgl::local_graph::LocalGraph;
+use crate::formats::dgl::structure::local_graph::LocalGraph;
 use std::ops::Range;
 use std::path::PathBuf;
 

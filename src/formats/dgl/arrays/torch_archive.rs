@@ -1,11 +1,11 @@
 //! Zip archives written by `torch.save`: one pickle and the bytes of each tensor, stored uncompressed.
 
+use super::array::ArrayRef;
+use super::file::InputFile;
+use super::magic;
+use super::pickle::Pickle;
+use super::pickle_value::Tensor;
 use crate::error::{Error, Result};
-use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::file::InputFile;
-use crate::formats::dgl::magic;
-use crate::formats::dgl::pickle::Pickle;
-use crate::formats::dgl::pickle_value::Tensor;
 use crate::io::open_input;
 use std::collections::HashMap;
 use std::fs::File;

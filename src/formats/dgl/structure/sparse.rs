@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
-use crate::formats::dgl::{magic, ndarray};
+use crate::formats::dgl::magic;
 use crate::io::Dtype;
 
 /// An adjacency as a list of (row, column). Rows are sources, columns are destinations.

@@ -1,10 +1,10 @@
 //! DGL's dictionaries of tensors: `node_feat.dgl`, `edge_feat.dgl`, `orig_nids.dgl`, `orig_eids.dgl`.
 
+use super::array::ArrayRef;
+use super::file::InputFile;
+use super::header::HeaderReader;
+use super::{magic, ndarray};
 use crate::error::Result;
-use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::file::InputFile;
-use crate::formats::dgl::header::HeaderReader;
-use crate::formats::dgl::{magic, ndarray};
 use std::collections::HashSet;
 use std::path::Path;
 

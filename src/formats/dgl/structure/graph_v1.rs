@@ -1,12 +1,12 @@
 //! Version 1 of DGL's graph files: homogeneous graphs of DGL 0.3 and 0.4.
 
+use super::graph_file::{CONTENT, Content, read_labels};
+use super::graph_record::{GraphRecord, read_frame};
+use super::relation::DglRelation;
+use super::sparse::CsrArrays;
 use crate::error::Result;
-use crate::formats::dgl::graph_file::{CONTENT, Content, read_labels};
-use crate::formats::dgl::graph_record::{GraphRecord, read_frame};
+use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
-use crate::formats::dgl::ndarray;
-use crate::formats::dgl::relation::DglRelation;
-use crate::formats::dgl::sparse::CsrArrays;
 use crate::graph::CanonicalEtype;
 use crate::io::Dtype;
 

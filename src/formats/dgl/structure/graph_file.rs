@@ -1,13 +1,15 @@
 //! DGL's graph files: `graph.dgl` of a partition, and any file of `dgl.save_graphs`.
 
+use super::graph_record;
+use super::graph_record::GraphRecord;
+use super::graph_v1;
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::file::InputFile;
-use crate::formats::dgl::graph_record;
-use crate::formats::dgl::graph_record::GraphRecord;
 use crate::formats::dgl::header::HeaderReader;
+use crate::formats::dgl::magic;
 use crate::formats::dgl::tensor_file::read_pairs;
-use crate::formats::dgl::{graph_v1, magic, ndarray};
 use std::path::Path;
 
 /// Offset at which the content of a file starts.

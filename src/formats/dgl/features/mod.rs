@@ -1,0 +1,4 @@
+//! Features of nodes and edges.
+
+pub mod feature;
+pub mod feature_set;
