@@ -114,7 +114,7 @@ const UNSAFE: [&str; 17] = [
 /// happens without a reader. (Clippy's `print_stdout` and `print_stderr` refuse the macros, see `lib.rs`.)
 /// Files that write to the standard streams. Those of `io` write a result where the user says so, which may be standard output.
 const PRINTING: [&str; 5] = [
-    "src/cli/output.rs",
+    "src/cli/show/output.rs",
     "src/event/screen.rs",
     "src/event/stream.rs",
     "src/io/destination.rs",

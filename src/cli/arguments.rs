@@ -8,15 +8,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
 use super::completions::{CompletionsArgs, completions};
-use super::effect;
 use super::export::{ExportArgs, export};
-use super::fields::note_flags;
-use super::first_page::{self, HelpArgs};
-use super::front_door;
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::manual::{ManualArgs, manual};
-use super::output::{print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
 use super::runs::{
@@ -32,10 +27,15 @@ use super::runs::{
     train_files::TrainFilesArgs,
 };
 use super::signals::interruptible;
-use super::tips;
-use super::voice::{self, VoiceArgs};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;
+use crate::cli::flags::effect;
+use crate::cli::flags::fields::note_flags;
+use crate::cli::flags::voice::{self, VoiceArgs};
+use crate::cli::help::first_page::{self, HelpArgs};
+use crate::cli::help::front_door;
+use crate::cli::help::tips;
+use crate::cli::show::output::{print_usage, show};
 use crate::error::{Error, Result, exit};
 use crate::event::{flush, start_log};
 use crate::platform::raise_open_files;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::print;
+use crate::cli::show::output::print;
 use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
 use crate::error::Result;
 use crate::event::size;

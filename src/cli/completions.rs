@@ -3,7 +3,7 @@
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use super::output::print;
+use crate::cli::show::output::print;
 use crate::error::Result;
 
 /// Print a script with which a shell completes commands and flags

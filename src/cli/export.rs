@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::print_path;
+use crate::cli::show::output::print_path;
 use crate::error::Result;
 use crate::event::{StepBar, parse_size, printable, show_status};
 use crate::platform::signals;

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::choice::choice;
-use super::future_run::FutureRunArgs;
-use super::num_parts::{Choose, Chosen, NumParts, Uncut, choice as parts_choice};
-use super::output::print_path;
 use super::signals::interruptible;
 use crate::choice::Choice;
+use crate::cli::flags::choice::choice;
+use crate::cli::flags::future_run::FutureRunArgs;
+use crate::cli::flags::num_parts::{Choose, Chosen, NumParts, Uncut, choice as parts_choice};
+use crate::cli::show::output::print_path;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
 use crate::platform::signals;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::{print, show};
-use super::partition_tables::{features, header, partitions, types};
-use super::statistics_table::statistics;
+use crate::cli::show::output::{print, show};
+use crate::cli::show::partition_tables::{features, header, partitions, types};
+use crate::cli::show::statistics_table::statistics;
 use crate::error::{Error, Result};
 use crate::event::printable;
 use crate::formats::dgl::config::PartitionConfig;

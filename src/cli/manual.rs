@@ -6,7 +6,7 @@ use clap::{Args, Command};
 use clap_mangen::generate_to;
 use serde_json::json;
 
-use super::first_page::with_usages;
+use crate::cli::help::first_page::with_usages;
 use crate::error::{Error, Result};
 use crate::event::show_event;
 use crate::io::MadeFolders;

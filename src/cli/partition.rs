@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::choice::choice;
-use super::fields::with_flags;
-use super::free_folder::{free_folder, name_of};
-use super::future_run::FutureRunArgs;
-use super::node_tables::NodeTableArgs;
-use super::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
-use super::output::print_path;
-use super::partition_report::report;
 use super::signals::interruptible;
-use super::text_rules::TextArgs;
 use crate::choice::Choice;
+use crate::cli::flags::choice::choice;
+use crate::cli::flags::fields::with_flags;
+use crate::cli::flags::free_folder::{free_folder, name_of};
+use crate::cli::flags::future_run::FutureRunArgs;
+use crate::cli::flags::node_tables::NodeTableArgs;
+use crate::cli::flags::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
+use crate::cli::flags::text_rules::TextArgs;
+use crate::cli::show::output::print_path;
+use crate::cli::show::partition_report::report;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, printable, show_status, size};
 use crate::formats::dgl::config::PartitionConfig;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::iterator::Signals;
 
-use super::output::show;
+use crate::cli::show::output::show;
 use crate::error::{Error, Result};
 use crate::event::flush;
 use crate::platform::signals;

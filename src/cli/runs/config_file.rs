@@ -7,7 +7,7 @@ use clap::{ArgAction, ArgMatches, Command, value_parser};
 
 use super::configuration_flags::flags;
 use super::setting::Flag;
-use crate::cli::given::is_given;
+use crate::cli::flags::given::is_given;
 use crate::error::{Error, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;

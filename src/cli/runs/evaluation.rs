@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::table::TextTable;
+use crate::cli::show::table::TextTable;
 use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores, number};
 
 /// Largest number of classes in a table; wider tables do not fit a terminal.

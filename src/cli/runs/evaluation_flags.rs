@@ -1,7 +1,7 @@
 //! Flags of evaluations between epochs and at the end.
 
 use super::setting::settings;
-use crate::cli::choice::choice;
+use crate::cli::flags::choice::choice;
 use crate::train::{EvaluationConfig, ExtraMetric, Fanouts, Keep};
 
 settings! {

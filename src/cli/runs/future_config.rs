@@ -9,7 +9,7 @@ use super::config_file;
 use super::resume::RunArgs;
 use super::setting::{Of, Setting};
 use super::train::{TrainArgs, declared, described};
-use crate::cli::effect;
+use crate::cli::flags::effect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
 

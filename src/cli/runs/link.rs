@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::setting::settings;
 use super::settings::Settings;
-use crate::cli::choice::choice;
+use crate::cli::flags::choice::choice;
 use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn;

@@ -3,7 +3,7 @@
 use super::model_kind::KindArgs;
 use super::setting::settings;
 use crate::choice::Choice;
-use crate::cli::choice::choice;
+use crate::cli::flags::choice::choice;
 use crate::error::Result;
 use crate::nn::{JumpMode, ModelConfig, NormKind};
 

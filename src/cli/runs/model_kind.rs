@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::Value;
 
-use crate::cli::given::is_given;
+use crate::cli::flags::given::is_given;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nn::{ModelConfig, ModelKind, ModelOption, OptionValues};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::output::{print, print_event};
+use crate::cli::show::output::{print, print_event};
 use crate::engine::spill_dir::LivingRun;
 use crate::engine::turns::Request;
 use crate::error::{Error, Result};

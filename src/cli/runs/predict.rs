@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::evaluation::{prediction_event, prediction_table};
 use super::paths::{absolute, absolute_output};
-use crate::cli::choice::choice;
-use crate::cli::fields::with_flags;
-use crate::cli::output::{check_output, print_output};
+use crate::cli::flags::choice::choice;
+use crate::cli::flags::fields::with_flags;
+use crate::cli::show::output::{check_output, print_output};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
-use crate::cli::fields::with_flags;
-use crate::cli::output::{check_output, print_output};
+use crate::cli::flags::fields::with_flags;
+use crate::cli::show::output::{check_output, print_output};
 use crate::engine::spill_dir::LivingRun;
 use crate::error::{Error, Result};
 use crate::event::show_status;

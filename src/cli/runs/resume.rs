@@ -8,8 +8,8 @@ use clap::{Arg, ArgMatches, Args, Command};
 use super::paths::{absolute, absolute_output};
 use super::setting::settings;
 use super::train::{TrainArgs, run};
-use crate::cli::choice::choice;
-use crate::cli::given::is_given;
+use crate::cli::flags::choice::choice;
+use crate::cli::flags::given::is_given;
 use crate::error::Result;
 use crate::io::IoMode;
 

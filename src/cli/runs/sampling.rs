@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::ArgPredicate;
 
 use super::setting::settings;
-use crate::cli::choice::choice;
+use crate::cli::flags::choice::choice;
 use crate::error::Result;
 use crate::nn::ModelConfig;
 use crate::sampling::loaders::DataLoaderConfig;

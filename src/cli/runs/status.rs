@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::fields::with_flags;
-use crate::cli::output::{print, print_event};
-use crate::cli::table::TextTable;
+use crate::cli::flags::fields::with_flags;
+use crate::cli::show::output::{print, print_event};
+use crate::cli::show::table::TextTable;
 use crate::engine::spill_dir::{LivingRun, default_spill_dir};
 use crate::engine::turns::{Activity, Request};
 use crate::error::Result;

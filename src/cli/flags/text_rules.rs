@@ -7,7 +7,7 @@ use crate::prepare::import::{Comment, TextRules};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
-pub(super) struct TextArgs {
+pub(in crate::cli) struct TextArgs {
     /// The first line of text files names their columns [default: if it holds no number, but others do]
     #[arg(long, conflicts_with_all = ["part_json", "no_header"])]
     header: bool,
@@ -25,7 +25,7 @@ pub(super) struct TextArgs {
 }
 
 impl TextArgs {
-    pub(super) fn rules(&self) -> Result<TextRules> {
+    pub(in crate::cli) fn rules(&self) -> Result<TextRules> {
         let separator = match self.separator.as_deref() {
             None => None,
             Some("tab" | "\\t") => Some('\t'),

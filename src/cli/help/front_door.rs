@@ -37,11 +37,11 @@ The book:        docs/src/introduction.md in the sources, or `make book`
 ";
 
 /// Whether the parser complains about an empty command line.
-pub(super) fn is_asked_for(message: &clap::Error) -> bool {
+pub(in crate::cli) fn is_asked_for(message: &clap::Error) -> bool {
     message.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
 /// Shows the program's purpose, examples, and the book's address.
-pub(super) fn show() {
+pub(in crate::cli) fn show() {
     show_always(TEXT);
 }

@@ -3,9 +3,9 @@
 //! The table also serves the Python functions, whose keywords are flags.
 
 /// Names from PyTorch, DGL, PyG, Lightning, Weights & Biases and others, without leading dashes, and a tip.
-pub(super) type Guess = (&'static str, &'static str);
+pub(in crate::cli) type Guess = (&'static str, &'static str);
 
-pub(super) const TRAINING: &[Guess] = &[
+pub(in crate::cli) const TRAINING: &[Guess] = &[
     // The graph.
     (
         "data dataset data-dir data-path graph graph-json input part-config",
@@ -129,7 +129,7 @@ pub(super) const TRAINING: &[Guess] = &[
 ];
 
 /// Flags of `partition` and of training that `train` lacks, or names differently.
-pub(super) const FILES: &[Guess] = &[
+pub(in crate::cli) const FILES: &[Guess] = &[
     (
         "edges input graph file edge-list edgelist edge-index edge-file",
         "name the files without a flag: sar-single train edges.csv",
@@ -145,7 +145,7 @@ pub(super) const FILES: &[Guess] = &[
     ("memory mem max-memory ram", "use --memory-budget SIZE, such as 3GiB"),
 ];
 
-pub(super) const PARTITION: &[Guess] = &[
+pub(in crate::cli) const PARTITION: &[Guess] = &[
     ("num-partitions n-parts nparts parts k num-clusters", "use --num-parts N"),
     ("input graph file edge-list edgelist edge-index edge-file", "use --edges FILE"),
     ("nodes node-file node-csv node-features", "use --node-table FILE, or --node-data NAME=FILE"),
@@ -178,7 +178,7 @@ pub(super) const PARTITION: &[Guess] = &[
     ("force overwrite", "leave it out: pass a folder that is new or empty"),
 ];
 
-pub(super) const PREDICTION: &[Guess] = &[
+pub(in crate::cli) const PREDICTION: &[Guess] = &[
     ("checkpoint ckpt ckpt-path model-path", "use --run RUN, or --weights FILE next to it"),
     ("model load folder", "use --run RUN, the run's folder"),
     ("data graph dataset", "use --part-json FILE"),
@@ -193,7 +193,7 @@ pub(super) const PREDICTION: &[Guess] = &[
 ];
 
 /// Letters, and the flags that they stand for where a command has them.
-pub(super) const LETTERS: [(&str, &str); 10] = [
+pub(in crate::cli) const LETTERS: [(&str, &str); 10] = [
     ("o", "out"),
     ("e", "epochs"),
     ("j", "threads"),
@@ -206,7 +206,7 @@ pub(super) const LETTERS: [(&str, &str); 10] = [
     ("k", "num-parts"),
 ];
 
-pub(super) const COMMANDS: &[Guess] = &[
+pub(in crate::cli) const COMMANDS: &[Guess] = &[
     ("run fit", "to train: sar-single --part-json FILE, or sar-single train EDGES"),
     (
         "import convert load build prepare preprocess cut split metis",
@@ -234,7 +234,7 @@ pub(super) const COMMANDS: &[Guess] = &[
 ];
 
 /// Values, in lower case and without punctuation.
-pub(super) const VALUES: &[Guess] = &[
+pub(in crate::cli) const VALUES: &[Guess] = &[
     ("graphsage sageconv", "use sage"),
     ("gcnconv graphconv", "use gcn"),
     ("gatconv", "use gat"),

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::given::is_given;
 #[cfg(feature = "torch")]
-use super::runs::{setting::Of, train::declared};
+use crate::cli::runs::{setting::Of, train::declared};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "torch")]
 use crate::nn::ModelKind;
@@ -83,7 +83,7 @@ fn of_flags() -> Vec<Rule> {
 ///
 /// # Errors
 /// The name of the first of them, and the condition for its effect.
-pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
+pub(in crate::cli) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     let stands = |id: &&'static str| is_given(given, id);
     #[cfg(feature = "torch")]
     if command.get_name() == "plan"

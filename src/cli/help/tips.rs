@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
 
 /// The error, with a tip if another program uses this name on its command line.
-pub(super) fn with_tip(
+pub(in crate::cli) fn with_tip(
     mut error: clap::Error,
     definition: &Command,
     words: &[OsString],

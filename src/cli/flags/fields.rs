@@ -32,7 +32,7 @@ struct Names {
 static NAMES: OnceLock<Names> = OnceLock::new();
 
 /// Notes the flags of a command line, and the fields that they set. Only the first call has an effect.
-pub(super) fn note_flags(
+pub(in crate::cli) fn note_flags(
     definition: &clap::Command,
     of_fields: impl Iterator<Item = (&'static str, &'static str)>,
 ) {
@@ -44,7 +44,7 @@ pub(super) fn note_flags(
 }
 
 /// A message of the library, with names of flags in place of fields.
-pub(super) fn with_flags(message: &str) -> String {
+pub(in crate::cli) fn with_flags(message: &str) -> String {
     render(message, |field, value| match (flag(field), value) {
         (Some(flag), Some(value)) if flag.ends_with('=') => format!("--{flag}{value}"),
         (Some(flag), Some(value)) => format!("--{flag} {value}"),

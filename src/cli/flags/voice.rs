@@ -8,7 +8,7 @@ use crate::event::{Voice, set_voice};
 /// Flags of every command.
 #[derive(Debug, Args)]
 #[allow(dead_code)] // Read from the parser's matches, before anything else.
-pub(super) struct VoiceArgs {
+pub(in crate::cli) struct VoiceArgs {
     /// Show errors and results only
     #[arg(long, global = true, conflicts_with_all = ["verbose", "json"], help_heading = "Output")]
     quiet: bool,
@@ -24,7 +24,7 @@ pub(super) struct VoiceArgs {
 const ONE_OBJECT: [&str; 2] = ["inspect", "plan"];
 
 /// Sets the voice of this process from the flags of a command.
-pub(super) fn set(command: &str, given: &ArgMatches) {
+pub(in crate::cli) fn set(command: &str, given: &ArgMatches) {
     set_voice(match () {
         () if is_given(given, "quiet") => Voice::Quiet,
         () if is_given(given, "verbose") => Voice::Verbose,

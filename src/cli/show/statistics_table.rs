@@ -10,7 +10,7 @@ use crate::prepare::statistics::GraphStatistics;
 const MOST_CLASSES: usize = 20;
 
 /// Tables of degrees, classes, masks and values.
-pub(super) fn statistics(found: &GraphStatistics) -> String {
+pub(in crate::cli) fn statistics(found: &GraphStatistics) -> String {
     let mut text = degrees(found);
     for (key, counts) in &found.classes {
         let mut table = TextTable::new(&[key, ">nodes"]);

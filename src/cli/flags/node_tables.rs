@@ -10,7 +10,7 @@ use crate::prepare::import::{
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Node tables")]
-pub(super) struct NodeTableArgs {
+pub(in crate::cli) struct NodeTableArgs {
     /// Table of nodes with a column of ids: text with a header, or Parquet. Numbers become features; columns of at most 32
     /// different strings become one-hot features. Columns train_mask, val_mask and test_mask are masks
     #[arg(
@@ -50,7 +50,7 @@ impl NodeTableArgs {
     }
 
     /// Splits the values of `--split` into columns of tables and files.
-    pub(super) fn splits(&self, values: &[String]) -> (Vec<ColumnOf<String>>, Vec<String>) {
+    pub(in crate::cli) fn splits(&self, values: &[String]) -> (Vec<ColumnOf<String>>, Vec<String>) {
         let files = self.files();
         let typed = |ty: &str| files.iter().any(|file| file.ty == ty).then(|| ty.to_owned());
         let parsed = values.iter().map(|text| (ColumnOf::parse(text, typed), text));
@@ -62,7 +62,7 @@ impl NodeTableArgs {
     }
 
     /// The tables, with the columns whose values are masks, and those that order nodes.
-    pub(super) fn node_tables(
+    pub(in crate::cli) fn node_tables(
         &self,
         splits: Vec<ColumnOf<String>>,
         drawn: &[DrawnSplit],

@@ -9,7 +9,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Feature, PartitionSummary};
 
 /// The graph as a whole.
-pub(super) fn header(config: &PartitionConfig) -> String {
+pub(in crate::cli) fn header(config: &PartitionConfig) -> String {
     let book = config.book();
     let mut lines = vec![
         ("graph", printable(config.graph_name())),
@@ -30,7 +30,7 @@ pub(super) fn header(config: &PartitionConfig) -> String {
 }
 
 /// Numbers of nodes and edges of each type.
-pub(super) fn types(config: &PartitionConfig) -> String {
+pub(in crate::cli) fn types(config: &PartitionConfig) -> String {
     let book = config.book();
     let mut nodes = TextTable::new(&["node type", ">nodes"]);
     for (ntype, name) in book.ntypes().iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn types(config: &PartitionConfig) -> String {
 }
 
 /// Sizes of each partition, and their sums.
-pub(super) fn partitions(opened: &[Result<PartitionSummary>]) -> String {
+pub(in crate::cli) fn partitions(opened: &[Result<PartitionSummary>]) -> String {
     let mut table = TextTable::new(&[
         ">partition",
         ">inner nodes",
@@ -83,7 +83,10 @@ fn cells(name: String, [nodes, halo_nodes, edges, halo_edges, bytes]: [u64; 5]) 
 
 /// Features of nodes, then of edges. If some partitions lack a feature, or have another form of it, the last column
 /// lists the partitions that have it.
-pub(super) fn features(config: &PartitionConfig, opened: &[Result<PartitionSummary>]) -> String {
+pub(in crate::cli) fn features(
+    config: &PartitionConfig,
+    opened: &[Result<PartitionSummary>],
+) -> String {
     let opened: Vec<&PartitionSummary> = opened.iter().flatten().collect();
     let mut found: BTreeMap<Form, Vec<String>> = BTreeMap::new();
     for summary in &opened {

@@ -4,14 +4,14 @@ use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command};
 
 #[cfg(feature = "torch")]
-use super::runs::{setting::Of, train::declared};
+use crate::cli::runs::{setting::Of, train::declared};
 
 /// Columns of the page.
 const WIDTH: usize = 80;
 
 /// Flags that show help, of every command.
 #[derive(Debug, Args)]
-pub(super) struct HelpArgs {
+pub(in crate::cli) struct HelpArgs {
     /// Print the everyday flags
     #[arg(short = 'h', long, global = true, action = clap::ArgAction::HelpShort, help_heading = "Output")]
     help: Option<bool>,
@@ -180,7 +180,7 @@ const PARTITION: Page = Page {
 const PLAN_USAGE: &str = "sar-single plan --part-json FILE [FLAGS]";
 
 /// The definition of the command line with the usages of first pages, which do not list all flags.
-pub(super) fn with_usages(definition: Command) -> Command {
+pub(in crate::cli) fn with_usages(definition: Command) -> Command {
     #[cfg(feature = "torch")]
     let definition = definition
         .override_usage(TRAINING.usage)
@@ -190,7 +190,7 @@ pub(super) fn with_usages(definition: Command) -> Command {
 }
 
 /// The definition of the command line, with first pages as the help of commands with many flags.
-pub(super) fn of(definition: Command) -> Command {
+pub(in crate::cli) fn of(definition: Command) -> Command {
     // The flag is obvious on its own page.
     let definition = definition.mut_arg("help", |help| help.hide(true));
     #[cfg(feature = "torch")]

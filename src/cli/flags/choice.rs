@@ -6,7 +6,7 @@ use crate::choice::Choice;
 use crate::error::Error;
 
 /// A parser of an enum's value names. Help lists them with their descriptions.
-pub(super) fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
+pub(in crate::cli) fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
     let values = T::VALUES.iter().map(|named| PossibleValue::new(named.name).help(named.help));
     PossibleValuesParser::new(values)
         .try_map(|name| T::named(&name).ok_or_else(|| Error::internal("a value has no name")))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::event::file_name;
 
 /// The first of PARENT/GRAPH-1, PARENT/GRAPH-2, ... that does not exist.
-pub(super) fn free_folder(parent: &str, graph: &str) -> PathBuf {
+pub(in crate::cli) fn free_folder(parent: &str, graph: &str) -> PathBuf {
     let graph = file_name(graph);
     let candidates = (1..).map(|n: u32| Path::new(parent).join(format!("{graph}-{n}")));
     let mut free = candidates.filter(|path| !path.exists());
@@ -14,7 +14,7 @@ pub(super) fn free_folder(parent: &str, graph: &str) -> PathBuf {
 }
 
 /// The name of the graph of a file of edges, which may begin with their type.
-pub(super) fn name_of(edges: &OsStr) -> String {
+pub(in crate::cli) fn name_of(edges: &OsStr) -> String {
     let edges = edges.to_string_lossy();
     let path = edges.split_once('=').map_or(&*edges, |(_, path)| path);
     let file = Path::new(path).file_name().unwrap_or_default().to_string_lossy();

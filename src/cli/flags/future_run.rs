@@ -26,25 +26,25 @@ const SHOWN: [(&str, &str, &str); 3] = [
 
 /// Flags of a training run, as the user wrote them, except flags of the command itself.
 #[derive(Debug, Default)]
-pub(super) struct FutureRunArgs {
+pub(in crate::cli) struct FutureRunArgs {
     words: Vec<OsString>,
 }
 
 impl FutureRunArgs {
     /// The first flag.
-    pub(super) fn first(&self) -> Option<String> {
+    pub(in crate::cli) fn first(&self) -> Option<String> {
         let word = self.words.first()?.to_string_lossy().into_owned();
         Some(word.split('=').next().unwrap_or(&word).to_owned())
     }
 
     /// The flags as words of a command line.
-    pub(super) fn into_words(self) -> Vec<OsString> {
+    pub(in crate::cli) fn into_words(self) -> Vec<OsString> {
         self.words
     }
 
     /// The flags with one more.
     #[must_use]
-    pub(super) fn with(mut self, flag: Option<String>) -> Self {
+    pub(in crate::cli) fn with(mut self, flag: Option<String>) -> Self {
         self.words.extend(flag.map(OsString::from));
         self
     }
@@ -109,7 +109,7 @@ fn id(name: &str) -> String {
 /// The flags of a future training run.
 fn flags() -> Vec<RunFlag> {
     #[cfg(feature = "torch")]
-    let args = super::runs::future_config::flags();
+    let args = crate::cli::runs::future_config::flags();
     // With these, the user reads the refusal of `--num-parts auto` instead of a flag's.
     #[cfg(not(feature = "torch"))]
     let args = SHOWN.map(|(name, ..)| Arg::new(name).long(name));

@@ -6,14 +6,14 @@ use crate::event::printable;
 
 /// Rows of cells, under a line of headings if any column has one. Columns are two spaces apart.
 #[derive(Debug)]
-pub(super) struct TextTable {
+pub(in crate::cli) struct TextTable {
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl TextTable {
     /// An empty table. A heading that begins with `>` marks a column of numbers, aligned to the right.
-    pub(super) fn new(headings: &[&str]) -> Self {
+    pub(in crate::cli) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let mut table = TextTable { right, rows: Vec::new() };
         let names = headings.iter().map(|heading| heading.trim_start_matches('>'));
@@ -24,7 +24,7 @@ impl TextTable {
     }
 
     /// Adds a row with a cell per column. Control characters are escaped, because cells may hold names from files.
-    pub(super) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+    pub(in crate::cli) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(|cell| printable(cell.as_ref())).collect());
     }
 }

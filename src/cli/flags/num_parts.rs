@@ -9,7 +9,7 @@ use crate::prepare::import::RawGraph;
 
 /// The number of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumParts {
+pub(in crate::cli) enum NumParts {
     /// The smallest number with which a training run fits into its memory budget.
     Auto,
     /// This number.
@@ -28,7 +28,7 @@ impl FromStr for NumParts {
 }
 
 /// Facts about a graph before it is cut.
-pub(super) enum Uncut<'g> {
+pub(in crate::cli) enum Uncut<'g> {
     /// A graph that has been read, and its number of edges.
     Read(&'g RawGraph, u64),
     /// Parameters of a graph to be generated.
@@ -36,21 +36,21 @@ pub(super) enum Uncut<'g> {
 }
 
 /// A number of partitions, and its reason.
-pub(super) struct Chosen {
-    pub(super) parts: usize,
+pub(in crate::cli) struct Chosen {
+    pub(in crate::cli) parts: usize,
     /// Reason, unless the user chose the number.
-    pub(super) why: Option<String>,
+    pub(in crate::cli) why: Option<String>,
 }
 
 /// Chooses the number of partitions of a graph; called once.
-pub(super) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
+pub(in crate::cli) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
 
 /// Makes the choice for a value of `--num-parts` and the flags of a training run. May start a process, so this process
 /// must have one thread.
 ///
 /// # Errors
 /// If the flags of the run have no effect, or no number can be chosen for it.
-pub(super) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choose> {
+pub(in crate::cli) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choose> {
     match num_parts {
         NumParts::Auto => chosen(future),
         NumParts::Exactly(number) => match future.first() {
@@ -72,7 +72,7 @@ fn chosen(_: FutureRunArgs) -> Result<Choose> {
 
 #[cfg(feature = "torch")]
 fn chosen(future: FutureRunArgs) -> Result<Choose> {
-    use super::runs::future_config;
+    use crate::cli::runs::future_config;
     use crate::error::ErrorKind;
     use crate::run::plan::{GraphShape, PartsChooser};
 

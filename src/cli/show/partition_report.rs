@@ -7,7 +7,7 @@ use crate::event::{number, size};
 use crate::prepare::partition::Partitioned;
 
 /// Sizes and quality of the partitions.
-pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
+pub(in crate::cli) fn report(done: &Partitioned, hidden: &[u64]) -> String {
     let report = &done.report;
     let mut table = TextTable::new(&[
         ">partition",

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::builder::Styles;
 use serde_json::{Value, json};
 
-use super::fields::with_flags;
+use crate::cli::flags::fields::with_flags;
 use crate::error::{Error, Result, exit};
 use crate::event::{Voice, printable, show_always, show_event, show_result, voice};
 use crate::io::is_standard_output;
@@ -15,7 +15,7 @@ use crate::io::is_standard_output;
 /// Prints a result to standard output, for programs as an event. A reader may stop reading: `sar-single inspect g.json
 /// | head` is not an error.
 /// not an error.
-pub(super) fn print(text: &str) -> Result<()> {
+pub(in crate::cli) fn print(text: &str) -> Result<()> {
     match voice() {
         Voice::Json => print_event(&json!({ "event": "result", "text": text.trim_end() })),
         _ => write(text),
@@ -23,7 +23,7 @@ pub(super) fn print(text: &str) -> Result<()> {
 }
 
 /// Prints an event that is a result.
-pub(super) fn print_event(event: &Value) -> Result<()> {
+pub(in crate::cli) fn print_event(event: &Value) -> Result<()> {
     write(&format!("{event}\n"))
 }
 
@@ -38,7 +38,7 @@ fn write(text: &str) -> Result<()> {
 }
 
 /// Prints the path of a command's result, for programs as the event `done`.
-pub(super) fn print_path(path: &Path) -> Result<()> {
+pub(in crate::cli) fn print_path(path: &Path) -> Result<()> {
     match voice() {
         Voice::Json => print_event(&json!({ "event": "done", "path": path })),
         _ => write(&format!("{}\n", path.display())),
@@ -46,7 +46,7 @@ pub(super) fn print_path(path: &Path) -> Result<()> {
 }
 
 /// Refuses to send both a command's output file and the events of `--json` to standard output.
-pub(super) fn check_output(path: &Path) -> Result<()> {
+pub(in crate::cli) fn check_output(path: &Path) -> Result<()> {
     if voice() != Voice::Json || !is_standard_output(path) {
         return Ok(());
     }
@@ -55,13 +55,13 @@ pub(super) fn check_output(path: &Path) -> Result<()> {
 }
 
 /// Prints the path of a command's output file, unless the file is standard output.
-pub(super) fn print_output(path: &Path) -> Result<()> {
+pub(in crate::cli) fn print_output(path: &Path) -> Result<()> {
     if is_standard_output(path) { Ok(()) } else { print_path(path) }
 }
 
 /// Prints a message of the command line's parser: help and version are results, everything else is an error. Returns
 /// the exit code.
-pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
+pub(in crate::cli) fn print_usage(message: &clap::Error) -> Result<u8> {
     if message.use_stderr() {
         show_always(&styled(message, &io::stderr()));
         return Ok(exit::BAD_USAGE);
@@ -95,7 +95,7 @@ fn headings() -> [String; 2] {
 }
 
 /// Shows an error, and its remedy, on standard error, with names from files escaped.
-pub(super) fn show(error: &Error) {
+pub(in crate::cli) fn show(error: &Error) {
     let message = with_flags(&error.marked());
     let hint = error.marked_hint().map(with_flags);
     show_event(&json!({
