@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Number of bytes that a writer holds in memory.
+/// Number of bytes that a writer collects before it writes them.
 const BUFFER: usize = 256 << 10;
 
 /// A file without a name, which disappears with the process, however the process ends.

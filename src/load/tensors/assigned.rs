@@ -121,8 +121,8 @@ impl EdgeFeatures {
     }
 }
 
-/// Rows of a type, as arrays by partition and type; `ids` are those of the type in each partition. `None` if their number
-/// differs from that of the rows, or there is no such type.
+/// Rows of a type, as arrays by partition and type; `ids` are the ids of the type in each partition. `None` if the type does
+/// not exist, or if the number of ids differs from the number of rows.
 fn by_part(
     rows: &ArrayRef,
     ids: impl Iterator<Item = Range<u64>>,
