@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use rustix::process::Pid;
-use sar::engine::launch::{Limits, Supervision, WorkerBounds, supervise};
+use sar::engine::launch::{AssumedGrowth, Limits, Supervision, TurnGrowth, supervise};
 use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
 use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
@@ -125,9 +125,10 @@ fn run(
             budget,
             uncounted: before,
             resident: job.resident,
-            planned: None,
-            lends: true,
-            bounds: WorkerBounds::default(),
+            assumed: AssumedGrowth {
+                training: TurnGrowth::OfLargestWorker,
+                pass: TurnGrowth::Unknown,
+            },
         },
         saves: false,
         fork: &fork_interpreter,

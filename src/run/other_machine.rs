@@ -5,7 +5,7 @@ use std::path::Path;
 use super::launch::bounds;
 use super::launch::this_machine::ThisMachine;
 use super::launch::workers::{Launch, run_workers};
-use crate::engine::launch::WorkerBounds;
+use crate::engine::launch::AssumedGrowth;
 use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
@@ -34,8 +34,7 @@ pub(super) fn take_part(
     let trace = config.trace.as_deref().map(|path| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
-        memory: bounds::certain(config, partitions),
-        bounds: WorkerBounds::of(config, partitions),
+        assumed: AssumedGrowth::of(config, partitions, None),
         trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,

@@ -17,7 +17,7 @@ use super::plan;
 use super::run_record::RunRecord;
 use super::tensorboard::RunEvents;
 use super::turns_file::TurnsFile;
-use crate::engine::launch::WorkerBounds;
+use crate::engine::launch::AssumedGrowth;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, TraceFile};
 use crate::formats::dgl::config::PartitionConfig;
@@ -148,8 +148,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let launch = Launch {
         io: bounds::io_mode(config, &partitions),
         disk: planned.as_ref().map(|planned| planned.disk),
-        memory: bounds::certain(config, &partitions).or(planned.map(|planned| planned.memory())),
-        bounds: WorkerBounds::of(config, &partitions),
+        assumed: AssumedGrowth::of(config, &partitions, planned.map(|planned| planned.another)),
         saves: config.dump_step.is_none(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),

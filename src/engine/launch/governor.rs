@@ -2,27 +2,21 @@
 
 use std::sync::Arc;
 
-use super::limits::{LeastMemory, Limits, RESIDENT};
+use super::limits::{Limits, RESIDENT};
 use super::memory::{MemoryUsage, WorkerUsage};
-use crate::engine::turns::{Control, Growth, Work, given_out};
+use crate::engine::turns::{Control, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 
-/// Shares below this size, in bytes, are not halved further.
-const LEAST: u64 = 4 << 20;
-
 /// Room in bytes for which no second worker begins; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
-
-/// Growth of a worker, as a multiple of the largest worker so far, that is assumed before growth has been measured.
-const FACTOR: u64 = 3;
 
 /// Fraction (1 / n) of the budget by which a run may exceed it without being ended, because the memory of the same run
 /// differs from time to time.
 const TOLERATED: u64 = 32;
 
-/// Factor by which a run may exceed its plan without exceeding the budget.
-const DOUBT: f64 = 1.5;
+/// Fraction (1 / n) of the budget by which a first epoch's room may shrink before waiting workers are asked for memory.
+const NOTABLE: u64 = 64;
 
 /// Measurements of a governor for one kind of work.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,16 +27,20 @@ struct Knowledge {
     measured: bool,
     /// Bytes of the budget that stay free, because the run took more than was expected; 0 if it never did.
     reserve: u64,
+    /// Bytes that growth left of the room when waiting workers were last asked for memory, or more since.
+    left: u64,
 }
 
 /// Divides a budget among workers.
 ///
 /// A run's memory has three parts: the memory of all processes at rest, the values that waiting workers keep, and the
-/// growth of the resident workers, which workers measure exactly. Waiting workers may keep what the other two parts
-/// leave. A second worker is resident (a third in planned runs with many workers) if there is room for its growth.
+/// growth of the resident workers, which workers measure exactly. The governor publishes the *room*, which is what the first part
+/// leaves of the budget. Workers keep what their growth leaves of the room (`Control::pool_after`), and a turn begins beside
+/// others only if its growth is known and fits (`Control::admits`). So a turn of which nothing is known is alone.
 ///
-/// In the first epoch, growth is not yet known. A planned run uses the plan's growth, and some runs have a bound. In
-/// all other runs, one worker is resident, and waiting workers keep nothing.
+/// In the first epoch, the room is published with each sample, and turns without a record grow as is assumed
+/// ([`AssumedGrowth`](super::AssumedGrowth)). After it, the governor decides how many workers are resident: a second one (a
+/// third in planned runs with many workers) if there is room for its growth.
 ///
 /// Each kind of [`Work`] is measured separately, because the memory of a batch does not predict that of an evaluation
 /// on the full graph.
@@ -55,37 +53,33 @@ pub(crate) struct Governor {
     known: [Knowledge; Work::ALL.len()],
     /// Whether the current epoch's training was judged already, when an evaluation began.
     judged: bool,
-    /// Maximum memory of all processes at rest since the budget was last divided, in bytes; `None` without a sample.
+    /// Maximum memory of all processes at rest since the room was last divided, in bytes; `None` without a sample.
     /// Where workers compute batches at the same time and take no turns, it includes their batches.
     idle: Option<u64>,
-    /// Whether the budget has been divided since the last sample.
+    /// Whether the room has been divided since the last sample.
     divided: bool,
-    /// Number of turns that each rank had begun when shares were last lowered. A rank can only react in its next turn.
+    /// Number of turns that each rank had begun when the room was last lowered. A rank can only react in its next turn.
     turns: Vec<u32>,
 }
 
 impl Governor {
     /// The governor of a run that has not started.
     pub(crate) fn new(control: Arc<Control>, limits: Limits) -> Self {
+        for work in Work::ALL.into_iter().filter(|_| limits.budget > 0) {
+            let growth = limits.assumed.during(work).bytes(u64::MAX);
+            control.assume_growth(work, growth);
+            // Until the memory at rest is known, workers keep nothing, unless everything fits.
+            let room = if growth == Some(0) { limits.budget } else { LEAST_ROOM };
+            control.set_room_of(work, room);
+            control.set_slots_of(work, limits.resident.unwrap_or(RESIDENT));
+        }
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
         let (judged, idle, divided, turns) = (false, None, false, Vec::new());
-        let governor = Governor { control, limits, work, known, judged, idle, divided, turns };
-        if let Some(LeastMemory { all, another }) = limits.planned.filter(|_| limits.budget > 0) {
-            let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
-            let slots = governor.control.slots_of(work);
-            let least = LeastMemory { all: doubted(all), another: doubted(another) };
-            if all > 0 {
-                // Until the memory at rest is known, no second worker begins.
-                governor.control.set_room_of(work, LEAST_ROOM);
-            }
-            let (resident, share) = limits.room(governor.control.num_ranks(), slots, least);
-            governor.grant(resident, share);
-        }
-        governor
+        Governor { control, limits, work, known, judged, idle, divided, turns }
     }
 
-    /// Adapts the shares after an epoch.
+    /// Divides the room after an epoch.
     pub(crate) fn epoch(&mut self) {
         // Measurements after an evaluation belong to the next epoch.
         if self.work == Work::Training && !std::mem::take(&mut self.judged) {
@@ -116,65 +110,44 @@ impl Governor {
         &mut self.known[self.work as usize]
     }
 
-    /// Divides the budget, using the growth that was measured during the current work.
+    /// Publishes the room, and decides how many workers are resident, by the growth that was measured during the current
+    /// work.
     fn judge(&mut self) {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
-        let Some(Growth { most, least }) = self.control.take_growth(self.work) else { return };
+        let Some(growth) = self.control.take_growth(self.work) else { return };
         self.divided = true;
         self.known().measured = true;
         let taken = idle + self.known().reserve;
-        let (work, workers) = (self.work, self.control.num_ranks());
-        let (resident, _) = self.limits.room_after(workers, taken, most);
-        let room = self.limits.budget.saturating_sub(taken);
-        self.control.set_room_of(work, room.max(LEAST_ROOM));
-        let kept = given_out(room.saturating_sub(resident as u64 * least));
-        self.grant(resident, kept / workers as u64);
-    }
-
-    /// Sets the number of resident ranks and each waiting rank's share, for the current work.
-    fn grant(&self, resident: usize, share: u64) {
-        let share = share >> 10 << 10;
+        let (resident, _) = self.limits.room_after(self.control.num_ranks(), taken, growth);
         if resident != self.control.slots_of(self.work) {
             self.control.set_slots_of(self.work, resident);
         }
-        if share != self.control.parked_share_of(self.work) {
-            self.control.set_parked_share_of(self.work, share);
+        self.set_room(self.limits.budget.saturating_sub(taken));
+        self.control.ask_for_memory();
+    }
+
+    fn set_room(&self, bytes: u64) {
+        self.control.set_room_of(self.work, bytes.max(LEAST_ROOM));
+    }
+
+    /// Publishes the room before growth has been measured, while all processes take `idle` bytes at rest. Waiting workers
+    /// give up memory if there is notably less than before.
+    fn follow_first_epoch(&mut self, idle: u64) {
+        let Knowledge { worker, reserve, left, .. } = *self.known();
+        let growth = self.limits.assumed.during(self.work).bytes(worker);
+        self.control.assume_growth(self.work, growth);
+        let room = self.limits.budget.saturating_sub(idle + reserve);
+        self.set_room(room);
+        let residents = self.control.slots_of(self.work) as u64;
+        let now = room.saturating_sub(residents * self.control.noted_growth(self.work));
+        let less = now + self.limits.budget / NOTABLE < left;
+        self.known().left = if less { now } else { left.max(now) };
+        if less {
+            self.control.ask_for_memory();
         }
     }
 
-    /// Lends waiting workers half of what residents, if they grow, leave of the budget.
-    fn lend(&self, idle: u64, worker: u64) {
-        let Limits { budget, resident, .. } = self.limits;
-        let workers = self.control.num_ranks();
-        let free =
-            |residents: usize| budget.saturating_sub(idle + FACTOR * residents as u64 * worker) / 2;
-        let most = resident.unwrap_or(RESIDENT).min(workers);
-        let least = resident.unwrap_or(1).min(workers);
-        let residents = if free(most) > 0 { most } else { least };
-        self.grant(residents, free(residents) / workers as u64);
-    }
-
-    /// Divides the budget before growth is known, while all processes take `idle` bytes at rest, and the largest
-    /// worker so far has taken `worker`.
-    fn divide_unmeasured(&self, idle: u64, worker: u64) {
-        let Limits { budget, planned, lends, bounds, .. } = self.limits;
-        self.control.set_room_of(self.work, budget.saturating_sub(idle).max(LEAST_ROOM));
-        let noted = self.control.noted_growth(self.work);
-        let room_after = |growth| self.limits.room_after(self.control.num_ranks(), idle, growth);
-        if lends && self.work == Work::Training {
-            self.lend(idle, worker);
-        } else if let Some(bound) = bounds.during(self.work) {
-            let (resident, share) = room_after(bound.max(noted));
-            self.grant(resident, share);
-        } else if planned.is_some() && noted > 0 {
-            // What the plan has granted is lowered if turns have taken more than was planned.
-            let (resident, share) = room_after(noted);
-            let now = self.control.parked_share_of(self.work);
-            self.grant(resident.min(self.control.slots_of(self.work)), share.min(now));
-        }
-    }
-
-    /// Checks the current memory of all processes, and lowers shares if it exceeds the budget.
+    /// Checks the current memory of all processes, and lowers the room if it exceeds the budget.
     ///
     /// # Errors
     /// If it exceeds the budget although waiting workers keep nothing and no more workers are resident than requested.
@@ -185,9 +158,9 @@ impl Governor {
         self.idle = before.max(Some(usage.idle));
         let known = self.known();
         known.worker = known.worker.max(usage.peak);
-        let Knowledge { measured, worker, reserve } = *known;
-        if !measured && reserve == 0 && budget > 0 {
-            self.divide_unmeasured(usage.idle, worker);
+        let Knowledge { measured, reserve, .. } = *known;
+        if !measured && budget > 0 {
+            self.follow_first_epoch(usage.idle);
         }
         let slots = self.control.slots_of(self.work);
         let peak = usage.sum + usage.passed;
@@ -199,12 +172,13 @@ impl Governor {
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }
-        self.known().reserve = 2 * reserve.max(peak - budget);
-        let share = self.control.parked_share_of(self.work);
-        if share > 0 {
+        let more = 2 * reserve.max(peak - budget);
+        self.known().reserve = more;
+        if self.control.largest_pool(self.work) > 0 {
             self.turns = turns;
-            let share = if share > LEAST { share / 2 } else { 0 };
-            self.control.set_parked_share_of(self.work, share);
+            let room = self.control.room_of(self.work);
+            self.set_room(room.saturating_sub(more - reserve));
+            self.control.ask_for_memory();
             return Ok(());
         }
         if slots > resident.unwrap_or(1) {
@@ -244,18 +218,24 @@ impl Governor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::launch::WorkerBounds;
     use crate::engine::launch::limits::tests::limits;
+    use crate::engine::launch::{AssumedGrowth, TurnGrowth};
+    use crate::engine::turns::given_out;
 
     const GIB: u64 = 1 << 30;
 
     /// A governor of four workers that has seen their memory at rest.
     fn governor(limits: Limits) -> (Governor, Arc<Control>) {
-        let slots = limits.resident.unwrap_or(1);
-        let control = Arc::new(Control::in_memory(4, slots).unwrap());
+        let control = Arc::new(Control::in_memory(4, limits.resident.unwrap_or(1)).unwrap());
         let mut governor = Governor::new(control.clone(), limits);
         governor.watch(usage(2 * GIB)).unwrap();
         (governor, control)
+    }
+
+    /// Limits of a run whose epochs are assumed to grow by this.
+    fn assuming(training: TurnGrowth, budget: u64) -> Limits {
+        let assumed = AssumedGrowth { training, ..AssumedGrowth::default() };
+        Limits { assumed, ..limits(budget, None) }
     }
 
     /// A sample in which all processes take a gibibyte more than at rest.
@@ -277,18 +257,14 @@ mod tests {
         governor.epoch();
     }
 
+    /// Number of residents, and what all keep after the first turn.
     fn grants(control: &Control) -> (usize, u64) {
-        (control.slots(), control.parked_share())
+        (control.slots(), control.pool_after(control.work(), 0))
     }
 
-    /// A quarter of what `left` bytes grant; shares are whole kibibytes.
-    fn share(left: u64) -> u64 {
-        (given_out(left) / 4) >> 10 << 10
-    }
-
-    /// A quarter of what 8 GiB grant beside 1 GiB at rest and residents that have grown by this number of bytes.
+    /// What 8 GiB grant beside 1 GiB at rest and residents that have grown by this number of bytes.
     fn left(residents: u64, growth: u64) -> u64 {
-        share(7 * GIB - residents * (growth + growth / 8))
+        given_out(7 * GIB - residents * (growth + growth / 8))
     }
 
     /// Makes every rank begin another turn.
@@ -297,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_what_growth_leaves_and_shrink_when_the_budget_is_exceeded() {
+    fn workers_keep_what_growth_leaves_and_less_when_the_budget_is_exceeded() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        assert_eq!(grants(&control), (1, 0));
+        assert_eq!(grants(&control), (2, 0));
         governor.epoch();
-        assert_eq!(grants(&control), (1, 0), "nothing has been measured");
+        assert_eq!(grants(&control), (2, 0), "nothing has been measured");
         epoch(&mut governor, 2 * GIB);
         assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
         // Kept values are not computed again; but earlier measurements lose weight only gradually.
@@ -312,15 +288,15 @@ mod tests {
         epoch(&mut governor, 4 * GIB);
         assert_eq!(grants(&control), (1, left(1, 4 * GIB)));
 
-        let halved = (control.parked_share() / 2) >> 10 << 10;
+        let lowered = given_out(7 * GIB - 9 * GIB / 2 - GIB);
         turn(&control);
-        governor.watch(usage(9 * GIB)).unwrap();
-        assert_eq!(control.parked_share(), halved);
+        governor.watch(usage(17 * GIB / 2)).unwrap();
+        assert_eq!(grants(&control), (1, lowered));
         // No rank has had a turn since.
-        governor.watch(usage(9 * GIB)).unwrap();
-        assert_eq!(control.parked_share(), halved);
+        governor.watch(usage(17 * GIB / 2)).unwrap();
+        assert_eq!(grants(&control), (1, lowered));
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (1, 0), "at rest, all took 8 GiB");
+        assert_eq!(grants(&control), (1, 0), "at rest, all took 7.5 GiB");
     }
 
     #[test]
@@ -328,13 +304,13 @@ mod tests {
         let (mut governor, control) = governor(limits(8 * GIB, None));
         epoch(&mut governor, GIB);
         for reserve in [GIB / 4, GIB / 2] {
-            let before = control.parked_share();
             turn(&control);
             let peak = MemoryUsage { passed: 6 * GIB + GIB / 8, ..usage(2 * GIB) };
             governor.watch(peak).unwrap();
-            assert_eq!(control.parked_share(), (before / 2) >> 10 << 10);
+            let expected = (2, given_out(19 * GIB / 4 - reserve));
+            assert_eq!(grants(&control), expected, "at once");
             epoch(&mut governor, GIB);
-            assert_eq!(grants(&control), (2, share(5 * GIB - GIB / 4 - reserve)));
+            assert_eq!(grants(&control), expected, "and after the epoch");
         }
     }
 
@@ -344,20 +320,20 @@ mod tests {
         governor.watch(usage(4 * GIB)).unwrap();
         governor.watch(usage(2 * GIB)).unwrap();
         epoch(&mut governor, GIB);
-        assert_eq!(grants(&control), (2, share(3 * GIB - GIB / 4)));
+        assert_eq!(grants(&control), (2, given_out(3 * GIB - GIB / 4)));
         governor.watch(usage(2 * GIB)).unwrap();
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, GIB)));
     }
 
     #[test]
-    fn before_growth_is_measured_workers_borrow_what_leaves_room_for_larger_ones() {
-        let (mut governor, control) = governor(Limits { lends: true, ..limits(8 * GIB, None) });
-        assert_eq!(grants(&control), (2, GIB / 8));
+    fn programs_keep_what_a_worker_leaves_that_is_three_times_as_large() {
+        let (mut governor, control) = governor(assuming(TurnGrowth::OfLargestWorker, 8 * GIB));
+        assert_eq!(grants(&control), (2, given_out(4 * GIB)));
         governor.watch(MemoryUsage { peak: 2 * GIB, ..usage(2 * GIB) }).unwrap();
-        assert_eq!(grants(&control), (1, GIB / 8));
+        assert_eq!(grants(&control), (2, given_out(GIB)));
         governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (1, GIB / 8), "the largest so far counts");
+        assert_eq!(grants(&control), (2, given_out(GIB)), "the largest so far counts");
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (2, left(2, GIB)));
     }
@@ -370,7 +346,7 @@ mod tests {
         governor.watch(usage(2 * GIB)).unwrap();
         control.begin(Work::Training);
         governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (1, 0));
+        assert_eq!(grants(&control), (2, 0));
         assert!(!control.admits(0, 1));
         epoch(&mut governor, 2 * GIB);
         assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
@@ -390,21 +366,23 @@ mod tests {
         };
         assert_eq!(error.kind(), ErrorKind::OutOfMemory);
         assert!(error.to_string().contains("rank 2 takes the most"), "{error}");
-        assert_eq!((control.parked_share(), slots.last()), (0, Some(&1)));
+        assert_eq!((control.largest_pool(Work::Training), slots.last()), (0, Some(&1)));
     }
 
     #[test]
     fn a_planned_run_keeps_what_fits_from_the_start_and_min_keeps_nothing() {
-        let planned = |budget, all, another| {
-            let planned = Some(LeastMemory { all, another });
-            let (_governor, control) = governor(Limits { planned, ..limits(budget, None) });
-            grants(&control)
+        let first = |bytes, budget| {
+            let limits = assuming(TurnGrowth::Bytes(bytes), budget);
+            let control = Arc::new(Control::in_memory(4, 1).unwrap());
+            let mut governor = Governor::new(control.clone(), limits);
+            let before = grants(&control);
+            governor.watch(usage(2 * GIB)).unwrap();
+            [before, grants(&control)]
         };
-        assert_eq!(planned(8 * GIB, 0, 0), (2, share(8 * GIB)));
-        assert_eq!(planned(8 * GIB, 2 * GIB, GIB), (2, share(7 * GIB / 2)));
-        assert_eq!(planned(4 * GIB, 2 * GIB, GIB), (1, share(GIB)));
-        assert_eq!(planned(2 * GIB, 2 * GIB, GIB), (1, 0));
-        assert_eq!(planned(0, 2 * GIB, GIB), (1, 0));
+        assert_eq!(first(0, 8 * GIB), [(2, given_out(8 * GIB)), (2, given_out(7 * GIB))]);
+        assert_eq!(first(GIB, 8 * GIB), [(2, 0), (2, given_out(6 * GIB))]);
+        assert_eq!(first(GIB, 2 * GIB), [(2, 0); 2]);
+        assert_eq!(first(GIB, 0), [(1, 0); 2]);
         let (mut governor, control) = self::governor(limits(0, None));
         epoch(&mut governor, GIB);
         assert_eq!(grants(&control), (1, 0));
@@ -412,23 +390,21 @@ mod tests {
 
     #[test]
     fn a_first_epoch_that_takes_more_than_planned_keeps_less() {
-        let planned = Some(LeastMemory { all: 2 * GIB, another: GIB / 2 });
-        let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        let mut governor =
-            Governor::new(control.clone(), Limits { planned, ..limits(8 * GIB, None) });
-        assert!(!control.admits(1, 1), "memory at rest is not known");
-        governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (2, share(8 * GIB - 15 * GIB / 4)));
-        control.note_growth(Work::Training, 1, GIB);
-        governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (2, share(8 * GIB - 15 * GIB / 4)), "as planned");
-        control.note_growth(Work::Training, 2, 5 * GIB / 2);
-        governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (2, share(2 * GIB)));
-        control.note_growth(Work::Training, 3, 4 * GIB);
-        governor.watch(usage(2 * GIB)).unwrap();
-        assert_eq!(grants(&control), (1, share(2 * GIB)));
-        assert!(control.admits(1, 1) && !control.admits(3, 1) && !control.admits(4, 1));
+        let (mut governor, control) = governor(assuming(TurnGrowth::Bytes(GIB), 8 * GIB));
+        let mut look = |turn: usize, growth: u64| {
+            control.note_growth(Work::Training, turn, growth);
+            let asked = control.asks();
+            governor.watch(usage(2 * GIB)).unwrap();
+            let kept = control.pool_after(Work::Training, turn);
+            (given_out(7 * GIB) - kept, control.asks() > asked)
+        };
+        let less = |bytes: u64| given_out(7 * GIB) - given_out(7 * GIB - bytes);
+        assert_eq!(look(1, GIB / 4), (less(GIB), true), "as planned");
+        assert_eq!(look(2, 2 * GIB), (less(5 * GIB), true), "two are resident");
+        assert_eq!(look(3, GIB), (less(5 * GIB / 2), false), "turn 4 may be as large as turn 2");
+        assert!(control.admits(1, 1) && control.admits(2, 1) && !control.admits(4, 1));
+        assert_eq!(look(3, 4 * GIB), (less(7 * GIB), true));
+        assert!(!control.admits(3, 1));
     }
 
     #[test]
@@ -438,45 +414,35 @@ mod tests {
         let trained = grants(&control);
         assert_eq!(trained, (2, left(2, GIB)));
         control.begin(Work::Evaluation);
-        assert_eq!(grants(&control), (1, 0));
-        governor.watch(usage(7 * GIB)).unwrap();
-        control.note_growth(Work::Evaluation, 0, 3 * GIB);
-        // The launcher may notice the change of work late.
+        governor.watch(usage(2 * GIB)).unwrap();
+        assert_eq!(grants(&control), (2, 0));
+        control.note_growth(Work::Evaluation, 0, 2 * GIB);
         control.begin(Work::Training);
         assert_eq!(grants(&control), trained);
         governor.watch(usage(2 * GIB)).unwrap();
-        governor.epoch();
-        assert_eq!(grants(&control), trained);
         control.begin(Work::Evaluation);
-        assert_eq!(grants(&control), (1, 0), "at rest, all took 6 GiB");
+        assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
     }
 
     #[test]
-    fn workers_get_what_a_bound_leaves_until_they_are_measured() {
-        let bounds = WorkerBounds { training: None, evaluation: Some(2 * GIB) };
-        let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        let mut governor =
-            Governor::new(control.clone(), Limits { bounds, ..limits(8 * GIB, None) });
+    fn an_evaluation_keeps_what_a_bound_leaves_until_it_is_measured() {
+        let assumed =
+            AssumedGrowth { pass: TurnGrowth::Bytes(2 * GIB), ..AssumedGrowth::default() };
+        let (mut governor, control) = governor(Limits { assumed, ..limits(8 * GIB, None) });
         control.begin(Work::Evaluation);
         let mut look = |sum| {
             governor.watch(usage(sum)).unwrap();
             grants(&control)
         };
-        // Ranks may still be releasing what the training's share let them keep.
-        assert_eq!(look(6 * GIB), (1, share(GIB)));
-        assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
-        control.note_growth(Work::Evaluation, 0, 3 * GIB);
-        assert_eq!(look(2 * GIB), (2, share(GIB)), "the bound was too low");
-        control.forget_growth(Work::Evaluation);
-        assert_eq!(look(2 * GIB), (2, share(3 * GIB)));
+        // Ranks may still be releasing what the training's room let them keep.
+        assert_eq!(look(6 * GIB), (2, given_out(GIB)));
+        assert_eq!(look(2 * GIB), (2, given_out(5 * GIB)));
         control.note_growth(Work::Evaluation, 0, GIB);
         governor.epoch();
-        assert_eq!(grants(&control), (2, share(3 * GIB)), "the evaluation has not ended");
+        assert_eq!(grants(&control), (2, given_out(9 * GIB / 2)), "the evaluation has not ended");
         control.begin(Work::Training);
         governor.watch(usage(2 * GIB)).unwrap();
         control.begin(Work::Evaluation);
-        assert_eq!(grants(&control), (2, left(2, GIB)));
-        control.begin(Work::Training);
-        assert_eq!(grants(&control), (1, 0));
+        assert_eq!(grants(&control), (2, given_out(3 * GIB / 4)), "at rest, all took 5 GiB");
     }
 }

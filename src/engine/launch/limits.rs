@@ -1,6 +1,6 @@
 //! Limits of a run's memory, and the number of resident workers that they allow.
 
-use super::worker_bounds::WorkerBounds;
+use super::assumed_growth::{AssumedGrowth, TurnGrowth};
 use crate::engine::turns::given_out;
 
 /// Fraction of the budget below which there may be one more resident worker.
@@ -36,13 +36,8 @@ pub struct Limits {
     pub uncounted: u64,
     /// Number of workers that may be resident at a time; `None` means the number that fits.
     pub resident: Option<usize>,
-    /// Planned memory of the run (0 bytes if it certainly fits into the budget); `None` without a plan.
-    pub planned: Option<LeastMemory>,
-    /// Whether waiting workers may keep memory before growth has been measured, as long as all of them are small
-    /// compared with the budget. For programs that may have no epochs.
-    pub lends: bool,
-    /// Upper bounds on a worker's growth.
-    pub bounds: WorkerBounds,
+    /// Growth of workers that is assumed before it has been measured.
+    pub assumed: AssumedGrowth,
 }
 
 impl Limits {
@@ -55,7 +50,8 @@ impl Limits {
             peak += least.another;
             resident += 1;
         }
-        let many = self.resident.is_none() && self.planned.is_some() && workers >= MANY;
+        let planned = matches!(self.assumed.training, TurnGrowth::Bytes(_));
+        let many = self.resident.is_none() && planned && workers >= MANY;
         if many
             && resident == RESIDENT
             && given_out(self.budget.saturating_sub(peak)) > WORTH * least.another
@@ -81,10 +77,9 @@ pub(super) mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    /// Limits of a run without a plan or bounds.
+    /// Limits of a run that assumes nothing.
     pub(in crate::engine::launch) fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        let bounds = WorkerBounds::default();
-        Limits { budget, uncounted: 0, resident, planned: None, lends: false, bounds }
+        Limits { budget, uncounted: 0, resident, assumed: AssumedGrowth::default() }
     }
 
     #[test]
@@ -104,11 +99,13 @@ pub(super) mod tests {
     fn a_third_of_many_workers_is_resident_where_it_is_small() {
         let least = LeastMemory { all: 2 * GIB, another: GIB };
         let room = |workers, budget, planned| {
-            Limits { planned, ..limits(budget, None) }.room(workers, 1, least).0
+            let training = if planned { TurnGrowth::Bytes(GIB) } else { TurnGrowth::Unknown };
+            let assumed = AssumedGrowth { training, ..AssumedGrowth::default() };
+            Limits { assumed, ..limits(budget, None) }.room(workers, 1, least).0
         };
-        assert_eq!(room(8, 7 * GIB, Some(least)), 3);
-        assert_eq!(room(8, 6 * GIB, Some(least)), 2);
-        assert_eq!(room(7, 7 * GIB, Some(least)), 2);
-        assert_eq!(room(8, 7 * GIB, None), 2);
+        assert_eq!(room(8, 7 * GIB, true), 3);
+        assert_eq!(room(8, 6 * GIB, true), 2);
+        assert_eq!(room(7, 7 * GIB, true), 2);
+        assert_eq!(room(8, 7 * GIB, false), 2);
     }
 }

@@ -1,5 +1,6 @@
 //! Worker processes: fork, supervision, budget.
 
+mod assumed_growth;
 mod governor;
 mod limits;
 mod listeners;
@@ -10,9 +11,8 @@ mod record;
 mod stall;
 mod supervise;
 mod worker;
-mod worker_bounds;
 
+pub use assumed_growth::{AssumedGrowth, TurnGrowth};
 pub use limits::{LeastMemory, Limits};
 pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};
-pub use worker_bounds::WorkerBounds;

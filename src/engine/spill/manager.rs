@@ -247,13 +247,12 @@ impl PartitionDataManager {
         }
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
-        self.spill(slots, resident, self.lock.parked_share_of(work))?;
+        self.spill(slots, resident, self.lock.first_share_of(work))?;
         // Blocks freed by batches do not suit an evaluation, and vice versa.
         map_blocks(work.is_pass());
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(0));
         self.lock.begin(work);
-        self.lock.number_turns();
         Ok(true)
     }
 

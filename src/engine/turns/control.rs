@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 /// Largest number of workers on one machine; a larger one is a mistake.
 const MAX_RANKS: u32 = 4096;
 
@@ -234,13 +234,13 @@ impl Control {
     }
 
     /// Asks waiting ranks to give up what they keep beyond their pool.
-    pub(super) fn ask_for_memory(&self) {
+    pub fn ask_for_memory(&self) {
         self.header().asks.fetch_add(1, Ordering::SeqCst);
         self.header().protocol.call();
     }
 
     /// Number of times that ranks have been asked to give up memory.
-    pub(super) fn asks(&self) -> u32 {
+    pub(crate) fn asks(&self) -> u32 {
         self.header().asks.load(Ordering::SeqCst)
     }
 
@@ -398,7 +398,7 @@ mod tests {
         control.begin(Work::Evaluation);
         assert_eq!((control.slots(), control.parked_share()), (1, 0));
         control.set_slots_of(Work::Evaluation, 2);
-        control.set_parked_share_of(Work::Evaluation, 1 << 20);
+        control.set_parked_share(1 << 20);
         // What is learned of other work has no effect now.
         control.set_slots_of(Work::Training, 4);
         assert_eq!((control.slots(), control.parked_share()), (2, 1 << 20));

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of turns per epoch that are distinguished; later ones count as the last one.
-const TURNS: usize = 62;
+pub(super) const TURNS: usize = 61;
 /// Fraction (1 / n) of recorded growth that is added to it, because the same turn differs between epochs.
 const OF_EPOCHS: u32 = 8;
 /// Fraction (1 / n) that is added in the first period, because ranks differ as well.
 const OF_RANKS: u32 = 4;
+/// Assumed growth of turns of which nothing is known.
+const UNKNOWN: u32 = u32::MAX;
 
 /// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
@@ -23,35 +25,67 @@ pub(super) struct GrowthTable {
     last: AtomicU32,
     /// Number of periods.
     periods: AtomicU32,
+    /// Growth of turns that have no record, in the first period; [`UNKNOWN`] if nothing is known of them.
+    assumed: AtomicU32,
+    /// 1 once a rank has begun to number turns, 2 once a rank has begun again after turns: the last turn with a record is
+    /// followed by turn 0.
+    rounds: AtomicU32,
     _unused: u32,
-}
-
-/// Growth in turns, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Growth {
-    /// Growth in the turn with the largest one.
-    pub most: u64,
-    /// Growth in the two consecutive turns with the smallest one.
-    pub least: u64,
 }
 
 impl GrowthTable {
     /// Records a rank's growth in a turn of its epoch, in bytes.
     pub(super) fn note(&self, turn: usize, bytes: u64) {
-        let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).max(1);
-        self.noted[turn.min(TURNS - 1)].fetch_max(kib, Ordering::SeqCst);
+        self.noted[turn.min(TURNS - 1)].fetch_max(kib(bytes).max(1), Ordering::SeqCst);
     }
 
-    /// Expected maximum growth of a rank in this turn and the next one, in bytes; 0 if nothing is known. Turns without
-    /// a record count with the largest growth.
-    pub(super) fn around(&self, turn: usize) -> u64 {
-        let most = self.most.load(Ordering::SeqCst);
-        if most == 0 {
-            return 0;
+    /// Sets the growth of turns that have no record, in bytes; `None` if nothing is known of them.
+    pub(super) fn assume(&self, bytes: Option<u64>) {
+        self.assumed.store(bytes.map_or(UNKNOWN, kib), Ordering::SeqCst);
+    }
+
+    /// Restarts the numbering of turns, after this number of turns of a rank. What was recorded before the first time
+    /// belongs to other work.
+    pub(super) fn restart(&self, turns: usize) {
+        if self.rounds.fetch_max(1, Ordering::SeqCst) == 0 {
+            self.forget();
+        } else if turns > 0 {
+            self.rounds.fetch_max(2, Ordering::SeqCst);
         }
-        let largest = u64::from(most + most / OF_EPOCHS) << 10;
-        let of = |turn| self.of(turn).unwrap_or(largest);
-        of(turn).max(of(turn + 1))
+    }
+
+    /// Bytes by which all residents grow at most, in this turn or the next one, if there may be `residents` of them;
+    /// `None` if nothing is known of one of the turns. A rank is alone in a turn without a record, because no other one
+    /// is admitted.
+    pub(super) fn around(&self, turn: usize, residents: u64) -> Option<u64> {
+        let next = match self.of(turn + 1) {
+            None if self.ends_after(turn) => 0,
+            _ => turn + 1,
+        };
+        let both = [turn, next].map(|turn| match self.of(turn) {
+            Some(growth) => Some(residents * growth),
+            None => self.without_record(residents),
+        });
+        both.into_iter().try_fold(0, |most, growth| Some(growth?.max(most)))
+    }
+
+    /// Whether an epoch or batch of the first period ends after this turn, at the latest.
+    fn ends_after(&self, turn: usize) -> bool {
+        self.periods.load(Ordering::SeqCst) == 0
+            && self.rounds.load(Ordering::SeqCst) == 2
+            && self.of(turn).is_some()
+    }
+
+    /// Bytes by which all residents grow in turns without a record: in the first period, one of them by what is assumed, or
+    /// by the largest growth so far; later, all by the largest growth.
+    fn without_record(&self, residents: u64) -> Option<u64> {
+        let most = self.most.load(Ordering::SeqCst);
+        if most > 0 {
+            return Some(residents * (u64::from(most + most / OF_EPOCHS) << 10));
+        }
+        let assumed = self.assumed.load(Ordering::SeqCst);
+        let noted = self.noted() + self.noted() / u64::from(OF_RANKS);
+        (assumed != UNKNOWN).then(|| noted.max(u64::from(assumed) << 10))
     }
 
     /// Growth of a rank in this turn, in bytes; `None` if no rank has ended the turn in this period or the one before. It
@@ -82,8 +116,9 @@ impl GrowthTable {
         self.noted.iter().for_each(|noted| noted.store(0, Ordering::SeqCst));
     }
 
-    /// Publishes the growth recorded since the last call; `None` if no turn has ended since.
-    pub(super) fn take(&self) -> Option<Growth> {
+    /// Publishes the growth recorded since the last call; returns the maximum of the last two periods, in bytes, or `None`
+    /// if no turn has ended since.
+    pub(super) fn take(&self) -> Option<u64> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         let periods = self.periods.fetch_add(1, Ordering::SeqCst);
@@ -97,10 +132,13 @@ impl GrowthTable {
         // previous one.
         let most = most.max(self.last.swap(most, Ordering::SeqCst));
         self.most.store(most, Ordering::SeqCst);
-        let turns = noted.iter().position(|noted| *noted == 0).unwrap_or(TURNS);
-        let least = (0..turns.max(1)).map(|turn| self.around(turn)).min().unwrap_or(0);
-        Some(Growth { most: u64::from(most) << 10, least })
+        Some(u64::from(most) << 10)
     }
+}
+
+/// Whole KiB that hold this number of bytes, below [`UNKNOWN`].
+fn kib(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
 }
 
 #[cfg(test)]
@@ -111,27 +149,61 @@ mod tests {
         let zeros = || std::array::from_fn(|_| AtomicU32::new(0));
         let (noted, known) = (zeros(), zeros());
         let zero = || AtomicU32::new(0);
-        GrowthTable { noted, known, most: zero(), last: zero(), periods: zero(), _unused: 0 }
+        let (most, last, periods, rounds) = (zero(), zero(), zero(), zero());
+        let assumed = AtomicU32::new(UNKNOWN);
+        GrowthTable { noted, known, most, last, periods, assumed, rounds, _unused: 0 }
     }
 
     fn note(table: &GrowthTable, kib: &[u64]) {
         kib.iter().enumerate().for_each(|(turn, kib)| table.note(turn, kib << 10));
     }
 
+    /// KiB for one resident in these turns.
+    fn around<const N: usize>(table: &GrowthTable, turns: [usize; N]) -> [u64; N] {
+        turns.map(|turn| table.around(turn, 1).unwrap() >> 10)
+    }
+
     #[test]
     fn the_larger_of_two_turns_counts() {
         let table = table();
-        assert_eq!((table.take(), table.around(0)), (None, 0));
+        assert_eq!((table.take(), table.around(0, 1)), (None, None));
         note(&table, &[1, 4, 2, 3, 3, 7]);
         note(&table, &[2, 1, 2]);
-        assert_eq!((table.around(0), table.noted()), (0, 7 << 10), "not known yet");
+        assert_eq!((around(&table, [0, 1]), table.noted()), ([5, 5], 7 << 10));
         assert_eq!((table.of(1), table.of(6)), (Some(5 << 10), None));
-        assert_eq!(table.take(), Some(Growth { most: 7 << 10, least: 7 << 10 }));
+        assert_eq!(table.around(5, 1), None, "nothing is known of turn 6");
+        assert_eq!(table.take(), Some(7 << 10));
         note(&table, &[2, 4, 2, 3, 3, 7]);
-        assert_eq!(table.take(), Some(Growth { most: 7 << 10, least: 3 << 10 }));
-        let around: Vec<_> = (0..8).map(|turn| table.around(turn) >> 10).collect();
-        assert_eq!(around, [4, 4, 3, 3, 7, 7, 7, 7]);
+        assert_eq!(table.take(), Some(7 << 10));
+        assert_eq!(around(&table, [0, 1, 2, 3, 4, 5, 6, 7]), [4, 4, 3, 3, 7, 7, 7, 7]);
+        assert_eq!(table.around(2, 3), Some(9 << 10), "three residents");
         assert_eq!(table.take(), None);
+    }
+
+    #[test]
+    fn a_turn_without_a_record_grows_as_assumed_or_as_the_largest_so_far() {
+        let table = table();
+        table.assume(Some(8 << 10));
+        assert_eq!(table.around(0, 2), Some(8 << 10), "the first rank is alone");
+        note(&table, &[4]);
+        assert_eq!(table.around(0, 2), Some(10 << 10), "two residents in turn 0");
+        note(&table, &[1, 16]);
+        assert_eq!(table.around(1, 1), Some(20 << 10), "turn 2 may be as large as turn 1");
+        table.assume(None);
+        assert_eq!(table.around(1, 1), None);
+    }
+
+    #[test]
+    fn batches_follow_one_another_in_the_first_epoch() {
+        let table = table();
+        note(&table, &[9]);
+        table.restart(5);
+        assert_eq!(table.noted(), 0, "data were loaded");
+        table.restart(0);
+        note(&table, &[4, 2]);
+        assert_eq!(table.around(1, 1), None, "there may be a turn 2");
+        table.restart(2);
+        assert_eq!(around(&table, [0, 1]), [5, 5]);
     }
 
     #[test]
@@ -140,20 +212,20 @@ mod tests {
         note(&table, &[1, 1, 9]);
         table.take();
         note(&table, &[1, 1]);
-        assert_eq!(table.take().unwrap().most, 9 << 10);
-        assert_eq!([0, 1, 2].map(|turn| table.around(turn) >> 10), [1, 10, 10]);
+        assert_eq!(table.take(), Some(9 << 10));
+        assert_eq!(around(&table, [0, 1, 2]), [1, 10, 10]);
         note(&table, &[1, 2, 3]);
-        assert_eq!(table.take().unwrap().most, 3 << 10);
+        assert_eq!(table.take(), Some(3 << 10));
         // A larger recorded value counts at once.
         note(&table, &[5]);
-        assert_eq!(table.around(0), 5 << 10);
+        assert_eq!(around(&table, [0]), [5]);
         note(&table, &[1, 1, 1]);
         table.take();
-        assert_eq!(table.around(0), 5 << 10);
+        assert_eq!(around(&table, [0]), [5]);
         for faded in [4, 3] {
             note(&table, &[1, 1, 1]);
             table.take();
-            assert_eq!(table.around(0), faded << 10);
+            assert_eq!(around(&table, [0]), [faded]);
         }
     }
 
@@ -163,18 +235,17 @@ mod tests {
         note(&table, &[1, 2, 1, 8, 3, 1]);
         table.take();
         // The largest turn of the second epoch is number 2 or earlier.
-        assert_eq!([0, 2, 3, 4].map(|turn| table.around(turn) >> 10), [9, 9, 9, 3]);
+        assert_eq!(around(&table, [0, 2, 3, 4]), [9, 9, 9, 3]);
         note(&table, &[1, 1, 8, 3, 1]);
         table.take();
-        assert_eq!([0, 1, 2, 3].map(|turn| table.around(turn) >> 10), [1, 9, 9, 3]);
+        assert_eq!(around(&table, [0, 1, 2, 3]), [1, 9, 9, 3]);
     }
 
     #[test]
     fn late_turns_share_a_place() {
         let table = table();
         table.note(TURNS + 7, 1 << 20);
-        let least = (1 << 20) + (1 << 17);
-        assert_eq!(table.take(), Some(Growth { most: 1 << 20, least }));
-        assert_eq!(table.around(usize::MAX - 1), least);
+        assert_eq!(table.take(), Some(1 << 20));
+        assert_eq!(table.around(usize::MAX - 1, 1), Some((1 << 20) + (1 << 17)));
     }
 }

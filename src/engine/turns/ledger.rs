@@ -4,31 +4,21 @@ use tracing::debug;
 
 use super::control::Control;
 use super::grant::given_out;
-use super::growth::Growth;
+use super::growth::TURNS;
 use super::work::Work;
 
 impl Control {
-    /// Maximum number of bytes that each rank may keep in memory while it waits; initially 0.
+    /// Maximum number of bytes that each rank may keep in memory while it waits, where no launcher sets the room of all
+    /// ranks; initially 0.
     pub fn parked_share(&self) -> u64 {
-        self.parked_share_of(self.work())
-    }
-
-    /// Maximum number of bytes that each rank may keep in memory while it waits, during this kind of work; initially 0.
-    pub fn parked_share_of(&self, work: Work) -> u64 {
-        self.grant(work).parked()
+        self.grant(self.work()).parked()
     }
 
     /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. If it is
     /// less than before, waiting ranks give up what they keep beyond it.
     pub fn set_parked_share(&self, bytes: u64) {
-        self.set_parked_share_of(self.work(), bytes);
-    }
-
-    /// [`set_parked_share`](Self::set_parked_share) for a kind of work.
-    pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
-        debug!(bytes, ?work, "waiting ranks may keep");
-        let before = self.parked_share_of(work);
-        self.grant(work).set_parked(bytes);
+        let before = self.parked_share();
+        self.grant(self.work()).set_parked(bytes);
         if bytes < before {
             self.ask_for_memory();
         }
@@ -39,6 +29,18 @@ impl Control {
     pub fn set_room_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "kept values and growth may take");
         self.grant(work).set_room(bytes);
+    }
+
+    /// The bytes that [`set_room_of`](Self::set_room_of) has set; 0 without a limit.
+    pub fn room_of(&self, work: Work) -> u64 {
+        self.grant(work).room()
+    }
+
+    /// Sets the growth of turns that no rank has ended, in bytes; `None` if nothing is known of them. It holds until the
+    /// first epoch or evaluation has been measured.
+    pub fn assume_growth(&self, work: Work, bytes: Option<u64>) {
+        debug!(bytes, ?work, "a turn is assumed to grow by");
+        self.growth(work).assume(bytes);
     }
 
     /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0).
@@ -57,22 +59,27 @@ impl Control {
         self.growth(work).noted()
     }
 
-    /// Growth that was recorded during this work since the last call; `None` without any.
-    pub fn take_growth(&self, work: Work) -> Option<Growth> {
+    /// Maximum growth that was recorded during this work in the two periods that the last two calls end, in bytes; `None`
+    /// if no turn has ended since the last call.
+    pub fn take_growth(&self, work: Work) -> Option<u64> {
         self.growth(work).take()
     }
 
-    /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one.
-    pub fn pool_after(&self, turn: usize) -> u64 {
-        let work = self.work();
-        let shares = self.parked_share_of(work) * self.num_ranks() as u64;
-        match self.growth(work).around(turn) {
-            0 => shares,
-            growth => {
-                let rest = self.grant(work).room().saturating_sub(self.slots() as u64 * growth);
-                shares.min(given_out(rest))
+    /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one: what the residents'
+    /// growth in these two turns leaves of the room. They may keep nothing if the growth is not known.
+    pub fn pool_after(&self, work: Work, turn: usize) -> u64 {
+        match self.room_of(work) {
+            0 => self.grant(work).parked() * self.num_ranks() as u64,
+            room => {
+                let growth = self.growth(work).around(turn, self.slots_of(work) as u64);
+                growth.map_or(0, |growth| given_out(room.saturating_sub(growth)))
             }
         }
+    }
+
+    /// Maximum of [`pool_after`](Self::pool_after) for all turns of an epoch.
+    pub fn largest_pool(&self, work: Work) -> u64 {
+        (0..TURNS).map(|turn| self.pool_after(work, turn)).max().unwrap_or(0)
     }
 
     /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: a rank has ended the turn, and
@@ -98,25 +105,24 @@ mod tests {
     fn what_may_be_kept_depends_on_the_growth_of_the_next_turns() {
         let control = Control::in_memory(4, 2).unwrap();
         control.set_parked_share(4 << 20);
+        let kept = |turn| control.pool_after(Work::Training, turn);
+        assert_eq!(kept(0), 16 << 20, "without a limit for all");
         control.set_room_of(Work::Training, 24 << 20);
-        assert_eq!(control.pool_after(0), 16 << 20, "nothing is known");
-        for (turn, mib) in [(0, 1), (1, 2), (2, 5)] {
+        control.assume_growth(Work::Training, None);
+        assert_eq!(kept(0), 0, "nothing is known");
+        for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
             control.note_growth(Work::Training, turn, mib << 20);
             control.note_growth(Work::Evaluation, turn, 20 << 20);
         }
-        let growth = control.take_growth(Work::Training);
-        assert_eq!(growth, Some(Growth { most: 5 << 20, least: (5 << 20) + (5 << 17) }));
-        let kept = given_out((14 << 20) - 2 * (5 << 17));
-        assert_eq!([0, 1, 2].map(|turn| control.pool_after(turn)), [kept; 3], "in the first epoch");
-        for (turn, mib) in [(0, 1), (1, 2), (2, 5)] {
+        let less = |bytes: u64| given_out((24 << 20) - bytes);
+        assert_eq!([0, 1, 2].map(kept), [less(5 << 20), less(15 << 20), 0], "in the first epoch");
+        assert_eq!(control.take_growth(Work::Training), Some(6 << 20));
+        for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
             control.note_growth(Work::Training, turn, mib << 20);
         }
         control.take_growth(Work::Training);
-        assert_eq!([0, 1, 2].map(|turn| control.pool_after(turn)), [16 << 20, kept, kept]);
-        control.take_growth(Work::Evaluation);
-        control.begin(Work::Evaluation);
-        control.set_parked_share(4 << 20);
-        assert_eq!(control.pool_after(0), 0);
+        let most = less(2 * ((6 << 20) + (6 << 17)));
+        assert_eq!([0, 1, 2].map(kept), [less(2 * ((2 << 20) + (2 << 17))), most, most]);
     }
 
     #[test]

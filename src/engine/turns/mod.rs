@@ -16,7 +16,6 @@ mod work;
 
 pub use control::Control;
 pub use grant::given_out;
-pub use growth::Growth;
 pub use pool::Pool;
 pub use protocol::{Protocol, Stop};
 pub use run_status::{Request, RunStatus};

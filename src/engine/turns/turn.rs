@@ -34,8 +34,6 @@ pub struct TurnLock {
     at_begin: Cell<Option<TurnStart>>,
     /// Number of the current turn since the epoch or batch began, from 0.
     number: Cell<usize>,
-    /// Whether an epoch, other work or a batch has begun.
-    is_numbered: Cell<bool>,
     /// Number of times that ranks had been asked to give up memory when this rank last looked.
     asks: Cell<u32>,
 }
@@ -63,19 +61,8 @@ impl TurnLock {
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
         let (is_process, at_begin) = (false, Cell::new(None));
-        let (number, is_numbered, asks) = (Cell::new(0), Cell::new(false), Cell::new(0));
-        TurnLock {
-            control,
-            slot,
-            turns,
-            record,
-            counters,
-            is_process,
-            at_begin,
-            number,
-            is_numbered,
-            asks,
-        }
+        let (number, asks) = (Cell::new(0), Cell::new(0));
+        TurnLock { control, slot, turns, record, counters, is_process, at_begin, number, asks }
     }
 
     /// The same lock, for a rank that is a separate process: it records the growth of the process's memory in each
@@ -202,14 +189,16 @@ impl TurnLock {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// Maximum of [`parked_share`](Self::parked_share) during a kind of work.
-    pub fn parked_share_of(&self, work: Work) -> u64 {
-        self.control.parked_share_of(work)
+    /// The same when a kind of work begins.
+    pub fn first_share_of(&self, work: Work) -> u64 {
+        self.control.pool_after(work, 0) / self.control.num_ranks() as u64
     }
 
     /// Begins other work on this machine, if this rank is the one to do it. All ranks are prepared for it once they
     /// have completed the next collective.
     pub fn begin(&self, work: Work) {
+        self.number.set(0);
+        self.control.growth(work).restart(0);
         if self.slot == 0 {
             self.control.begin(work);
         }
@@ -274,18 +263,16 @@ impl TurnLock {
         self.status().set_cached_kib(kib);
     }
 
-    /// Restarts the numbering of turns, at the start of an epoch, of other work, or of a batch. Turns with the same
+    /// Restarts the numbering of turns, at the start of an epoch or of a batch. Turns with the same
     /// number take about the same memory; those before the first call, in which data are loaded, do not count.
     pub fn number_turns(&self) {
-        if !self.is_numbered.replace(true) {
-            self.control.forget_growth(self.control.work());
-        }
-        self.number.set(0);
+        let turns = self.number.replace(0);
+        self.control.growth(self.control.work()).restart(turns);
     }
 
     /// Bytes that all ranks together may keep from this turn to the next one.
     fn pool_bytes(&self) -> u64 {
-        self.control.pool_after(self.number.get())
+        self.control.pool_after(self.control.work(), self.number.get())
     }
 
     /// Part of `left` bytes that this rank may keep; ranks after it in this round get what they want beyond their

@@ -3,15 +3,13 @@
 use std::path::Path;
 
 use super::outputs::num_outputs;
-use crate::engine::launch::{LeastMemory, WorkerBounds};
+use crate::engine::launch::{AssumedGrowth, TurnGrowth};
 use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{FeatureSet, Partition, PartitionSummary};
 use crate::io::{DiskRate, IoMode};
-use crate::nn::{JumpMode, ModelKind, NormKind};
 use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
-use crate::train::Fanouts;
 
 /// Bound on a run's memory, as a multiple of the bytes of its partitions and of the rows of its layers. `EACH` per
 /// process and `ALL` are added. A run that fits by this bound needs no plan.
@@ -20,44 +18,47 @@ const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
 /// Bound on the number of copies of the parameters that a worker holds: gradients, the optimizer's state, and messages.
 const PARAMETERS: u64 = 6;
-/// Bound on the number of a layer's values that a worker holds at a time in a pass without gradients, including other
-/// ranks' rows that it adds.
-const VALUES: u64 = 6;
-/// The same for a normalisation.
-const NORM_VALUES: u64 = 3;
-/// The same for each layer whose output jumping knowledge joins.
-const JUMP_VALUES: u64 = 3;
-/// Bound on the bytes of a drawn edge: ids of its ends in both orders of a block, its own id, and the permutation
-/// between the orders.
-const EDGE: u64 = 64;
+/// Factor by which a worker of a planned run may grow more than was planned.
+const DOUBT: f64 = 1.5;
 /// Files smaller than this, in bytes, are written before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 
-impl WorkerBounds {
-    /// The bounds for the workers of a training run.
-    pub(in crate::run) fn of(run: &RunConfig, partitions: &PartitionConfig) -> Self {
-        // On the full graph, growth is measured in the first epoch.
-        let evaluation = run.sampling.as_ref().and_then(|_| pass(run, partitions));
-        WorkerBounds { training: batch(run, partitions), evaluation }
+impl AssumedGrowth {
+    /// The growth of a training run's workers; `planned` is the memory of one more resident worker, in bytes.
+    pub(in crate::run) fn of(
+        run: &RunConfig,
+        partitions: &PartitionConfig,
+        planned: Option<u64>,
+    ) -> Self {
+        if fits(run, partitions) {
+            return Self::certain();
+        }
+        let planned = planned.map(|bytes| (bytes as f64 * DOUBT) as u64);
+        let pass = run.sampling.as_ref().and_then(|_| pass(run, partitions));
+        AssumedGrowth { training: growth(planned), pass: growth(pass) }
     }
 
-    /// The bounds of workers that predict on the full graph.
+    /// The growth of workers that predict on the full graph.
     pub(in crate::run) fn of_prediction(run: &RunConfig, partitions: &PartitionConfig) -> Self {
-        WorkerBounds { training: pass(run, partitions), evaluation: None }
+        if fits(run, partitions) {
+            return Self::certain();
+        }
+        AssumedGrowth { training: growth(pass(run, partitions)), pass: TurnGrowth::Unknown }
     }
+
+    /// No growth, for a run that certainly fits into its budget, so that waiting workers may keep everything.
+    fn certain() -> Self {
+        AssumedGrowth { training: TurnGrowth::Bytes(0), pass: TurnGrowth::Bytes(0) }
+    }
+}
+
+fn growth(bytes: Option<u64>) -> TurnGrowth {
+    bytes.map_or(TurnGrowth::Unknown, TurnGrowth::Bytes)
 }
 
 /// Whether a run certainly fits into its memory budget.
 pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
-}
-
-/// Zero memory, for a run that certainly fits into its budget, so that waiting workers may keep everything.
-pub(in crate::run) fn certain(
-    run: &RunConfig,
-    partitions: &PartitionConfig,
-) -> Option<LeastMemory> {
-    fits(run, partitions).then(LeastMemory::default)
 }
 
 /// How a run's files are written and read when the page cache has no room for them: if they may be large, in the mode
@@ -106,51 +107,10 @@ fn pass(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         let PartitionSummary { bytes, num_inner_nodes: nodes, node_features, .. } =
             PartitionSummary::open(partitions, part).ok()?;
         let rows = LayerRows::of(run, all_columns(&node_features), outputs);
-        let most = if by_rows(run) {
-            bytes.saturating_mul(2).saturating_add(rows.layer(nodes).saturating_mul(values(run)))
-        } else {
-            rows.training(bytes, nodes)
-        };
-        Some(most.saturating_add(EACH))
+        Some(rows.training(bytes, nodes).saturating_add(EACH))
     };
     let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
     all?.into_iter().max()
-}
-
-/// The bound for batches of nodes. A layer of a batch has at most as many rows as its fan-outs allow, and as the graph
-/// has nodes. Before the first batch, a worker sorts the edges of its partition.
-fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
-    let sampling =
-        run.sampling.as_ref().filter(|_| run.relations.is_none() && run.link.is_none())?;
-    let Fanouts::Same(fanouts) = &sampling.fanouts else { return None };
-    if !by_rows(run) {
-        return None;
-    }
-    let (mut partition, mut columns, mut edge_columns) = (0, 0, 0);
-    for part in partitions.present() {
-        let summary = PartitionSummary::open(partitions, part).ok()?;
-        partition = partition.max(summary.bytes);
-        columns = columns.max(all_columns(&summary.node_features));
-        edge_columns = edge_columns.max(all_columns(&summary.edge_features));
-    }
-    let book = partitions.book();
-    let widths = LayerRows::of(run, columns, outputs(run, partitions)?);
-    let (mut rows, mut drawn, mut values) = (sampling.batch_size as u64, 0_u64, 0_u64);
-    for fanout in fanouts.iter().rev() {
-        let edges = match u64::try_from(*fanout) {
-            Ok(fanout) => rows.saturating_mul(fanout),
-            Err(_) => book.num_edges(),
-        };
-        rows = rows.saturating_add(edges).min(book.num_nodes());
-        drawn = drawn.saturating_add(edges);
-        values = values.saturating_add(widths.layer(rows));
-    }
-    // Per thread that samples ahead, one batch is ready and one is being drawn.
-    let batches = 1 + 2 * sampling.sampler_threads as u64;
-    let values =
-        values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(self::values(run));
-    let blocks = drawn.saturating_mul(EDGE + 4 * edge_columns).saturating_mul(batches);
-    Some(values.saturating_add(blocks).saturating_add(2 * partition).saturating_add(EACH))
 }
 
 /// Number of the model's outputs; 0 if it predicts edges, `None` if the labels cannot be read.
@@ -161,21 +121,6 @@ fn outputs(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     let of_part = |part| num_outputs(&Partition::open(partitions, part).ok()?, run).ok();
     let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
     all?.into_iter().max()
-}
-
-/// Whether a model holds only the graph and the rows of its layers.
-fn by_rows(run: &RunConfig) -> bool {
-    matches!(run.model.kind, ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_))
-}
-
-/// Bound on the values of a layer that a worker holds at a time.
-fn values(run: &RunConfig) -> u64 {
-    let norm = if run.model.norm == NormKind::None { 0 } else { NORM_VALUES };
-    let jumps = match run.model.jumping_knowledge {
-        JumpMode::None => 0,
-        JumpMode::Cat | JumpMode::Max => JUMP_VALUES * run.model.layers as u64,
-    };
-    VALUES + norm + jumps
 }
 
 /// Number of columns of all tables together.

@@ -12,7 +12,7 @@ use super::threads::capped;
 use crate::engine::comm::Placement;
 use crate::engine::comm::machines::Launched;
 use crate::engine::launch::{
-    EventRecord, LeastMemory, Limits, Supervision, WorkerBounds, fork_plainly, supervise,
+    AssumedGrowth, EventRecord, Limits, Supervision, fork_plainly, supervise,
 };
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::engine::turns::Control;
@@ -50,11 +50,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) io: IoMode,
     /// Disk space to reserve for files, in bytes.
     pub(in crate::run) disk: Option<u64>,
-    /// Planned memory of the workers if waiting ones keep nothing (0 bytes if everything certainly fits into the
-    /// budget); `None` without a plan.
-    pub(in crate::run) memory: Option<LeastMemory>,
-    /// Upper bounds on the memory of a worker.
-    pub(in crate::run) bounds: WorkerBounds,
+    /// Growth of workers that is assumed before it has been measured.
+    pub(in crate::run) assumed: AssumedGrowth,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The results folder, in which other processes find the run.
@@ -78,8 +75,7 @@ impl<'a> Launch<'a> {
             stand_in: None,
             io: resources.io,
             disk: None,
-            memory: None,
-            bounds: WorkerBounds::default(),
+            assumed: AssumedGrowth::default(),
             saves: false,
             results: None,
             trace: None,
@@ -91,9 +87,9 @@ impl<'a> Launch<'a> {
 
     /// Limits for the workers' memory.
     fn limits(&self) -> Limits {
-        let Launch { resources, memory: planned, bounds, .. } = *self;
+        let Launch { resources, assumed, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
-        Limits { budget, uncounted: 0, resident, planned, lends: false, bounds }
+        Limits { budget, uncounted: 0, resident, assumed }
     }
 }
 

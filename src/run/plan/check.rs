@@ -30,18 +30,11 @@ pub(in crate::run) struct PlannedRun {
     memory: u64,
     /// Memory of one more resident worker.
     #[serde(skip)]
-    another: u64,
+    pub(in crate::run) another: u64,
     written: u64,
     read: u64,
     /// Lower bound on bytes written and read for any schedule in the memory budget, if known.
     bound: Option<u64>,
-}
-
-impl PlannedRun {
-    /// Memory of the run if waiting workers keep nothing.
-    pub(in crate::run) fn memory(&self) -> LeastMemory {
-        LeastMemory { all: self.memory, another: self.another }
-    }
 }
 
 /// Reports the needs of a full-graph run, unless they are negligible.

@@ -7,7 +7,7 @@ use super::bound::bound;
 use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
-use crate::engine::launch::{Limits, WorkerBounds};
+use crate::engine::launch::{AssumedGrowth, Limits, TurnGrowth};
 use crate::error::{Error, Result};
 use crate::platform::free_space;
 use crate::run::launch::bounds::{fits, rate};
@@ -149,9 +149,10 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         budget: budget.unwrap_or(0),
         uncounted: 0,
         resident: config.resident,
-        planned: Some(planned),
-        lends: false,
-        bounds: WorkerBounds::default(),
+        assumed: AssumedGrowth {
+            training: TurnGrowth::Bytes(planned.another),
+            pass: TurnGrowth::Unknown,
+        },
     };
     let (resident, share) = limits.room(sizes.ranks.len(), resident, planned);
     let epoch = match share {

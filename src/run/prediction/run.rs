@@ -10,7 +10,7 @@ use super::node_space::NodeSpace;
 use super::predicted_graph::PredictedGraph;
 use super::question::Question;
 use super::table::{NodeLabels, write_table};
-use crate::engine::launch::WorkerBounds;
+use crate::engine::launch::AssumedGrowth;
 use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
 use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
@@ -77,8 +77,7 @@ fn predict_graph(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Res
     let own_trace = own_trace.map(|(path, machine)| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
-        memory: bounds::certain(&config.run, &partitions),
-        bounds: WorkerBounds::of_prediction(&config.run, &partitions),
+        assumed: AssumedGrowth::of_prediction(&config.run, &partitions),
         trace: own_trace.as_deref().or(trace.as_deref()),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
