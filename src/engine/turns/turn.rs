@@ -34,6 +34,8 @@ pub struct TurnLock {
     at_begin: Cell<Option<TurnStart>>,
     /// Number of the current turn since the epoch or batch began, from 0.
     number: Cell<usize>,
+    /// Whether an epoch or batch has begun.
+    is_numbered: Cell<bool>,
     /// Number of times that ranks had been asked to give up memory when this rank last looked.
     asks: Cell<u32>,
 }
@@ -61,8 +63,19 @@ impl TurnLock {
     pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
         let (turns, record) = (Cell::new(0), RefCell::default());
         let (is_process, at_begin) = (false, Cell::new(None));
-        let (number, asks) = (Cell::new(0), Cell::new(0));
-        TurnLock { control, slot, turns, record, counters, is_process, at_begin, number, asks }
+        let (number, is_numbered, asks) = (Cell::new(0), Cell::new(false), Cell::new(0));
+        TurnLock {
+            control,
+            slot,
+            turns,
+            record,
+            counters,
+            is_process,
+            at_begin,
+            number,
+            is_numbered,
+            asks,
+        }
     }
 
     /// The same lock, for a rank that is a separate process: it records the growth of the process's memory in each
@@ -266,7 +279,12 @@ impl TurnLock {
     /// Restarts the numbering of turns, at the start of an epoch or of a batch. Turns with the same
     /// number take about the same memory; those before the first call, in which data are loaded, do not count.
     pub fn number_turns(&self) {
-        let turns = self.number.replace(0);
+        let mut turns = self.number.replace(0);
+        if !self.is_numbered.replace(true) {
+            // Data were loaded in the turns before, and this one is only turn 0.
+            turns = 0;
+            self.at_begin.set(self.at_begin.get().map(|begin| TurnStart { number: 0, ..begin }));
+        }
         self.control.growth(self.control.work()).restart(turns);
     }
 
@@ -415,11 +433,38 @@ mod tests {
         turn(false);
         assert_eq!(known(), [false, true, false, false]);
         turn(true);
-        assert_eq!(known(), [true, false, true, false], "what loading took is forgotten");
+        assert_eq!(known(), [true, false, false, false], "what loading took is forgotten");
         turn(false);
         turn(false);
         turn(true);
         assert_eq!(known(), [true; 4]);
+    }
+
+    #[test]
+    fn batches_are_known_to_follow_one_another_once_a_rank_has_begun_the_second() {
+        let control = Arc::new(Control::in_memory(2, 1).unwrap());
+        control.set_room_of(Work::Training, 1 << 50);
+        control.assume_growth(Work::Training, None);
+        let locks = [0, 1].map(|slot| TurnLock::new(control.clone(), slot).of_process());
+        let turn = |lock: &TurnLock, begins: bool| {
+            lock.acquire(|| Ok(())).unwrap();
+            if begins {
+                lock.number_turns();
+            }
+            let share = lock.parked_share();
+            lock.release();
+            share
+        };
+        for lock in &locks {
+            turn(lock, false);
+        }
+        let [first, second] = &locks;
+        for lock in [second, first] {
+            assert_eq!(turn(lock, true), 0, "data were loaded before");
+        }
+        assert_eq!(turn(first, false), 0, "nothing is known of the next turn");
+        assert_eq!(turn(second, false), 0);
+        assert!(turn(second, true) > 0 && turn(first, true) > 0);
     }
 
     #[test]
