@@ -27,9 +27,8 @@ pub(super) struct GrowthTable {
     periods: AtomicU32,
     /// Growth of turns that have no record, in the first period; [`UNKNOWN`] if nothing is known of them.
     assumed: AtomicU32,
-    /// 1 once a rank has begun to number turns, 2 once a rank has begun again after turns: the last turn with a record is
-    /// followed by turn 0.
-    rounds: AtomicU32,
+    /// 1 once a rank has begun the first epoch or batch.
+    begun: AtomicU32,
     _unused: u32,
 }
 
@@ -44,36 +43,27 @@ impl GrowthTable {
         self.assumed.store(bytes.map_or(UNKNOWN, kib), Ordering::SeqCst);
     }
 
-    /// Restarts the numbering of turns, after this number of turns of a rank. What was recorded before the first time
-    /// belongs to other work.
-    pub(super) fn restart(&self, turns: usize) {
-        if self.rounds.fetch_max(1, Ordering::SeqCst) == 0 {
+    /// Begins an epoch or batch. What was recorded before the first one belongs to other work.
+    pub(super) fn begin(&self) {
+        if self.begun.swap(1, Ordering::SeqCst) == 0 {
             self.forget();
-        } else if turns > 0 {
-            self.rounds.fetch_max(2, Ordering::SeqCst);
         }
+    }
+
+    /// Whether a rank has begun the first epoch or batch.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::SeqCst) > 0
     }
 
     /// Bytes by which all residents grow at most, in this turn or the next one, if there may be `residents` of them;
     /// `None` if nothing is known of one of the turns. A rank is alone in a turn without a record, because no other one
     /// is admitted.
     pub(super) fn around(&self, turn: usize, residents: u64) -> Option<u64> {
-        let next = match self.of(turn + 1) {
-            None if self.ends_after(turn) => 0,
-            _ => turn + 1,
-        };
-        let both = [turn, next].map(|turn| match self.of(turn) {
+        let both = [turn, turn + 1].map(|turn| match self.of(turn) {
             Some(growth) => Some(residents * growth),
             None => self.without_record(residents),
         });
         both.into_iter().try_fold(0, |most, growth| Some(growth?.max(most)))
-    }
-
-    /// Whether an epoch or batch of the first period ends after this turn, at the latest.
-    fn ends_after(&self, turn: usize) -> bool {
-        self.periods.load(Ordering::SeqCst) == 0
-            && self.rounds.load(Ordering::SeqCst) == 2
-            && self.of(turn).is_some()
     }
 
     /// Bytes by which all residents grow in turns without a record: in the first period, one of them by what is assumed, or
@@ -149,9 +139,9 @@ mod tests {
         let zeros = || std::array::from_fn(|_| AtomicU32::new(0));
         let (noted, known) = (zeros(), zeros());
         let zero = || AtomicU32::new(0);
-        let (most, last, periods, rounds) = (zero(), zero(), zero(), zero());
+        let (most, last, periods, begun) = (zero(), zero(), zero(), zero());
         let assumed = AtomicU32::new(UNKNOWN);
-        GrowthTable { noted, known, most, last, periods, assumed, rounds, _unused: 0 }
+        GrowthTable { noted, known, most, last, periods, assumed, begun, _unused: 0 }
     }
 
     fn note(table: &GrowthTable, kib: &[u64]) {
@@ -194,16 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn batches_follow_one_another_in_the_first_epoch() {
+    fn what_was_recorded_before_the_first_epoch_is_forgotten() {
         let table = table();
         note(&table, &[9]);
-        table.restart(5);
+        table.begin();
         assert_eq!(table.noted(), 0, "data were loaded");
-        table.restart(0);
-        note(&table, &[4, 2]);
-        assert_eq!(table.around(1, 1), None, "there may be a turn 2");
-        table.restart(2);
-        assert_eq!(around(&table, [0, 1]), [5, 5]);
+        note(&table, &[4]);
+        table.begin();
+        assert_eq!(table.noted(), 4 << 10);
     }
 
     #[test]
