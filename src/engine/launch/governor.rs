@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::{Limits, RESIDENT};
+use super::limits::{LeastMemory, Limits, RESIDENT};
 use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::{Control, Work};
 use crate::error::{Error, ErrorKind, Result};
@@ -34,8 +34,8 @@ struct Knowledge {
 /// Divides a budget among workers.
 ///
 /// A run's memory has three parts: the memory of all processes at rest, the values that waiting workers keep, and the
-/// growth of the resident workers, which workers measure exactly. The governor publishes the *room*, which is what the first part
-/// leaves of the budget. Workers keep what their growth leaves of the room (`Control::pool_after`), and a turn begins beside
+/// growth of the resident workers, which workers measure exactly. The governor publishes the *room*: the budget without the first
+/// part. Workers keep what their growth leaves of the room (`Control::pool_after`), and a turn begins beside
 /// others only if its growth is known and fits (`Control::admits`). So a turn of which nothing is known is alone.
 ///
 /// In the first epoch, the room is published with each sample, and turns without a record grow as is assumed
@@ -118,7 +118,9 @@ impl Governor {
         self.divided = true;
         self.known().measured = true;
         let taken = idle + self.known().reserve;
-        let (resident, _) = self.limits.room_after(self.control.num_ranks(), taken, growth);
+        let requested = self.limits.resident.unwrap_or(1) as u64;
+        let least = LeastMemory { all: taken + requested * growth, another: growth };
+        let (resident, _) = self.limits.residents(self.control.num_ranks(), least);
         if resident != self.control.slots_of(self.work) {
             self.control.set_slots_of(self.work, resident);
         }
@@ -139,7 +141,8 @@ impl Governor {
         let room = self.limits.budget.saturating_sub(idle + reserve);
         self.set_room(room);
         let residents = self.control.slots_of(self.work) as u64;
-        let now = room.saturating_sub(residents * self.control.noted_growth(self.work));
+        let most = growth.unwrap_or(0).max(residents * self.control.noted_growth(self.work));
+        let now = room.saturating_sub(most);
         let less = now + self.limits.budget / NOTABLE < left;
         self.known().left = if less { now } else { left.max(now) };
         if less {
@@ -262,7 +265,7 @@ mod tests {
         (control.slots(), control.pool_after(control.work(), 0))
     }
 
-    /// What 8 GiB grant beside 1 GiB at rest and residents that have grown by this number of bytes.
+    /// Bytes that all keep in 8 GiB, with 1 GiB at rest and residents that have grown by this number of bytes.
     fn left(residents: u64, growth: u64) -> u64 {
         given_out(7 * GIB - residents * (growth + growth / 8))
     }
@@ -399,7 +402,7 @@ mod tests {
             (given_out(7 * GIB) - kept, control.asks() > asked)
         };
         let less = |bytes: u64| given_out(7 * GIB) - given_out(7 * GIB - bytes);
-        assert_eq!(look(1, GIB / 4), (less(GIB), true), "as planned");
+        assert_eq!(look(1, GIB / 4), (less(GIB), false), "as planned");
         assert_eq!(look(2, 2 * GIB), (less(5 * GIB), true), "two are resident");
         assert_eq!(look(3, GIB), (less(5 * GIB / 2), false), "turn 4 may be as large as turn 2");
         assert!(control.admits(1, 1) && control.admits(2, 1) && !control.admits(4, 1));

@@ -41,33 +41,24 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Number of workers that may be resident, and the share of each waiting one of `workers`, if `resident` of them
-    /// take at least this memory.
-    pub(crate) fn room(&self, workers: usize, resident: usize, least: LeastMemory) -> (usize, u64) {
-        let (mut resident, mut peak) = (resident, least.all);
+    /// Number of workers that may be resident, of `workers`, and the memory of all processes with them. `least` is that with
+    /// as many as were requested, or one.
+    pub(crate) fn residents(&self, workers: usize, least: LeastMemory) -> (usize, u64) {
+        let LeastMemory { mut all, another } = least;
+        let mut resident = self.resident.unwrap_or(1);
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
-        while resident < most && ((peak + least.another) as f64) < FULL * self.budget as f64 {
-            peak += least.another;
+        while resident < most && ((all + another) as f64) < FULL * self.budget as f64 {
+            all += another;
             resident += 1;
         }
         let planned = matches!(self.assumed.training, TurnGrowth::Bytes(_));
         let many = self.resident.is_none() && planned && workers >= MANY;
-        if many
-            && resident == RESIDENT
-            && given_out(self.budget.saturating_sub(peak)) > WORTH * least.another
-        {
-            peak += least.another;
+        let rest = given_out(self.budget.saturating_sub(all));
+        if many && resident == RESIDENT && rest > WORTH * another {
+            all += another;
             resident += 1;
         }
-        (resident, given_out(self.budget.saturating_sub(peak)) / workers as u64)
-    }
-
-    /// [`room`](Self::room), given the memory of all processes at rest (`idle`) and the maximum growth of each resident
-    /// one.
-    pub(super) fn room_after(&self, workers: usize, idle: u64, growth: u64) -> (usize, u64) {
-        let slots = self.resident.unwrap_or(1);
-        let all = idle + slots as u64 * growth;
-        self.room(workers, slots, LeastMemory { all, another: growth })
+        (resident, all)
     }
 }
 
@@ -84,28 +75,30 @@ pub(super) mod tests {
 
     #[test]
     fn a_second_worker_is_resident_where_there_is_room_for_it() {
-        let share = |left: u64| given_out(left) / 4;
-        let least = LeastMemory { all: 2 * GIB, another: GIB };
-        let room = |resident, budget| limits(budget, resident).room(4, 1, least);
-        assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
-        assert_eq!(room(None, 3 * GIB), (1, share(GIB)));
-        assert_eq!(room(None, GIB), (1, 0));
-        assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
-        assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
-        assert_eq!(limits(8 * GIB, None).room(1, 1, least).0, 1);
+        let least = |all| LeastMemory { all: all * GIB, another: GIB };
+        let residents = |resident, budget, all| {
+            let (resident, all) = limits(budget * GIB, resident).residents(4, least(all));
+            (resident, all / GIB)
+        };
+        assert_eq!(residents(None, 8, 2), (2, 3));
+        assert_eq!(residents(None, 3, 2), (1, 2));
+        assert_eq!(residents(None, 1, 2), (1, 2));
+        assert_eq!(residents(Some(1), 8, 2), (1, 2));
+        assert_eq!(residents(Some(4), 8, 5), (4, 5));
+        assert_eq!(limits(8 * GIB, None).residents(1, least(2)).0, 1);
     }
 
     #[test]
     fn a_third_of_many_workers_is_resident_where_it_is_small() {
         let least = LeastMemory { all: 2 * GIB, another: GIB };
-        let room = |workers, budget, planned| {
+        let residents = |workers, budget, planned| {
             let training = if planned { TurnGrowth::Bytes(GIB) } else { TurnGrowth::Unknown };
             let assumed = AssumedGrowth { training, ..AssumedGrowth::default() };
-            Limits { assumed, ..limits(budget, None) }.room(workers, 1, least).0
+            Limits { assumed, ..limits(budget, None) }.residents(workers, least).0
         };
-        assert_eq!(room(8, 7 * GIB, true), 3);
-        assert_eq!(room(8, 6 * GIB, true), 2);
-        assert_eq!(room(7, 7 * GIB, true), 2);
-        assert_eq!(room(8, 7 * GIB, false), 2);
+        assert_eq!(residents(8, 7 * GIB, true), 3);
+        assert_eq!(residents(8, 6 * GIB, true), 2);
+        assert_eq!(residents(7, 7 * GIB, true), 2);
+        assert_eq!(residents(8, 7 * GIB, false), 2);
     }
 }

@@ -43,7 +43,7 @@ impl GrowthTable {
         self.assumed.store(bytes.map_or(UNKNOWN, kib), Ordering::SeqCst);
     }
 
-    /// Begins an epoch or batch. What was recorded before the first one belongs to other work.
+    /// Begins the first epoch or batch of a rank. What was recorded before that of the first rank belongs to other work.
     pub(super) fn begin(&self) {
         if self.begun.swap(1, Ordering::SeqCst) == 0 {
             self.forget();

@@ -287,8 +287,8 @@ impl TurnLock {
         self.number.set(0);
         if !self.is_numbered.replace(true) {
             self.at_begin.set(self.at_begin.get().map(|begin| TurnStart { number: 0, ..begin }));
+            self.control.growth(self.control.work()).begin();
         }
-        self.control.growth(self.control.work()).begin();
     }
 
     /// Bytes that all ranks together may keep from this turn to the next one.
@@ -441,6 +441,10 @@ mod tests {
         turn(false);
         turn(true);
         assert_eq!(known(), [true; 4]);
+        control.note_growth(Work::Evaluation, 1, MIB);
+        control.begin(Work::Evaluation);
+        turn(true);
+        assert!(control.noted_growth(Work::Evaluation) >= MIB, "loading was no evaluation");
     }
 
     #[test]

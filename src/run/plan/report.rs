@@ -8,6 +8,7 @@ use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::launch::{AssumedGrowth, Limits, TurnGrowth};
+use crate::engine::turns::given_out;
 use crate::error::{Error, Result};
 use crate::platform::free_space;
 use crate::run::launch::bounds::{fits, rate};
@@ -139,7 +140,6 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
     let resident = config.resident.unwrap_or(1);
-    let least = forecast.memory.bytes(resident, 1);
     let planned = forecast.memory.least(resident);
     let budget = match config.memory_budget {
         MemoryBudget::Min => None,
@@ -154,13 +154,14 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
             pass: TurnGrowth::Unknown,
         },
     };
-    let (resident, share) = limits.room(sizes.ranks.len(), resident, planned);
+    let (resident, all) = limits.residents(sizes.ranks.len(), planned);
+    let share = given_out(limits.budget.saturating_sub(all)) / sizes.ranks.len() as u64;
     let epoch = match share {
         0 => forecast.epoch,
         _ => forecast.keeping(config, &sizes, share)?,
     };
     let kept = share * sizes.ranks.len() as u64;
-    let memory = MemoryPlan { least, budget, kept };
+    let memory = MemoryPlan { least: planned.all, budget, kept };
     let mut plan = compose(config, &sizes, &forecast, memory, &epoch, resident);
     plan.epoch.disk_s = disk_seconds(config, &epoch, probe)?;
     plan.advice = advice(config, &sizes, &forecast, &plan);
