@@ -105,15 +105,15 @@ fn run(
     for note in partitions.notes() {
         report("note", note, 0)?;
     }
-    for part in 0..world_size {
-        PartitionSummary::open(&partitions, part)?;
-    }
+    let size = |part| PartitionSummary::open(&partitions, part).map(|part| part.size());
+    let sizes = (0..world_size).map(size).collect::<Result<Vec<_>>>()?;
     share_one_heap();
     for error in sweep(&job.spill_dir).failed {
         report("note", &format!("of a killed run: {error}"), 0)?;
     }
     let (folder, control) =
         RunFolder::create(&job.spill_dir, world_size, job.resident.unwrap_or(1))?;
+    control.compare_ranks(&sizes);
     let control = Arc::new(control);
     let before = proportional_bytes("self");
     report("folder", &folder.path().display().to_string(), before)?;

@@ -256,7 +256,7 @@ mod tests {
     /// An epoch in which a worker has grown by at most this number of bytes.
     fn epoch(governor: &mut Governor, growth: u64) {
         governor.control.rank(0).set_epoch(1);
-        governor.control.note_growth(governor.work, 0, growth);
+        governor.control.note_growth(0, governor.work, 0, growth);
         governor.epoch();
     }
 
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn what_loading_takes_says_nothing_about_epochs() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        control.note_growth(Work::Training, 0, 1 << 20);
+        control.note_growth(0, Work::Training, 0, 1 << 20);
         control.begin(Work::Propagation);
         governor.watch(usage(2 * GIB)).unwrap();
         control.begin(Work::Training);
@@ -395,7 +395,7 @@ mod tests {
     fn a_first_epoch_that_takes_more_than_planned_keeps_less() {
         let (mut governor, control) = governor(assuming(TurnGrowth::Bytes(GIB), 8 * GIB));
         let mut look = |turn: usize, growth: u64| {
-            control.note_growth(Work::Training, turn, growth);
+            control.note_growth(0, Work::Training, turn, growth);
             let asked = control.asks();
             governor.watch(usage(2 * GIB)).unwrap();
             let kept = control.pool_after(Work::Training, turn);
@@ -419,7 +419,7 @@ mod tests {
         control.begin(Work::Evaluation);
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (2, 0));
-        control.note_growth(Work::Evaluation, 0, 2 * GIB);
+        control.note_growth(0, Work::Evaluation, 0, 2 * GIB);
         control.begin(Work::Training);
         assert_eq!(grants(&control), trained);
         governor.watch(usage(2 * GIB)).unwrap();
@@ -440,7 +440,7 @@ mod tests {
         // Ranks may still be releasing what the training's room let them keep.
         assert_eq!(look(6 * GIB), (2, given_out(GIB)));
         assert_eq!(look(2 * GIB), (2, given_out(5 * GIB)));
-        control.note_growth(Work::Evaluation, 0, GIB);
+        control.note_growth(0, Work::Evaluation, 0, GIB);
         governor.epoch();
         assert_eq!(grants(&control), (2, given_out(9 * GIB / 2)), "the evaluation has not ended");
         control.begin(Work::Training);

@@ -10,12 +10,14 @@ const OF_EPOCHS: u32 = 8;
 const OF_RANKS: u32 = 4;
 /// Assumed growth of turns of which nothing is known.
 const UNKNOWN: u32 = u32::MAX;
+/// Bit of a record that one of the largest ranks has made.
+const LARGE: u32 = 1 << 31;
 
 /// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct GrowthTable {
-    /// Recorded since the launcher's last call; 0 for a turn that no rank has ended.
+    /// Recorded since the launcher's last call, with [`LARGE`]; 0 for a turn that no rank has ended.
     noted: [AtomicU32; TURNS],
     /// Published: recorded in the previous period, or earlier and reduced since; 0 for a turn that no rank ended then.
     known: [AtomicU32; TURNS],
@@ -33,9 +35,14 @@ pub(super) struct GrowthTable {
 }
 
 impl GrowthTable {
-    /// Records a rank's growth in a turn of its epoch, in bytes.
-    pub(super) fn note(&self, turn: usize, bytes: u64) {
-        self.noted[turn.min(TURNS - 1)].fetch_max(kib(bytes).max(1), Ordering::SeqCst);
+    /// Records a rank's growth in a turn of its epoch, in bytes; `large` if no other rank is notably larger.
+    pub(super) fn note(&self, turn: usize, bytes: u64, large: bool) {
+        let new = kib(bytes).max(1);
+        let mark = if large { LARGE } else { 0 };
+        let noted = &self.noted[turn.min(TURNS - 1)];
+        let more = |old: u32| Some((old & !LARGE).max(new) | old & LARGE | mark);
+        // The function always returns a value.
+        let _ = noted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
     }
 
     /// Sets the growth of turns that have no record, in bytes; `None` if nothing is known of them.
@@ -78,8 +85,8 @@ impl GrowthTable {
         (assumed != UNKNOWN).then(|| noted.max(u64::from(assumed) << 10))
     }
 
-    /// Growth of a rank in this turn, in bytes; `None` if no rank has ended the turn in this period or the one before. It
-    /// is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
+    /// Growth of a rank in this turn, in bytes; `None` if none of the largest ranks has ended the turn in this period, and no
+    /// rank in the one before. It is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
     /// more, because ranks differ.
     ///
     /// The first epoch may begin with turns that the others do not have: exchanges of values that stay the same. So in
@@ -90,14 +97,18 @@ impl GrowthTable {
         let periods = self.periods.load(Ordering::SeqCst);
         let end = if periods == 1 { TURNS } else { turn + 1 };
         let known = self.known[turn..end].iter().map(|known| known.load(Ordering::SeqCst));
-        let known = known.fold(noted, u32::max);
+        let known = known.fold(0, u32::max);
+        if known == 0 && noted & LARGE == 0 {
+            return None;
+        }
+        let known = known.max(noted & !LARGE);
         let more = known / if periods == 0 { OF_RANKS } else { OF_EPOCHS };
-        (known > 0).then_some(u64::from(known + more) << 10)
+        Some(u64::from(known + more) << 10)
     }
 
     /// Maximum of all growth recorded since the last call of [`take`](Self::take), in bytes.
     pub(super) fn noted(&self) -> u64 {
-        let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst));
+        let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst) & !LARGE);
         u64::from(noted.max().unwrap_or(0)) << 10
     }
 
@@ -109,7 +120,7 @@ impl GrowthTable {
     /// Publishes the growth recorded since the last call; returns the maximum of the last two periods, in bytes, or `None`
     /// if no turn has ended since.
     pub(super) fn take(&self) -> Option<u64> {
-        let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst));
+        let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst) & !LARGE);
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         let periods = self.periods.fetch_add(1, Ordering::SeqCst);
         for (known, noted) in self.known.iter().zip(noted) {
@@ -126,9 +137,9 @@ impl GrowthTable {
     }
 }
 
-/// Whole KiB that hold this number of bytes, below [`UNKNOWN`].
+/// Whole KiB that hold this number of bytes, below [`LARGE`].
 fn kib(bytes: u64) -> u32 {
-    u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
+    u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(UNKNOWN).min(LARGE - 1)
 }
 
 #[cfg(test)]
@@ -145,7 +156,7 @@ mod tests {
     }
 
     fn note(table: &GrowthTable, kib: &[u64]) {
-        kib.iter().enumerate().for_each(|(turn, kib)| table.note(turn, kib << 10));
+        kib.iter().enumerate().for_each(|(turn, kib)| table.note(turn, kib << 10, true));
     }
 
     /// KiB for one resident in these turns.
@@ -181,6 +192,20 @@ mod tests {
         assert_eq!(table.around(1, 1), Some(20 << 10), "turn 2 may be as large as turn 1");
         table.assume(None);
         assert_eq!(table.around(1, 1), None);
+    }
+
+    #[test]
+    fn a_small_rank_does_not_show_what_a_turn_takes() {
+        let table = table();
+        table.assume(Some(8 << 10));
+        table.note(0, 1 << 10, false);
+        assert_eq!((table.of(0), table.around(0, 2)), (None, Some(8 << 10)));
+        table.note(0, 4 << 10, true);
+        table.note(0, 16 << 10, false);
+        assert_eq!(table.of(0), Some(20 << 10), "a small rank may grow by more");
+        assert_eq!(table.take(), Some(16 << 10));
+        table.note(1, 2 << 10, false);
+        assert_eq!((table.of(0), table.of(1)), (Some(18 << 10), None));
     }
 
     #[test]
@@ -232,7 +257,7 @@ mod tests {
     #[test]
     fn late_turns_share_a_place() {
         let table = table();
-        table.note(TURNS + 7, 1 << 20);
+        table.note(TURNS + 7, 1 << 20, true);
         assert_eq!(table.take(), Some(1 << 20));
         assert_eq!(table.around(usize::MAX - 1, 1), Some((1 << 20) + (1 << 17)));
     }

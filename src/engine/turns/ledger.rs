@@ -43,10 +43,21 @@ impl Control {
         self.growth(work).assume(bytes);
     }
 
-    /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0).
-    pub fn note_growth(&self, work: Work, turn: usize, bytes: u64) {
+    /// Compares the partitions of the ranks, given as numbers of nodes and edges. In a first epoch, the growth of a rank
+    /// predicts that of the others only if it has at least four fifths of the largest partition's nodes and edges.
+    pub fn compare_ranks(&self, sizes: &[[u64; 2]]) {
+        let largest = |which: usize| sizes.iter().map(|size| size[which]).max().unwrap_or(0);
+        let most = [largest(0), largest(1)];
+        for (slot, size) in sizes.iter().enumerate() {
+            let small = size.iter().zip(most).any(|(own, most)| 5 * own < 4 * most);
+            self.rank(slot).set_small(small);
+        }
+    }
+
+    /// Records the growth of the memory of the rank in this slot, in bytes, in a turn of its epoch (from 0).
+    pub fn note_growth(&self, slot: usize, work: Work, turn: usize, bytes: u64) {
         debug!(?work, turn, bytes, "has grown");
-        self.growth(work).note(turn, bytes);
+        self.growth(work).note(turn, bytes, !self.rank(slot).is_small());
     }
 
     /// Forgets the growth that was recorded during this work since it was last taken.
@@ -111,18 +122,31 @@ mod tests {
         control.assume_growth(Work::Training, None);
         assert_eq!(kept(0), 0, "nothing is known");
         for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
-            control.note_growth(Work::Training, turn, mib << 20);
-            control.note_growth(Work::Evaluation, turn, 20 << 20);
+            control.note_growth(0, Work::Training, turn, mib << 20);
+            control.note_growth(0, Work::Evaluation, turn, 20 << 20);
         }
         let less = |bytes: u64| given_out((24 << 20) - bytes);
         assert_eq!([0, 1, 2].map(kept), [less(5 << 20), less(15 << 20), 0], "in the first epoch");
         assert_eq!(control.take_growth(Work::Training), Some(6 << 20));
         for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
-            control.note_growth(Work::Training, turn, mib << 20);
+            control.note_growth(0, Work::Training, turn, mib << 20);
         }
         control.take_growth(Work::Training);
         let most = less(2 * ((6 << 20) + (6 << 17)));
         assert_eq!([0, 1, 2].map(kept), [less(2 * ((2 << 20) + (2 << 17))), most, most]);
+    }
+
+    #[test]
+    fn a_rank_with_a_small_partition_shows_nothing() {
+        let control = Control::in_memory(4, 2).unwrap();
+        control.set_room_of(Work::Training, 10 << 20);
+        control.compare_ranks(&[[80, 900], [79, 1000], [100, 799], [0, 0]]);
+        for slot in [1, 2, 3] {
+            control.note_growth(slot, Work::Training, 1, 1 << 20);
+            assert!(!control.admits(1, 1));
+        }
+        control.note_growth(0, Work::Training, 1, 1 << 20);
+        assert!(control.admits(1, 1));
     }
 
     #[test]
@@ -131,7 +155,7 @@ mod tests {
         assert!(control.admits(1, 1), "without a limit");
         control.set_room_of(Work::Training, 10 << 20);
         assert!(!control.admits(1, 1), "no rank has ended this turn");
-        control.note_growth(Work::Training, 1, 4 << 20);
+        control.note_growth(0, Work::Training, 1, 4 << 20);
         assert!(control.admits(1, 1));
         assert!(!control.admits(1, 2) && !control.admits(2, 1));
         control.rank(3).set_kept_kib(1 << 10);

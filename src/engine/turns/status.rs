@@ -72,6 +72,7 @@ pub struct RankStatus {
     moved: AtomicU64,
     posted: AtomicU64,
     number: AtomicU32,
+    small: AtomicU32,
 }
 
 impl RankStatus {
@@ -109,6 +110,16 @@ impl RankStatus {
     /// Number of the rank among the ranks of all machines.
     pub fn number(&self) -> usize {
         self.number.load(Ordering::SeqCst) as usize
+    }
+
+    /// Sets whether the rank's partition is notably smaller than the largest one.
+    pub(super) fn set_small(&self, small: bool) {
+        self.small.store(small.into(), Ordering::SeqCst);
+    }
+
+    /// Whether the rank's partition is notably smaller than the largest one.
+    pub(super) fn is_small(&self) -> bool {
+        self.small.load(Ordering::SeqCst) != 0
     }
 
     /// Sets the number of collectives whose messages the rank has written.

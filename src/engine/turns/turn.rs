@@ -154,10 +154,10 @@ impl TurnLock {
             // Messages that it wrote are in the page cache.
             let written = self.status().cached().saturating_sub(before.cached);
             let growth = peak.saturating_sub(before.memory) + written;
-            self.control.note_growth(before.work, before.number, growth);
+            self.control.note_growth(self.slot, before.work, before.number, growth);
             // The turn that ends an epoch begins the next one.
             if self.number.get() != before.number {
-                self.control.note_growth(before.work, self.number.get(), growth);
+                self.control.note_growth(self.slot, before.work, self.number.get(), growth);
             }
         }
         self.status().set_activity(Activity::Parked);
@@ -441,7 +441,7 @@ mod tests {
         turn(false);
         turn(true);
         assert_eq!(known(), [true; 4]);
-        control.note_growth(Work::Evaluation, 1, MIB);
+        control.note_growth(0, Work::Evaluation, 1, MIB);
         control.begin(Work::Evaluation);
         turn(true);
         assert!(control.noted_growth(Work::Evaluation) >= MIB, "loading was no evaluation");

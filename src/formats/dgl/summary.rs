@@ -31,6 +31,11 @@ pub struct PartitionSummary {
 }
 
 impl PartitionSummary {
+    /// Numbers of nodes and edges that the partition owns.
+    pub fn size(&self) -> [u64; 2] {
+        [self.num_inner_nodes, self.num_inner_edges]
+    }
+
     /// Reads the headers of the files of partition `part`.
     ///
     /// # Errors

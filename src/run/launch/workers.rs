@@ -161,8 +161,8 @@ impl EventRecord for Records {
     }
 }
 
-/// Checks that workers can be started, and gives the placement of the ranks.
-fn checked(launch: &Launch<'_>) -> Result<Placement> {
+/// Checks that workers can be started, and gives the placement of the ranks, with the nodes and edges of each one here.
+fn checked(launch: &Launch<'_>) -> Result<(Placement, Vec<[u64; 2]>)> {
     let Launch { resources, partitions, machine, .. } = *launch;
     if Launched::here().is_some() && machine.is_none() && launch.stand_in.is_none() {
         return Err(not_yet("this command"));
@@ -170,10 +170,9 @@ fn checked(launch: &Launch<'_>) -> Result<Placement> {
     limits::check_workers(resources)?;
     let placement = placement_of(machine, partitions.book().num_parts())?;
     // Ranks allocate memory for the nodes of all partitions, so all sizes must be checked against the JSON file first.
-    for part in placement.local() {
-        PartitionSummary::open(partitions, *part)?;
-    }
-    Ok(placement)
+    let size = |part: &usize| PartitionSummary::open(partitions, *part).map(|part| part.size());
+    let sizes = placement.local().iter().map(size).collect::<Result<_>>()?;
+    Ok((placement, sizes))
 }
 
 /// Makes the folder of a run, and the control block of this machine's ranks.
@@ -198,7 +197,8 @@ pub(in crate::run) fn run_workers<T>(
     finish: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
     let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
-    let placement = Arc::new(checked(launch)?);
+    let (placement, sizes) = checked(launch)?;
+    let placement = Arc::new(placement);
     signals::check()?;
     let threads = capped(resources.threads);
     note_limits(resources, threads, on_event)?;
@@ -207,6 +207,7 @@ pub(in crate::run) fn run_workers<T>(
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
     let (run_folder, control) = run_folder(launch, &placement)?;
+    control.compare_ranks(&sizes);
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
     if let Some(Err(note)) = &link {
         on_event(Event::Note(note.clone()), 0)?;
