@@ -162,7 +162,7 @@ impl EventRecord for Records {
 }
 
 /// Checks that workers can be started, and gives the placement of the ranks, with the nodes and edges of each one here.
-fn checked(launch: &Launch<'_>) -> Result<(Placement, Vec<[u64; 2]>)> {
+fn checked(launch: &Launch<'_>) -> Result<(Arc<Placement>, Vec<[u64; 2]>)> {
     let Launch { resources, partitions, machine, .. } = *launch;
     if Launched::here().is_some() && machine.is_none() && launch.stand_in.is_none() {
         return Err(not_yet("this command"));
@@ -172,15 +172,20 @@ fn checked(launch: &Launch<'_>) -> Result<(Placement, Vec<[u64; 2]>)> {
     // Ranks allocate memory for the nodes of all partitions, so all sizes must be checked against the JSON file first.
     let size = |part: &usize| PartitionSummary::open(partitions, *part).map(|part| part.size());
     let sizes = placement.local().iter().map(size).collect::<Result<_>>()?;
-    Ok((placement, sizes))
+    Ok((Arc::new(placement), sizes))
 }
 
-/// Makes the folder of a run, and the control block of this machine's ranks.
-fn run_folder(launch: &Launch<'_>, placement: &Placement) -> Result<(RunFolder, Arc<Control>)> {
+/// Makes the folder of a run, and the control block of this machine's ranks with their numbers of nodes and edges.
+fn run_folder(
+    launch: &Launch<'_>,
+    placement: &Placement,
+    sizes: &[[u64; 2]],
+) -> Result<(RunFolder, Arc<Control>)> {
     let Resources { spill_dir, resident, memory_budget, .. } = launch.resources;
     let ranks = placement.local().len();
     let (folder, control) = RunFolder::create(spill_dir, ranks, resident.unwrap_or(1))?;
     number_slots(&control, placement);
+    control.compare_ranks(sizes);
     control.run().begin(std::process::id(), launch.epochs, memory_budget.bytes());
     control.run().set_expected_turns(launch.turns);
     control.set_parked_share(launch.stand_in.map_or(0, |stand_in| stand_in.share));
@@ -198,7 +203,6 @@ pub(in crate::run) fn run_workers<T>(
 ) -> Result<T> {
     let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
     let (placement, sizes) = checked(launch)?;
-    let placement = Arc::new(placement);
     signals::check()?;
     let threads = capped(resources.threads);
     note_limits(resources, threads, on_event)?;
@@ -206,8 +210,7 @@ pub(in crate::run) fn run_workers<T>(
     for error in sweep(&resources.spill_dir).failed {
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
-    let (run_folder, control) = run_folder(launch, &placement)?;
-    control.compare_ranks(&sizes);
+    let (run_folder, control) = run_folder(launch, &placement, &sizes)?;
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
     if let Some(Err(note)) = &link {
         on_event(Event::Note(note.clone()), 0)?;
