@@ -1,6 +1,6 @@
 //! A worker as its Python code sees it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct Rank {
     world: Rc<World>,
     turns: Rc<Turns>,
     events: EventSender,
+    /// Whether a step has ended.
+    has_stepped: Cell<bool>,
 }
 
 /// The turns of this rank, and what happens to its memory between them.
@@ -103,6 +105,7 @@ impl Rank {
             world,
             turns,
             events,
+            has_stepped: Cell::new(false),
         })
     }
 
@@ -281,10 +284,11 @@ impl Rank {
         self.events.send(Event::Logged(values)).map_err(exception)
     }
 
-    /// Notes that a step is complete on all ranks, so that the budget can be divided again. All ranks call this.
+    /// Notes that a step is complete on all ranks, so that the budget can be divided again. All ranks call this. The first
+    /// step shows nothing, because its turns are numbered from its end on.
     fn step(&self) -> PyResult<()> {
         self.turns.lock.number_turns();
-        if self.index == 0 {
+        if self.has_stepped.replace(true) && self.index == 0 {
             self.events.send(Event::Step).map_err(exception)?;
         }
         Ok(())

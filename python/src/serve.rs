@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use rustix::process::Pid;
 use sar::engine::launch::{AssumedGrowth, Limits, Supervision, TurnGrowth, supervise};
 use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
+use sar::engine::turns::Work;
 use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
 use sar::formats::dgl::{PartitionConfig, PartitionSummary};
@@ -113,7 +114,7 @@ fn run(
     }
     let (folder, control) =
         RunFolder::create(&job.spill_dir, world_size, job.resident.unwrap_or(1))?;
-    control.compare_ranks(&sizes);
+    control.compare_ranks(Work::Training, &sizes);
     let control = Arc::new(control);
     let before = proportional_bytes("self");
     report("folder", &folder.path().display().to_string(), before)?;

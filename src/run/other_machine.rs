@@ -35,6 +35,7 @@ pub(super) fn take_part(
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
         assumed: AssumedGrowth::of(config, partitions, None),
+        alike: config.grows_alike(),
         trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,

@@ -148,7 +148,8 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let launch = Launch {
         io: bounds::io_mode(config, &partitions),
         disk: planned.as_ref().map(|planned| planned.disk),
-        assumed: AssumedGrowth::of(config, &partitions, planned.map(|planned| planned.another)),
+        assumed: AssumedGrowth::of(config, &partitions, planned.map(|planned| planned.growth)),
+        alike: config.grows_alike(),
         saves: config.dump_step.is_none(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),

@@ -175,10 +175,10 @@ impl Governor {
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }
-        let more = 2 * reserve.max(peak - budget);
-        self.known().reserve = more;
         if self.control.largest_pool(self.work) > 0 {
             self.turns = turns;
+            let more = 2 * reserve.max(peak - budget);
+            self.known().reserve = more;
             let room = self.control.room_of(self.work);
             self.set_room(room.saturating_sub(more - reserve));
             self.control.ask_for_memory();
@@ -256,7 +256,7 @@ mod tests {
     /// An epoch in which a worker has grown by at most this number of bytes.
     fn epoch(governor: &mut Governor, growth: u64) {
         governor.control.rank(0).set_epoch(1);
-        governor.control.note_growth(0, governor.work, 0, growth);
+        governor.control.note_growth(governor.work, 0, growth, true);
         governor.epoch();
     }
 
@@ -344,13 +344,13 @@ mod tests {
     #[test]
     fn what_loading_takes_says_nothing_about_epochs() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        control.note_growth(0, Work::Training, 0, 1 << 20);
+        control.note_growth(Work::Training, 0, 1 << 20, true);
         control.begin(Work::Propagation);
         governor.watch(usage(2 * GIB)).unwrap();
         control.begin(Work::Training);
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (2, 0));
-        assert!(!control.admits(0, 1));
+        assert!(!control.admits(Work::Training, 0, 1));
         epoch(&mut governor, 2 * GIB);
         assert_eq!(grants(&control), (2, left(2, 2 * GIB)));
     }
@@ -395,7 +395,7 @@ mod tests {
     fn a_first_epoch_that_takes_more_than_planned_keeps_less() {
         let (mut governor, control) = governor(assuming(TurnGrowth::Bytes(GIB), 8 * GIB));
         let mut look = |turn: usize, growth: u64| {
-            control.note_growth(0, Work::Training, turn, growth);
+            control.note_growth(Work::Training, turn, growth, true);
             let asked = control.asks();
             governor.watch(usage(2 * GIB)).unwrap();
             let kept = control.pool_after(Work::Training, turn);
@@ -405,9 +405,13 @@ mod tests {
         assert_eq!(look(1, GIB / 4), (less(GIB), false), "as planned");
         assert_eq!(look(2, 2 * GIB), (less(5 * GIB), true), "two are resident");
         assert_eq!(look(3, GIB), (less(5 * GIB / 2), false), "turn 4 may be as large as turn 2");
-        assert!(control.admits(1, 1) && control.admits(2, 1) && !control.admits(4, 1));
+        assert!(
+            control.admits(Work::Training, 1, 1)
+                && control.admits(Work::Training, 2, 1)
+                && !control.admits(Work::Training, 4, 1)
+        );
         assert_eq!(look(3, 4 * GIB), (less(7 * GIB), true));
-        assert!(!control.admits(3, 1));
+        assert!(!control.admits(Work::Training, 3, 1));
     }
 
     #[test]
@@ -419,7 +423,7 @@ mod tests {
         control.begin(Work::Evaluation);
         governor.watch(usage(2 * GIB)).unwrap();
         assert_eq!(grants(&control), (2, 0));
-        control.note_growth(0, Work::Evaluation, 0, 2 * GIB);
+        control.note_growth(Work::Evaluation, 0, 2 * GIB, true);
         control.begin(Work::Training);
         assert_eq!(grants(&control), trained);
         governor.watch(usage(2 * GIB)).unwrap();
@@ -440,7 +444,7 @@ mod tests {
         // Ranks may still be releasing what the training's room let them keep.
         assert_eq!(look(6 * GIB), (2, given_out(GIB)));
         assert_eq!(look(2 * GIB), (2, given_out(5 * GIB)));
-        control.note_growth(0, Work::Evaluation, 0, GIB);
+        control.note_growth(Work::Evaluation, 0, GIB, true);
         governor.epoch();
         assert_eq!(grants(&control), (2, given_out(9 * GIB / 2)), "the evaluation has not ended");
         control.begin(Work::Training);

@@ -15,7 +15,7 @@ pub fn given_out(rest: u64) -> u64 {
 pub(super) struct Grant {
     /// Number of ranks that may be resident at a time.
     pub(super) slots: AtomicU32,
-    /// Maximum KiB that each rank may keep in memory while it waits.
+    /// Maximum KiB that each rank may keep in memory while it waits, where no launcher sets the room.
     parked_kib: AtomicU32,
     /// KiB for all ranks together: values that they keep, and growth in their turns.
     room_kib: AtomicU32,

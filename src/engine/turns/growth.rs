@@ -10,14 +10,14 @@ const OF_EPOCHS: u32 = 8;
 const OF_RANKS: u32 = 4;
 /// Assumed growth of turns of which nothing is known.
 const UNKNOWN: u32 = u32::MAX;
-/// Bit of a record that one of the largest ranks has made.
-const LARGE: u32 = 1 << 31;
+/// Bit of a record that shows how much other ranks grow.
+const SHOWN: u32 = 1 << 31;
 
 /// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct GrowthTable {
-    /// Recorded since the launcher's last call, with [`LARGE`]; 0 for a turn that no rank has ended.
+    /// Recorded since the launcher's last call, with [`SHOWN`]; 0 for a turn that no rank has ended.
     noted: [AtomicU32; TURNS],
     /// Published: recorded in the previous period, or earlier and reduced since; 0 for a turn that no rank ended then.
     known: [AtomicU32; TURNS],
@@ -35,12 +35,12 @@ pub(super) struct GrowthTable {
 }
 
 impl GrowthTable {
-    /// Records a rank's growth in a turn of its epoch, in bytes; `large` if no other rank is notably larger.
-    pub(super) fn note(&self, turn: usize, bytes: u64, large: bool) {
+    /// Records a rank's growth in a turn of its epoch, in bytes; `shows` if no other rank is expected to grow notably more.
+    pub(super) fn note(&self, turn: usize, bytes: u64, shows: bool) {
         let new = kib(bytes).max(1);
-        let mark = if large { LARGE } else { 0 };
+        let mark = if shows { SHOWN } else { 0 };
         let noted = &self.noted[turn.min(TURNS - 1)];
-        let more = |old: u32| Some((old & !LARGE).max(new) | old & LARGE | mark);
+        let more = |old: u32| Some((old & !SHOWN).max(new) | old & SHOWN | mark);
         // The function always returns a value.
         let _ = noted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
     }
@@ -66,7 +66,7 @@ impl GrowthTable {
     /// `None` if nothing is known of one of the turns. A rank is alone in a turn without a record, because no other one
     /// is admitted.
     pub(super) fn around(&self, turn: usize, residents: u64) -> Option<u64> {
-        let both = [turn, turn + 1].map(|turn| match self.of(turn) {
+        let both = [turn, turn.saturating_add(1)].map(|turn| match self.of(turn) {
             Some(growth) => Some(residents * growth),
             None => self.without_record(residents),
         });
@@ -81,12 +81,13 @@ impl GrowthTable {
             return Some(residents * (u64::from(most + most / OF_EPOCHS) << 10));
         }
         let assumed = self.assumed.load(Ordering::SeqCst);
-        let noted = self.noted() + self.noted() / u64::from(OF_RANKS);
+        let noted = self.noted();
+        let noted = noted + noted / u64::from(OF_RANKS);
         (assumed != UNKNOWN).then(|| noted.max(u64::from(assumed) << 10))
     }
 
-    /// Growth of a rank in this turn, in bytes; `None` if none of the largest ranks has ended the turn in this period, and no
-    /// rank in the one before. It is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
+    /// Growth of a rank in this turn, in bytes; `None` if no record of this period shows it, and no rank has ended the turn
+    /// in the period before. It is an eighth more than recorded, because the same turn differs between epochs; in the first period, it is a quarter
     /// more, because ranks differ.
     ///
     /// The first epoch may begin with turns that the others do not have: exchanges of values that stay the same. So in
@@ -98,17 +99,19 @@ impl GrowthTable {
         let end = if periods == 1 { TURNS } else { turn + 1 };
         let known = self.known[turn..end].iter().map(|known| known.load(Ordering::SeqCst));
         let known = known.fold(0, u32::max);
-        if known == 0 && noted & LARGE == 0 {
+        // In the first period, the last place holds different turns.
+        let is_shown = noted & SHOWN > 0 && (periods > 0 || turn < TURNS - 1);
+        if known == 0 && !is_shown {
             return None;
         }
-        let known = known.max(noted & !LARGE);
+        let known = known.max(noted & !SHOWN);
         let more = known / if periods == 0 { OF_RANKS } else { OF_EPOCHS };
         Some(u64::from(known + more) << 10)
     }
 
     /// Maximum of all growth recorded since the last call of [`take`](Self::take), in bytes.
     pub(super) fn noted(&self) -> u64 {
-        let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst) & !LARGE);
+        let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst) & !SHOWN);
         u64::from(noted.max().unwrap_or(0)) << 10
     }
 
@@ -120,7 +123,7 @@ impl GrowthTable {
     /// Publishes the growth recorded since the last call; returns the maximum of the last two periods, in bytes, or `None`
     /// if no turn has ended since.
     pub(super) fn take(&self) -> Option<u64> {
-        let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst) & !LARGE);
+        let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst) & !SHOWN);
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         let periods = self.periods.fetch_add(1, Ordering::SeqCst);
         for (known, noted) in self.known.iter().zip(noted) {
@@ -137,9 +140,9 @@ impl GrowthTable {
     }
 }
 
-/// Whole KiB that hold this number of bytes, below [`LARGE`].
+/// Whole KiB that hold this number of bytes, below [`SHOWN`].
 fn kib(bytes: u64) -> u32 {
-    u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(UNKNOWN).min(LARGE - 1)
+    bytes.div_ceil(1 << 10).min(u64::from(SHOWN - 1)) as u32
 }
 
 #[cfg(test)]

@@ -44,20 +44,23 @@ impl Control {
     }
 
     /// Compares the partitions of the ranks, given as numbers of nodes and edges. In a first epoch, the growth of a rank
-    /// predicts that of the others only if it has at least four fifths of the largest partition's nodes and edges.
-    pub fn compare_ranks(&self, sizes: &[[u64; 2]]) {
+    /// shows that of the others if it has at least four fifths of the largest partition's nodes and edges, or is the last one
+    /// of a round. No sizes mean that partitions do not show how ranks grow during this work.
+    pub fn compare_ranks(&self, work: Work, sizes: &[[u64; 2]]) {
         let largest = |which: usize| sizes.iter().map(|size| size[which]).max().unwrap_or(0);
         let most = [largest(0), largest(1)];
-        for (slot, size) in sizes.iter().enumerate() {
-            let small = size.iter().zip(most).any(|(own, most)| 5 * own < 4 * most);
-            self.rank(slot).set_small(small);
+        for slot in 0..self.num_ranks() {
+            let is_small =
+                |size: &[u64; 2]| size.iter().zip(most).any(|(own, most)| 5 * own < 4 * most);
+            self.rank(slot).set_small(work, sizes.get(slot).is_none_or(is_small));
         }
     }
 
-    /// Records the growth of the memory of the rank in this slot, in bytes, in a turn of its epoch (from 0).
-    pub fn note_growth(&self, slot: usize, work: Work, turn: usize, bytes: u64) {
-        debug!(?work, turn, bytes, "has grown");
-        self.growth(work).note(turn, bytes, !self.rank(slot).is_small());
+    /// Records the growth of a rank's memory, in bytes, in a turn of its epoch (from 0); `shows` if no other rank is
+    /// expected to grow notably more.
+    pub fn note_growth(&self, work: Work, turn: usize, bytes: u64, shows: bool) {
+        debug!(?work, turn, bytes, shows, "has grown");
+        self.growth(work).note(turn, bytes, shows);
     }
 
     /// Forgets the growth that was recorded during this work since it was last taken.
@@ -93,10 +96,9 @@ impl Control {
         (0..TURNS).map(|turn| self.pool_after(work, turn)).max().unwrap_or(0)
     }
 
-    /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: a rank has ended the turn, and
-    /// the growth of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
-    pub fn admits(&self, turn: usize, others: u32) -> bool {
-        let work = self.work();
+    /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: its growth is known, and
+    /// that of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
+    pub fn admits(&self, work: Work, turn: usize, others: u32) -> bool {
         let room = self.grant(work).room();
         if room == 0 {
             return true;
@@ -122,14 +124,14 @@ mod tests {
         control.assume_growth(Work::Training, None);
         assert_eq!(kept(0), 0, "nothing is known");
         for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
-            control.note_growth(0, Work::Training, turn, mib << 20);
-            control.note_growth(0, Work::Evaluation, turn, 20 << 20);
+            control.note_growth(Work::Training, turn, mib << 20, true);
+            control.note_growth(Work::Evaluation, turn, 20 << 20, true);
         }
         let less = |bytes: u64| given_out((24 << 20) - bytes);
         assert_eq!([0, 1, 2].map(kept), [less(5 << 20), less(15 << 20), 0], "in the first epoch");
         assert_eq!(control.take_growth(Work::Training), Some(6 << 20));
         for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
-            control.note_growth(0, Work::Training, turn, mib << 20);
+            control.note_growth(Work::Training, turn, mib << 20, true);
         }
         control.take_growth(Work::Training);
         let most = less(2 * ((6 << 20) + (6 << 17)));
@@ -140,28 +142,30 @@ mod tests {
     fn a_rank_with_a_small_partition_shows_nothing() {
         let control = Control::in_memory(4, 2).unwrap();
         control.set_room_of(Work::Training, 10 << 20);
-        control.compare_ranks(&[[80, 900], [79, 1000], [100, 799], [0, 0]]);
-        for slot in [1, 2, 3] {
-            control.note_growth(slot, Work::Training, 1, 1 << 20);
-            assert!(!control.admits(1, 1));
-        }
-        control.note_growth(0, Work::Training, 1, 1 << 20);
-        assert!(control.admits(1, 1));
+        let small = |work| [0, 1, 2, 3].map(|slot| control.rank(slot).is_small(work));
+        control.compare_ranks(Work::Training, &[[80, 900], [79, 1000], [100, 799], [0, 0]]);
+        control.compare_ranks(Work::Evaluation, &[]);
+        assert_eq!(small(Work::Training), [false, true, true, true]);
+        assert_eq!((small(Work::Evaluation), small(Work::Propagation)), ([true; 4], [false; 4]));
+        control.note_growth(Work::Training, 1, 1 << 20, false);
+        assert!(!control.admits(Work::Training, 1, 1));
+        control.note_growth(Work::Training, 1, 1 << 20, true);
+        assert!(control.admits(Work::Training, 1, 1));
     }
 
     #[test]
     fn a_turn_begins_beside_others_once_its_memory_is_known_to_fit() {
         let control = Control::in_memory(4, 2).unwrap();
-        assert!(control.admits(1, 1), "without a limit");
+        assert!(control.admits(Work::Training, 1, 1), "without a limit");
         control.set_room_of(Work::Training, 10 << 20);
-        assert!(!control.admits(1, 1), "no rank has ended this turn");
-        control.note_growth(0, Work::Training, 1, 4 << 20);
-        assert!(control.admits(1, 1));
-        assert!(!control.admits(1, 2) && !control.admits(2, 1));
+        assert!(!control.admits(Work::Training, 1, 1), "no rank has ended this turn");
+        control.note_growth(Work::Training, 1, 4 << 20, true);
+        assert!(control.admits(Work::Training, 1, 1));
+        assert!(!control.admits(Work::Training, 1, 2) && !control.admits(Work::Training, 2, 1));
         control.rank(3).set_kept_kib(1 << 10);
-        assert!(!control.admits(1, 1), "a quarter more than was recorded");
+        assert!(!control.admits(Work::Training, 1, 1), "a quarter more than was recorded");
         control.take_growth(Work::Training);
-        assert!(control.admits(1, 1) && !control.admits(1, 2));
-        assert!(!control.admits(2, 1), "no rank has ended this turn");
+        assert!(control.admits(Work::Training, 1, 1) && !control.admits(Work::Training, 1, 2));
+        assert!(!control.admits(Work::Training, 2, 1), "no rank has ended this turn");
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use super::work::Work;
+
 /// Activity of a rank with respect to turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -112,14 +114,19 @@ impl RankStatus {
         self.number.load(Ordering::SeqCst) as usize
     }
 
-    /// Sets whether the rank's partition is notably smaller than the largest one.
-    pub(super) fn set_small(&self, small: bool) {
-        self.small.store(small.into(), Ordering::SeqCst);
+    /// Sets whether other ranks may grow notably more than this one during a kind of work.
+    pub(super) fn set_small(&self, work: Work, small: bool) {
+        let bit = 1 << work as u32;
+        if small {
+            self.small.fetch_or(bit, Ordering::SeqCst);
+        } else {
+            self.small.fetch_and(!bit, Ordering::SeqCst);
+        }
     }
 
-    /// Whether the rank's partition is notably smaller than the largest one.
-    pub(super) fn is_small(&self) -> bool {
-        self.small.load(Ordering::SeqCst) != 0
+    /// Whether other ranks may grow notably more than this one during a kind of work.
+    pub(super) fn is_small(&self, work: Work) -> bool {
+        self.small.load(Ordering::SeqCst) & 1 << work as u32 != 0
     }
 
     /// Sets the number of collectives whose messages the rank has written.

@@ -34,8 +34,10 @@ pub struct TurnLock {
     at_begin: Cell<Option<TurnStart>>,
     /// Number of the current turn since the epoch or batch began, from 0.
     number: Cell<usize>,
-    /// Whether an epoch or batch has begun.
+    /// Whether an epoch or batch of the training has begun.
     is_numbered: Cell<bool>,
+    /// Kind of this rank's work, which it begins before or after other ranks.
+    work: Cell<Work>,
     /// Number of times that ranks had been asked to give up memory when this rank last looked.
     asks: Cell<u32>,
 }
@@ -64,6 +66,7 @@ impl TurnLock {
         let (turns, record) = (Cell::new(0), RefCell::default());
         let (is_process, at_begin) = (false, Cell::new(None));
         let (number, is_numbered, asks) = (Cell::new(0), Cell::new(false), Cell::new(0));
+        let work = Cell::new(control.work());
         TurnLock {
             control,
             slot,
@@ -74,6 +77,7 @@ impl TurnLock {
             at_begin,
             number,
             is_numbered,
+            work,
             asks,
         }
     }
@@ -96,7 +100,8 @@ impl TurnLock {
         let waits = span(SpanKind::Wait, "wait for a turn");
         // The first rank that takes a turn is alone: nothing is known of the turn's memory.
         let number = self.number.get() + 1;
-        let beside = |others| !self.is_process || self.control.admits(self.coming(number), others);
+        let admits = |others| self.control.admits(self.work.get(), self.coming(number), others);
+        let beside = |others| !self.is_process || admits(others);
         self.control.acquire(ticket as u32, beside, idle)?;
         drop(waits);
         let now = nanoseconds();
@@ -107,7 +112,7 @@ impl TurnLock {
         self.status().count_turn();
         // The launcher counts a resident rank's peak.
         if self.is_process {
-            let (work, cached) = (self.control.work(), self.status().cached());
+            let (work, cached) = (self.work.get(), self.status().cached());
             let start = |memory| TurnStart { work, number, memory, cached };
             self.at_begin.set(reset_peak().map(start));
         }
@@ -117,8 +122,14 @@ impl TurnLock {
 
     /// The number of the next turn, which is `number` unless the first epoch begins in it, as on other ranks.
     fn coming(&self, number: usize) -> usize {
-        let begins = self.control.growth(self.control.work()).has_begun();
+        let begins = self.control.growth(self.work.get()).has_begun();
         if begins && !self.is_numbered.get() { 0 } else { number }
+    }
+
+    /// Whether this turn is the last one of its round.
+    fn is_last(&self) -> bool {
+        let ranks = self.control.num_ranks() as u64;
+        self.ticket(self.slot, self.turns.get().wrapping_sub(1)) % ranks == ranks - 1
     }
 
     /// Waits, between two turns, while the user has paused the run; `leave` returns memory before that.
@@ -154,10 +165,15 @@ impl TurnLock {
             // Messages that it wrote are in the page cache.
             let written = self.status().cached().saturating_sub(before.cached);
             let growth = peak.saturating_sub(before.memory) + written;
-            self.control.note_growth(self.slot, before.work, before.number, growth);
-            // The turn that ends an epoch begins the next one.
-            if self.number.get() != before.number {
-                self.control.note_growth(self.slot, before.work, self.number.get(), growth);
+            let note = |work, number| {
+                let shows = self.is_last() || !self.status().is_small(work);
+                self.control.note_growth(work, number, growth, shows);
+            };
+            note(before.work, before.number);
+            // The turn that ends an epoch, or other work, begins the next one.
+            let now = (self.work.get(), self.number.get());
+            if now != (before.work, before.number) {
+                note(now.0, now.1);
             }
         }
         self.status().set_activity(Activity::Parked);
@@ -208,7 +224,7 @@ impl TurnLock {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// The same when a kind of work begins.
+    /// A rank's equal share of the bytes that all ranks together may keep when this work begins.
     pub fn first_share_of(&self, work: Work) -> u64 {
         self.control.pool_after(work, 0) / self.control.num_ranks() as u64
     }
@@ -217,6 +233,7 @@ impl TurnLock {
     /// have completed the next collective.
     pub fn begin(&self, work: Work) {
         self.number.set(0);
+        self.work.set(work);
         if self.slot == 0 {
             self.control.begin(work);
         }
@@ -282,18 +299,19 @@ impl TurnLock {
     }
 
     /// Restarts the numbering of turns, at the start of an epoch or of a batch. Turns with the same
-    /// number take about the same memory; those before the first call, in which data are loaded, do not count.
+    /// number take about the same memory; those before the first epoch, in which data are loaded, do not count.
     pub fn number_turns(&self) {
         self.number.set(0);
-        if !self.is_numbered.replace(true) {
+        let work = self.work.get();
+        if work == Work::Training && !self.is_numbered.replace(true) {
             self.at_begin.set(self.at_begin.get().map(|begin| TurnStart { number: 0, ..begin }));
-            self.control.growth(self.control.work()).begin();
+            self.control.growth(work).begin();
         }
     }
 
     /// Bytes that all ranks together may keep from this turn to the next one.
     fn pool_bytes(&self) -> u64 {
-        self.control.pool_after(self.control.work(), self.number.get())
+        self.control.pool_after(self.work.get(), self.number.get())
     }
 
     /// Part of `left` bytes that this rank may keep; ranks after it in this round get what they want beyond their
@@ -425,7 +443,7 @@ mod tests {
         let control = Arc::new(Control::in_memory(1, 1).unwrap());
         control.set_room_of(Work::Training, 1 << 50);
         let lock = TurnLock::new(control.clone(), 0).of_process();
-        let known = || [0, 1, 2, 3].map(|turn| control.admits(turn, 1));
+        let known = || [0, 1, 2, 3].map(|turn| control.admits(Work::Training, turn, 1));
         let turn = |begins_epoch: bool| {
             lock.acquire(|| Ok(())).unwrap();
             if begins_epoch {
@@ -441,10 +459,37 @@ mod tests {
         turn(false);
         turn(true);
         assert_eq!(known(), [true; 4]);
-        control.note_growth(0, Work::Evaluation, 1, MIB);
-        control.begin(Work::Evaluation);
-        turn(true);
-        assert!(control.noted_growth(Work::Evaluation) >= MIB, "loading was no evaluation");
+    }
+
+    #[test]
+    fn the_turn_in_which_work_begins_is_its_first_and_no_other() {
+        let control = Arc::new(Control::in_memory(2, 2).unwrap());
+        Work::ALL.iter().for_each(|work| control.set_room_of(*work, 1 << 50));
+        let locks = [0, 1].map(|slot| TurnLock::new(control.clone(), slot).of_process());
+        for lock in &locks {
+            lock.acquire(|| Ok(())).unwrap();
+            lock.begin(Work::Evaluation);
+            lock.number_turns();
+            lock.release();
+        }
+        let known = |work| [0, 1, 2].map(|turn| control.admits(work, turn, 1));
+        assert_eq!(known(Work::Training), [false, true, false]);
+        assert_eq!(known(Work::Evaluation), [true, false, false]);
+    }
+
+    #[test]
+    fn a_round_of_small_ranks_shows_what_a_turn_takes() {
+        let control = Arc::new(Control::in_memory(2, 2).unwrap());
+        control.set_room_of(Work::Training, 1 << 50);
+        control.compare_ranks(Work::Training, &[]);
+        let known = || control.admits(Work::Training, 1, 1);
+        let locks = [0, 1].map(|slot| TurnLock::new(control.clone(), slot).of_process());
+        for lock in &locks {
+            assert!(!known());
+            lock.acquire(|| Ok(())).unwrap();
+            lock.release();
+        }
+        assert!(known());
     }
 
     #[test]
@@ -459,9 +504,9 @@ mod tests {
         }
         second.acquire(|| Ok(())).unwrap();
         second.number_turns();
-        assert!(!control.admits(first.coming(2), 1));
+        assert!(!control.admits(Work::Training, first.coming(2), 1));
         second.release();
-        assert!(control.admits(first.coming(2), 1));
+        assert!(control.admits(Work::Training, first.coming(2), 1));
     }
 
     #[test]

@@ -183,6 +183,11 @@ impl RunConfig {
         }
     }
 
+    /// Whether ranks with partitions of one size grow alike in a step: all nodes are computed, by the same layers.
+    pub(in crate::run) fn grows_alike(&self) -> bool {
+        self.sampling.is_none() && self.relations.is_none() && !self.mfg
+    }
+
     /// A collector of the model's parameters.
     pub(in crate::run) fn parameters(&self) -> ParameterBuilder {
         ParameterBuilder::new(self.seed).style(self.init)

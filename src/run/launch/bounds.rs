@@ -24,7 +24,7 @@ const DOUBT: f64 = 1.5;
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 
 impl AssumedGrowth {
-    /// The growth of a training run's workers; `planned` is the memory of one more resident worker, in bytes.
+    /// The growth of a training run's workers; `planned` is that of the largest worker, in bytes.
     pub(in crate::run) fn of(
         run: &RunConfig,
         partitions: &PartitionConfig,
@@ -151,11 +151,6 @@ impl LayerRows {
         LayerRows { width: hidden.max(inputs).max(outputs), layers }
     }
 
-    /// Bytes of one layer's rows for `nodes` nodes.
-    fn layer(self, nodes: u64) -> u64 {
-        nodes.saturating_mul(self.width).saturating_mul(4)
-    }
-
     /// Bytes that a worker's parameters take with all that belongs to them: a square matrix per layer, for inputs of
     /// `columns` columns.
     fn parameters(self, columns: u64) -> u64 {
@@ -165,7 +160,7 @@ impl LayerRows {
 
     /// Bound on the bytes that training takes, for `nodes` nodes and partition files of `bytes` bytes.
     fn training(self, bytes: u64, nodes: u64) -> u64 {
-        let rows = self.layer(nodes).saturating_mul(self.layers);
+        let rows = nodes.saturating_mul(self.width).saturating_mul(4).saturating_mul(self.layers);
         bytes.saturating_add(rows).saturating_mul(TIMES)
     }
 }

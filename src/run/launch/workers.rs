@@ -15,7 +15,7 @@ use crate::engine::launch::{
     AssumedGrowth, EventRecord, Limits, Supervision, fork_plainly, supervise,
 };
 use crate::engine::spill_dir::{RunFolder, sweep};
-use crate::engine::turns::Control;
+use crate::engine::turns::{Control, Work};
 use crate::error::Result;
 use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
@@ -52,6 +52,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) disk: Option<u64>,
     /// Growth of workers that is assumed before it has been measured.
     pub(in crate::run) assumed: AssumedGrowth,
+    /// Whether ranks with partitions of one size grow alike: all nodes of the full graph are computed.
+    pub(in crate::run) alike: bool,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The results folder, in which other processes find the run.
@@ -76,6 +78,7 @@ impl<'a> Launch<'a> {
             io: resources.io,
             disk: None,
             assumed: AssumedGrowth::default(),
+            alike: false,
             saves: false,
             results: None,
             trace: None,
@@ -185,7 +188,10 @@ fn run_folder(
     let ranks = placement.local().len();
     let (folder, control) = RunFolder::create(spill_dir, ranks, resident.unwrap_or(1))?;
     number_slots(&control, placement);
-    control.compare_ranks(sizes);
+    for work in Work::ALL {
+        // Passes before and between epochs on samples compute all nodes.
+        control.compare_ranks(work, if launch.alike || work.is_pass() { sizes } else { &[] });
+    }
     control.run().begin(std::process::id(), launch.epochs, memory_budget.bytes());
     control.run().set_expected_turns(launch.turns);
     control.set_parked_share(launch.stand_in.map_or(0, |stand_in| stand_in.share));

@@ -6,7 +6,6 @@ use super::advice::PIECES;
 use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
-use crate::engine::launch::LeastMemory;
 use crate::engine::spill_dir::sweep;
 use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{Event, size};
@@ -28,9 +27,9 @@ pub(in crate::run) struct PlannedRun {
     pub(in crate::run) disk: u64,
     /// Least memory of all processes.
     memory: u64,
-    /// Memory of one more resident worker.
+    /// Growth of the largest worker in its turn.
     #[serde(skip)]
-    pub(in crate::run) another: u64,
+    pub(in crate::run) growth: u64,
     written: u64,
     read: u64,
     /// Lower bound on bytes written and read for any schedule in the memory budget, if known.
@@ -74,7 +73,7 @@ pub(in crate::run) fn check(
         Ok(forecast) => forecast,
     };
     let resident = run.resident.unwrap_or(1);
-    let LeastMemory { all: least, another } = forecast.memory.least(resident);
+    let least = forecast.memory.bytes(resident, 1);
     if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
             "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}",
@@ -107,7 +106,9 @@ pub(in crate::run) fn check(
     give_memory_back();
     let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
     let bound = bound(run, &sizes, budget as f64);
-    Ok(Some(PlannedRun { disk, memory: least, another, written, read, bound }))
+    // Without growth, the run would be one that certainly fits.
+    let growth = forecast.memory.least(0).another.max(1);
+    Ok(Some(PlannedRun { disk, memory: least, growth, written, read, bound }))
 }
 
 /// Changes with which the run would fit into the budget.

@@ -78,6 +78,7 @@ fn predict_graph(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Res
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         assumed: AssumedGrowth::of_prediction(&config.run, &partitions),
+        alike: config.run.relations.is_none() && prediction.chosen.is_none(),
         trace: own_trace.as_deref().or(trace.as_deref()),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
