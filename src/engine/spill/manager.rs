@@ -263,7 +263,9 @@ impl PartitionDataManager {
 
     /// Additional bytes that this rank may keep in memory while it waits.
     pub fn spare_share(&self) -> u64 {
-        self.lock.parked_share().saturating_sub(self.resident_bytes())
+        // Memory that is not of tracked values stays, too.
+        let all = self.own_memory().unwrap_or(0).max(self.resident_bytes());
+        self.lock.parked_share().saturating_sub(all)
     }
 
     /// Sets the phase of this rank, which messages name.

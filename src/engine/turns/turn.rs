@@ -464,7 +464,9 @@ mod tests {
     #[test]
     fn the_turn_in_which_work_begins_is_its_first_and_no_other() {
         let control = Arc::new(Control::in_memory(2, 2).unwrap());
-        Work::ALL.iter().for_each(|work| control.set_room_of(*work, 1 << 50));
+        for work in Work::ALL {
+            control.set_room_of(work, 1 << 50);
+        }
         let locks = [0, 1].map(|slot| TurnLock::new(control.clone(), slot).of_process());
         for lock in &locks {
             lock.acquire(|| Ok(())).unwrap();
