@@ -1,5 +1,7 @@
 //! One rank's turn lock.
 
+mod claims;
+
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,6 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::control::Control;
-use super::grant::kib;
 use super::run_status::Request;
 use super::status::{Activity, RankStatus};
 use super::work::Work;
@@ -219,16 +220,6 @@ impl TurnLock {
         self.control.num_ranks() == 1 && !self.control.has_carrier()
     }
 
-    /// A rank's equal share of the bytes that all ranks together may keep from this turn to the next one.
-    pub fn parked_share(&self) -> u64 {
-        self.pool_bytes() / self.control.num_ranks() as u64
-    }
-
-    /// A rank's equal share of the bytes that all ranks together may keep when this work begins.
-    pub fn first_share_of(&self, work: Work) -> u64 {
-        self.control.pool_after(work, 0) / self.control.num_ranks() as u64
-    }
-
     /// Begins other work on this machine, if this rank is the one to do it. All ranks are prepared for it once they
     /// have completed the next collective.
     pub fn begin(&self, work: Work) {
@@ -239,63 +230,11 @@ impl TurnLock {
         }
     }
 
-    /// Bytes that this rank could claim now; see [`claim_room`](Self::claim_room).
-    pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
-        let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank));
-        let taken: u64 = ranks.map(|status| status.cached() + status.kept()).sum();
-        self.room_of(self.pool_bytes().saturating_sub(taken - self.status().kept()), wants)
-    }
-
-    /// Claims memory until this rank's next turn, assuming that all ranks want to keep `wants`, and returns the bytes
-    /// that this rank may keep. `wants` lists cumulative sizes, most urgent values first.
-    ///
-    /// All ranks keep their values in one pool, from which messages in the page cache are served first. If it is too
-    /// small, the ranks with the last turns of this round get the room: they begin the next round, and others may then
-    /// use it. So the same memory saves reading and writing in every round.
-    pub fn claim_room(&self, wants: &[u64]) -> u64 {
-        let own = self.status().kept_kib();
-        let choose = |left: u64| self.room_of(left << 10, wants).div_ceil(1 << 10);
-        let kib = self.control.pool().claim(self.pool_bytes() >> 10, own, choose);
-        self.status().set_kept_kib(kib);
-        u64::from(kib) << 10
-    }
-
     /// Number of this turn of a rank among the turns of all ranks.
     fn ticket(&self, slot: usize, turn: u64) -> u64 {
         let ranks = self.control.num_ranks() as u64;
         let slot = slot as u64;
         turn * ranks + if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot }
-    }
-
-    /// Bytes that this rank has to give up while it waits; 0 unless it has been asked since the last call. Ranks with later
-    /// turns give up theirs first.
-    pub fn excess(&self) -> u64 {
-        let asks = self.control.asks();
-        if self.asks.replace(asks) == asks {
-            return 0;
-        }
-        let ranks = 0..self.control.num_ranks();
-        let taken: u64 =
-            ranks.clone().map(|rank| self.control.rank(rank)).map(|s| s.cached() + s.kept()).sum();
-        let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns()));
-        let later = ranks.filter(|rank| next(*rank) > next(self.slot));
-        let theirs: u64 = later.map(|rank| self.control.rank(rank).kept()).sum();
-        let excess = taken.saturating_sub(self.pool_bytes()).saturating_sub(theirs);
-        excess.min(self.status().kept())
-    }
-
-    /// Replaces this rank's claim by the bytes that it actually keeps.
-    pub fn keep(&self, bytes: u64) {
-        let kib = kib(bytes);
-        self.control.pool().settle(self.status().kept_kib(), kib);
-        self.status().set_kept_kib(kib);
-    }
-
-    /// Sets the bytes of page cache that this rank's messages take.
-    pub fn set_cached(&self, bytes: u64) {
-        let kib = kib(bytes);
-        self.control.pool().settle(self.status().cached_kib(), kib);
-        self.status().set_cached_kib(kib);
     }
 
     /// Restarts the numbering of turns, at the start of an epoch or of a batch. Turns with the same
@@ -307,22 +246,6 @@ impl TurnLock {
             self.at_begin.set(self.at_begin.get().map(|begin| TurnStart { number: 0, ..begin }));
             self.control.growth(work).begin();
         }
-    }
-
-    /// Bytes that all ranks together may keep from this turn to the next one.
-    fn pool_bytes(&self) -> u64 {
-        self.control.pool_after(self.work.get(), self.number.get())
-    }
-
-    /// Part of `left` bytes that this rank may keep; ranks after it in this round get what they want beyond their
-    /// current claims.
-    fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
-        let upwards = !self.turns.get().is_multiple_of(2);
-        let behind = if upwards { self.slot + 1..self.control.num_ranks() } else { 0..self.slot };
-        let later = behind.len() as u64;
-        let kept: u64 = behind.map(|rank| self.control.rank(rank).kept()).sum();
-        let room = |want: &u64| left.saturating_sub((later * want).saturating_sub(kept)).min(*want);
-        wants.iter().map(room).max().unwrap_or(0)
     }
 
     /// Number of turns that this rank has taken.
@@ -357,68 +280,6 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
-
-    /// Bytes in MiB that four ranks keep after `rounds` rounds with the same wants; `each` is an equal share of the
-    /// pool.
-    fn kept(each: u64, wants: [u64; 2], rounds: usize) -> Vec<u64> {
-        let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        control.set_parked_share(each * MIB);
-        let locks: Vec<_> = (0..4).map(|rank| TurnLock::new(control.clone(), rank)).collect();
-        for round in 0..rounds {
-            for place in 0..4 {
-                let lock = &locks[if round.is_multiple_of(2) { place } else { 3 - place }];
-                lock.acquire(|| Ok(())).unwrap();
-                lock.claim_room(&wants.map(|want| want * MIB));
-                let all: u64 = locks.iter().map(|lock| lock.status().kept()).sum();
-                assert!(all <= 4 * each * MIB, "{all} bytes of {each} MiB each");
-                lock.release();
-            }
-        }
-        locks.iter().map(|lock| lock.status().kept() / MIB).collect()
-    }
-
-    #[test]
-    fn those_that_come_next_keep_what_does_not_suffice_for_all() {
-        assert_eq!(kept(8, [2, 8], 1), [8, 8, 8, 8]);
-        assert_eq!(kept(4, [2, 8], 1), [2, 2, 4, 8]);
-        assert_eq!(kept(4, [2, 8], 2), [8, 4, 2, 2]);
-        assert_eq!(kept(1, [2, 8], 1), [0, 0, 2, 2]);
-        assert_eq!(kept(1, [2, 8], 4), [2, 2, 0, 0]);
-        assert_eq!(kept(0, [2, 8], 3), [0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn those_that_come_last_give_up_first() {
-        let control = Arc::new(Control::in_memory(3, 1).unwrap());
-        control.set_parked_share(4 * MIB);
-        let locks = [0, 1, 2].map(|rank| TurnLock::new(control.clone(), rank));
-        for lock in &locks {
-            lock.acquire(|| Ok(())).unwrap();
-            lock.keep(4 * MIB);
-            lock.release();
-        }
-        let excess = || locks.each_ref().map(|lock| lock.excess() / MIB);
-        assert_eq!(excess(), [0; 3], "none has been asked");
-        control.set_parked_share(2 * MIB);
-        assert_eq!(excess(), [4, 2, 0], "rank 2 begins the next round");
-        assert_eq!(excess(), [0; 3], "once");
-        control.set_parked_share(3 * MIB);
-        assert_eq!(excess(), [0; 3], "more room");
-    }
-
-    #[test]
-    fn messages_in_the_page_cache_come_first() {
-        let control = Arc::new(Control::in_memory(2, 2).unwrap());
-        control.set_parked_share(8 * MIB);
-        let locks = [0, 1].map(|rank| TurnLock::new(control.clone(), rank));
-        for lock in &locks {
-            lock.acquire(|| Ok(())).unwrap();
-        }
-        locks[0].set_cached(6 * MIB);
-        assert_eq!(locks[0].room_to_wait(&[5 * MIB]), 5 * MIB);
-        assert_eq!(locks[0].room_to_wait(&[6 * MIB]), 4 * MIB);
-        assert_eq!(locks[1].room_to_wait(&[MIB, 16 * MIB]), 10 * MIB);
-    }
 
     #[test]
     fn messages_that_a_turn_writes_are_part_of_its_growth() {
@@ -509,21 +370,5 @@ mod tests {
         assert!(!control.admits(Work::Training, first.coming(2), 1));
         second.release();
         assert!(control.admits(Work::Training, first.coming(2), 1));
-    }
-
-    #[test]
-    fn residents_that_pause_side_by_side_share_the_pool() {
-        let control = Arc::new(Control::in_memory(2, 2).unwrap());
-        control.set_parked_share(8 * MIB);
-        let locks = [0, 1].map(|rank| TurnLock::new(control.clone(), rank));
-        for lock in &locks {
-            lock.acquire(|| Ok(())).unwrap();
-        }
-        // Rank 1 is last in this round, and rank 0 has no claim yet when it claims everything.
-        assert_eq!(locks[1].claim_room(&[16 * MIB]), 16 * MIB);
-        assert_eq!(locks[0].claim_room(&[4 * MIB]), 0);
-        locks[1].keep(13 * MIB);
-        assert_eq!(locks[0].claim_room(&[4 * MIB]), 3 * MIB);
-        assert_eq!(locks[1].claim_room(&[16 * MIB]), 13 * MIB);
     }
 }
