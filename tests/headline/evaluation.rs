@@ -30,14 +30,38 @@ const BUDGET: u64 = 280 << 20;
 #[test]
 fn an_evaluation_after_batches_stays_within_the_budget() {
     let sizes = ["--nodes", "60000", "--edges", "300000", "--features", "16", "--classes", "8"];
-    stays_within(BUDGET, &sizes, &RUN);
+    stays_within(BUDGET, &sizes, 4, &RUN);
+}
+
+/// From the second epoch on, ranks keep rows that batches use often, which they cannot spill, beside memory of no tracked value. With
+/// `min`, the run takes 209 MiB; rows that filled the ranks' shares ended it with exit code 4 in 220 MiB, and took 273 of 240 MiB.
+#[test]
+fn rows_that_batches_use_often_leave_room_for_other_memory() {
+    let sizes = ["--nodes", "30000", "--edges", "600000", "--features", "64", "--classes", "400"];
+    let run = [
+        "--model",
+        "gcn",
+        "--hidden",
+        "16",
+        "--mode",
+        "sample",
+        "--batch-size",
+        "512",
+        "--eval-every",
+        "2",
+        "--resident",
+        "1",
+        "--epochs",
+        "3",
+    ];
+    stays_within(250 << 20, &sizes, 12, &run);
 }
 
 /// Checks that training on a graph of these sizes stays within the budget and gives the weights of `min`.
-pub(super) fn stays_within(budget: u64, sizes: &[&str], flags: &[&str]) {
+pub(super) fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let json = made_graph(&folder.path().join("graph"), sizes, 4);
+    let json = made_graph(&folder.path().join("graph"), sizes, parts);
     let (peak, weights) = trained(folder.path(), &json, &budget.to_string(), flags);
     println!("{peak} bytes of {budget}");
     assert!(peak <= budget, "{:.2} of the budget", peak as f64 / budget as f64);

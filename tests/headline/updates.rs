@@ -10,5 +10,5 @@ fn updates_of_large_parameters_stay_within_the_budget() {
     let sizes = ["--nodes", "20000", "--edges", "60000", "--features", "256", "--classes", "47"];
     let model = ["--model", "sign", "--hops", "3", "--layers", "2", "--hidden", "512"];
     let flags = [&model[..], &["--batch-size", "1024", "--epochs", "2"]].concat();
-    stays_within(BUDGET, &sizes, &flags);
+    stays_within(BUDGET, &sizes, 4, &flags);
 }
