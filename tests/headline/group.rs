@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A group, which is removed when dropped. Its anonymous memory is sampled all the time.
+/// Memory that counts: anonymous pages, shared ones, and pages of files that are not on the disk yet. The kernel can drop all others.
+const COUNTED: [&str; 3] = ["rss", "shmem", "dirty"];
+
+/// A group, which is removed when dropped. Its memory is sampled all the time.
 pub(crate) struct Group {
     path: PathBuf,
     most: Arc<AtomicU64>,
@@ -35,9 +38,10 @@ impl Group {
             move || {
                 while !over.load(Ordering::Relaxed) {
                     let text = fs::read_to_string(&statistics).unwrap_or_default();
-                    let rss = text.lines().find_map(|line| line.strip_prefix("rss "));
-                    let rss = rss.map_or(0, |rss| rss.trim().parse().unwrap());
-                    most.fetch_max(rss, Ordering::Relaxed);
+                    let figures = text.lines().filter_map(|line| line.split_once(' '));
+                    let counted = figures.filter(|(name, _)| COUNTED.contains(name));
+                    let bytes: u64 = counted.map(|(_, bytes)| bytes.parse::<u64>().unwrap()).sum();
+                    most.fetch_max(bytes, Ordering::Relaxed);
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }
@@ -54,8 +58,8 @@ impl Group {
         command.arg0("sh").args(["-c", &script, "sh"]).arg(program).args(arguments);
     }
 
-    /// The most anonymous memory that the processes of the group had together.
-    pub(crate) fn most_anonymous(&self) -> u64 {
+    /// The most memory that the processes of the group had together.
+    pub(crate) fn most_memory(&self) -> u64 {
         self.most.load(Ordering::Relaxed)
     }
 }

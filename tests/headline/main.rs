@@ -131,7 +131,7 @@ fn memory_stays_within_the_budget() {
                 train(folder.path(), &case, &budget.to_string(), group.as_ref());
             let text = String::from_utf8_lossy(&output.stderr);
             runs += 1;
-            let counted = group.as_ref().map_or(0, Group::most_anonymous);
+            let counted = group.as_ref().map_or(0, Group::most_memory);
             let part = reported.max(counted) as f64 / budget as f64;
             largest = largest.max(part);
             println!(
@@ -148,7 +148,7 @@ fn memory_stays_within_the_budget() {
             }
             let group = Group::make(budget + CODE);
             let output = predict(folder.path(), &budget.to_string(), group.as_ref());
-            let counted = group.as_ref().map_or(0, Group::most_anonymous);
+            let counted = group.as_ref().map_or(0, Group::most_memory);
             let text = String::from_utf8_lossy(&output.stderr);
             // Predicting on the full graph may take more than training on samples.
             let is_refused = output.status.code() == Some(4) && case.samples();

@@ -6,12 +6,12 @@ use super::measure::{Measure, Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Maximum number of edges of a stand-in, and of bytes of a layer's rows, when memory is measured; an epoch takes a tenth
-/// to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
+/// Maximum number of edges of a stand-in, and of bytes of a hidden layer's rows, when memory is measured; an epoch takes a
+/// tenth to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (64 << 20) as f64;
-/// Number of bytes of a layer's rows that always fit, and the fraction of the budget for the rows of one stand-in: it
-/// takes less than the budget itself.
+/// Number of bytes of a layer's rows that always fit, and the fraction of the budget for a layer's rows in one rank of a
+/// stand-in, outputs included: it takes less than the budget itself.
 const FEW_ROW_BYTES: f64 = (8 << 20) as f64;
 const OF_BUDGET: f64 = 1.0 / 12.0;
 /// Size of the other stand-ins relative to these: bytes moved are linear from smaller sizes on.
@@ -151,16 +151,21 @@ fn exceeds(run: &RunConfig, bytes: f64) -> bool {
 
 /// Scale of the larger stand-in, at most 1.
 fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measure) -> f64 {
-    let features = sizes.features.width as usize * sizes.features.dtype.size();
-    let hidden = (run.model.hidden * run.model.kind.heads()) as usize * size_of::<f32>();
+    let value = size_of::<f32>() as f64;
+    let features = (sizes.features.width as usize * sizes.features.dtype.size()) as f64;
+    let heads = run.model.kind.heads() as f64;
+    let hidden = heads * run.model.hidden as f64 * value;
+    let outputs = heads * sizes.outputs as f64 * value;
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
-    let bytes = nodes as f64 * features.max(hidden) as f64;
+    let nodes = nodes as f64;
     let budget = run.memory_budget.bytes() as f64;
-    let fit = if budget > 0.0 { OF_BUDGET * budget * ranks.len() as f64 } else { ROW_BYTES };
-    let row_bytes = fit.clamp(FEW_ROW_BYTES, ROW_BYTES);
+    let fit = if budget > 0.0 { OF_BUDGET * budget * ranks.len() as f64 } else { f64::INFINITY };
+    let fit = fit.max(FEW_ROW_BYTES);
     let part = if what.is_of_memory() { 1.0 } else { PART };
-    (part * (EDGES / edges as f64).min(row_bytes / bytes)).min(1.0)
+    let of_rows =
+        (fit.min(ROW_BYTES) / (nodes * features.max(hidden))).min(fit / (nodes * outputs));
+    (part * (EDGES / edges as f64).min(of_rows)).min(1.0)
 }
 
 /// Number of rows that a rank works on.
