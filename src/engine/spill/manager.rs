@@ -173,8 +173,8 @@ impl PartitionDataManager {
         if slots.is_empty() {
             return Ok(());
         }
-        let resident = self.resident_bytes();
-        let room = self.lock.room_to_wait(&[resident]);
+        let (resident, rest) = (self.resident_bytes(), self.lock.status().unspillable());
+        let room = self.lock.room_to_wait(&[resident + rest]).saturating_sub(rest);
         self.pack(&slots, room)?;
         self.spill(slots, self.resident_bytes(), room)
     }
@@ -206,7 +206,8 @@ impl PartitionDataManager {
         let room = self.lock.status().kept() - excess;
         let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.retain(|slot| !slot.is_pinned());
-        self.spill(slots, self.resident_bytes(), room)?;
+        let rest = self.lock.status().unspillable();
+        self.spill(slots, self.resident_bytes(), room.saturating_sub(rest))?;
         give_memory_back();
         self.lock.keep(self.own_memory().unwrap_or(room));
         debug!(excess, "gave way");
@@ -247,7 +248,8 @@ impl PartitionDataManager {
         }
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
-        self.spill(slots, resident, self.lock.first_share_of(work))?;
+        let rest = self.lock.status().unspillable();
+        self.spill(slots, resident, self.lock.first_share_of(work).saturating_sub(rest))?;
         // Blocks freed by batches do not suit an evaluation, and vice versa.
         map_blocks(work.is_pass());
         give_memory_back();
@@ -326,17 +328,18 @@ impl PartitionDataManager {
         let soon = self.bytes_of_next_turn(&slots);
         // Freed memory is worth keeping, too, because the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
-        let mut wants = vec![soon, resident, all];
+        let rest = self.lock.status().unspillable().min(all - resident);
+        let mut wants = vec![rest + soon, rest + resident, all];
         if (1..all).contains(&self.lock.room_to_wait(&[all])) {
-            wants.push(slots.iter().map(|slot| slot.sizes().least).sum());
+            wants.push(rest + slots.iter().map(|slot| slot.sizes().least).sum::<u64>());
         }
         let room = self.lock.claim_room(&wants);
-        debug!(resident, needed_soon = soon, room, "pause");
-        self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
+        debug!(resident, rest, needed_soon = soon, room, "pause");
         let exceeds = room == 0 || room < all;
         if exceeds {
-            self.pack(&slots, room)?;
-            self.spill(slots, self.resident_bytes(), room)?;
+            let for_values = room.saturating_sub(rest);
+            self.pack(&slots, for_values)?;
+            self.spill(slots, self.resident_bytes(), for_values)?;
         }
         // A stand-in's share is scaled with its graph, and holds no freed memory.
         if self.stand_in.get().map_or(exceeds, Option::is_some) {
@@ -345,8 +348,26 @@ impl PartitionDataManager {
         if let Some(Some(waiting)) = self.stand_in.get() {
             waiting.look();
         }
-        self.lock.keep(self.own_memory().unwrap_or(resident.min(room)));
+        let kept = self.own_memory();
+        if let Some(kept) = kept.filter(|_| exceeds) {
+            let unspillable = kept.saturating_sub(self.resident_bytes());
+            self.lock.status().set_unspillable(unspillable);
+        }
+        self.lock.keep(kept.unwrap_or(resident.min(room)));
+        self.store.share_cache(self.lock.cache_share().saturating_sub(soon));
         Ok(())
+    }
+
+    /// Runs `write`, which writes messages that are read again in later turns: they take only page cache that this rank may
+    /// take in all of them.
+    ///
+    /// # Errors
+    /// If `write` fails.
+    pub fn write_lasting<T>(&self, write: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = self.store.share_cache(self.lock.lasting_cache_share());
+        let written = write();
+        self.store.share_cache(before);
+        written
     }
 
     /// Marks values released in this turn as used before it, because the next turn does not use them.

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 /// Largest number of workers on one machine; a larger one is a mistake.
 const MAX_RANKS: u32 = 4096;
 
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
         assert_eq!(size_for(0), 2560);
-        assert_eq!(size_of::<RankStatus>(), 64);
+        assert_eq!(size_of::<RankStatus>(), 128);
         assert_eq!(std::mem::offset_of!(Header, work), 12);
         assert_eq!(std::mem::offset_of!(Header, carriers), 16);
         assert_eq!(std::mem::offset_of!(Header, grants), 20);

@@ -96,6 +96,11 @@ impl Control {
         (0..TURNS).map(|turn| self.pool_after(work, turn)).max().unwrap_or(0)
     }
 
+    /// Minimum of [`pool_after`](Self::pool_after) for all turns of an epoch.
+    pub fn least_pool(&self, work: Work) -> u64 {
+        (0..TURNS).map(|turn| self.pool_after(work, turn)).min().unwrap_or(0)
+    }
+
     /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: its growth is known, and
     /// that of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
     pub fn admits(&self, work: Work, turn: usize, others: u32) -> bool {

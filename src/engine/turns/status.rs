@@ -75,6 +75,7 @@ pub struct RankStatus {
     posted: AtomicU64,
     number: AtomicU32,
     small: AtomicU32,
+    unspillable: AtomicU32,
 }
 
 impl RankStatus {
@@ -181,6 +182,18 @@ impl RankStatus {
     /// Bytes of page cache that the rank's messages take, rounded down to KiB.
     pub fn cached(&self) -> u64 {
         u64::from(self.cached_kib()) << 10
+    }
+
+    /// Sets the bytes that the rank keeps whatever it spills, rounded up to KiB.
+    pub fn set_unspillable(&self, bytes: u64) {
+        let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
+        self.unspillable.store(kib, Ordering::SeqCst);
+    }
+
+    /// Bytes among those [kept](Self::kept) that are not of tracked values, at the last pause in which the rank returned
+    /// freed memory.
+    pub fn unspillable(&self) -> u64 {
+        u64::from(self.unspillable.load(Ordering::SeqCst)) << 10
     }
 
     pub(super) fn set_kept_kib(&self, kib: u32) {

@@ -52,15 +52,18 @@ impl Exchange {
         if self.group.world_size() == 1 {
             return Ok(Transfer::Nothing);
         }
-        let mut outbox = self.group.outbox(operation)?;
-        if keep {
-            outbox.keep();
-        }
-        for rank in self.others() {
-            outbox.begin(Recipient::Rank(rank))?;
-            fill(rank, &mut *outbox)?;
-        }
-        Ok(Transfer::Posted(outbox.post()?))
+        let mut write = || {
+            let mut outbox = self.group.outbox(operation)?;
+            if keep {
+                outbox.keep();
+            }
+            for rank in self.others() {
+                outbox.begin(Recipient::Rank(rank))?;
+                fill(rank, &mut *outbox)?;
+            }
+            Ok(Transfer::Posted(outbox.post()?))
+        };
+        if keep { self.manager.write_lasting(&mut write) } else { write() }
     }
 
     /// The narrower type in which rows are sent, if there is one: a type that represents them exactly, or bfloat16.

@@ -10,6 +10,23 @@ impl TurnLock {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
+    /// A rank's equal share of the page cache that messages may take until this rank's next turn, beside memory that ranks
+    /// cannot spill.
+    pub fn cache_share(&self) -> u64 {
+        self.share_for_messages(self.pool_bytes())
+    }
+
+    /// The same for messages that stay for any number of turns.
+    pub fn lasting_cache_share(&self) -> u64 {
+        self.share_for_messages(self.control.least_pool(self.work.get()))
+    }
+
+    fn share_for_messages(&self, pool: u64) -> u64 {
+        let ranks = 0..self.control.num_ranks();
+        let unspillable: u64 = ranks.map(|rank| self.control.rank(rank).unspillable()).sum();
+        pool.saturating_sub(unspillable) / self.control.num_ranks() as u64
+    }
+
     /// A rank's equal share of the bytes that all ranks together may keep when this work begins.
     pub fn first_share_of(&self, work: Work) -> u64 {
         self.control.pool_after(work, 0) / self.control.num_ranks() as u64
@@ -169,5 +186,26 @@ mod tests {
         locks[1].keep(13 * MIB);
         assert_eq!(locks[0].claim_room(&[4 * MIB]), 3 * MIB);
         assert_eq!(locks[1].claim_room(&[16 * MIB]), 13 * MIB);
+    }
+
+    #[test]
+    fn messages_take_what_memory_that_cannot_be_spilled_leaves() {
+        let control = Arc::new(Control::in_memory(2, 1).unwrap());
+        let lock = TurnLock::new(control.clone(), 0);
+        control.set_room_of(Work::Training, 64 * MIB);
+        for _epoch in 0..2 {
+            for (turn, mib) in [(0, 8), (1, 8), (2, 8), (3, 32)] {
+                control.note_growth(Work::Training, turn, mib * MIB, true);
+            }
+            control.take_growth(Work::Training);
+        }
+        let pool = [0, 3].map(|turn| control.pool_after(Work::Training, turn));
+        assert!(pool[0] > pool[1] && pool[1] > 0, "{pool:?}");
+        assert_eq!([lock.cache_share(), lock.lasting_cache_share()], pool.map(|pool| pool / 2));
+        control.rank(1).set_unspillable(4 * MIB);
+        let left = pool.map(|pool| pool / 2 - 2 * MIB);
+        assert_eq!([lock.cache_share(), lock.lasting_cache_share()], left);
+        control.rank(0).set_unspillable(64 * MIB);
+        assert_eq!([lock.cache_share(), lock.lasting_cache_share()], [0, 0]);
     }
 }
