@@ -141,7 +141,7 @@ impl Trends {
     fn measure(run: &RunConfig, sizes: &GraphSizes) -> Result<Self> {
         let all = &sizes.ranks;
         let ranks = representatives(all, RANKS);
-        let few = Trend::measure(run, sizes, ranks, Measure::Memory)?;
+        let few = Trend::measure(run, sizes, ranks, Measure::memory(run))?;
         let more = if all.len() > few.ranks {
             let ranks = representatives(all, MORE_RANKS);
             let what = few.epochs(run, ranks.len());

@@ -22,7 +22,7 @@ use crate::run::rank::Surroundings;
 /// Number of epochs of a measurement; from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
-/// Fraction (1 / n) of the budget that files of stand-ins may take in the page cache while memory is measured.
+/// Fraction (1 / n) of the budget that messages of stand-ins may take in the page cache while memory is measured.
 const OF_CACHE: u64 = 4;
 
 /// Measured figures of a run, in bytes and seconds.
@@ -54,6 +54,13 @@ impl Measured {
         (self.io.read + self.io.saved_in_reading) as f64
     }
 
+    /// Upper bound on the memory of all processes, without files, for a graph `times` as large, if one rank works at a time
+    /// and the others keep nothing. Memory must have been measured.
+    fn grown(&self, times: f64) -> f64 {
+        let largest = self.memory.iter().copied().fold(0.0, f64::max);
+        self.launcher + times * (largest + self.waiting.iter().sum::<f64>())
+    }
+
     /// Upper bound on the memory of `ranks` ranks of this size or smaller that do not return freed memory, including
     /// their files in the page cache. Memory must have been measured.
     pub(super) fn most(&self, ranks: usize) -> f64 {
@@ -82,9 +89,9 @@ impl Drop for PrivateUmask {
 /// The figures that are measured, at the expense of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. Their files
-    /// take at most a quarter of the budget in the page cache.
-    Memory,
+    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. Their
+    /// messages take at most `cache` bytes of the page cache.
+    Memory { cache: u64 },
     /// Everything except memory. Each waiting rank keeps `share` bytes on a graph of the real size. If the budget
     /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
     /// the page cache.
@@ -92,9 +99,27 @@ pub(super) enum Measure {
 }
 
 impl Measure {
+    /// Memory of a small stand-in.
+    pub(super) fn memory(run: &RunConfig) -> Self {
+        let budget = run.memory_budget.bytes();
+        Measure::Memory { cache: if budget > 0 { budget / OF_CACHE } else { u64::MAX } }
+    }
+
+    /// The same figures of a stand-in `times` as large as one that has been measured: messages leave it room in the budget.
+    pub(super) fn beside(self, run: &RunConfig, measured: &Measured, times: f64) -> Self {
+        let budget = run.memory_budget.bytes();
+        match self {
+            Measure::Memory { cache } if budget > 0 => {
+                let left = budget.saturating_sub(measured.grown(times) as u64);
+                Measure::Memory { cache: cache.min(left) }
+            }
+            other => other,
+        }
+    }
+
     /// Whether memory is measured.
     pub(super) fn is_of_memory(self) -> bool {
-        self == Measure::Memory
+        matches!(self, Measure::Memory { .. })
     }
 }
 
@@ -117,7 +142,7 @@ pub(super) fn measure(
     what: Measure,
 ) -> Result<Measured> {
     let (share, frugal) = match what {
-        Measure::Memory => (0, false),
+        Measure::Memory { .. } => (0, false),
         Measure::Epochs { share, frugal } => (share, frugal),
     };
     let frees = frugal || what.is_of_memory();
@@ -165,10 +190,10 @@ pub(super) fn measure(
     let work = |here: Surroundings<'_>| {
         rank::measured(here, frees, |here| rank::train(here, &config, None, None))
     };
-    let cache = match (what, run.memory_budget.bytes()) {
-        (Measure::Memory, budget) if budget > 0 => budget / (OF_CACHE * ranks.len() as u64),
-        _ if frugal => 0,
-        _ => u64::MAX,
+    let cache = match what {
+        Measure::Memory { cache } => cache / ranks.len() as u64,
+        Measure::Epochs { frugal: true, .. } => 0,
+        Measure::Epochs { .. } => u64::MAX,
     };
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, cache };
     let resources = config.resources();

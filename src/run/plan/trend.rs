@@ -46,11 +46,12 @@ impl Trend {
         what: Measure,
     ) -> Result<Self> {
         let scale = scale(run, sizes, &counts, what);
-        let large = measure(run, sizes, &counts, scale, what)?;
         let small = measure(run, sizes, &counts, scale * SMALLER, what)?;
+        let what = what.beside(run, &small, 1.0 / SMALLER);
+        let large = measure(run, sizes, &counts, scale, what)?;
         let (rows, destinations, ranks) = (rows(&counts), destinations(&counts), counts.len());
         let frugal = match what {
-            Measure::Memory => exceeds(run, large.most(ranks)),
+            Measure::Memory { .. } => exceeds(run, large.most(ranks)),
             Measure::Epochs { frugal, .. } => frugal,
         };
         Ok(Trend { small, large, counts, ranks, rows, destinations, frugal })
