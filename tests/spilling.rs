@@ -310,6 +310,7 @@ fn what_fits_without_its_zeros_stays_in_memory() {
         let folder = tempfile::tempdir().unwrap();
         let control = Arc::new(Control::in_memory(1, 1).unwrap());
         let manager = manager_keeping(folder.path(), Arc::new(disk), &control);
+        manager.stand_in(1.0, None);
         let pointers = ["a", "b", "c"].map(|label| manager.track(label, mostly_zeros()));
         let resident = || pointers.each_ref().map(Pointer::is_resident);
         let written = || {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Memory that counts: anonymous pages, shared ones, and pages of files that are not on the disk yet. The kernel can drop all others.
+/// Memory that counts: anonymous pages, shared ones, and pages of files that are yet to be written. The kernel can drop all others.
 const COUNTED: [&str; 3] = ["rss", "shmem", "dirty"];
 
 /// A group, which is removed when dropped. Its memory is sampled all the time.

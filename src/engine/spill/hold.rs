@@ -101,6 +101,8 @@ mod tests {
             control.set_parked_share(share);
             let store = SpillStore::new(folder, storage, IoCounters::default());
             let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
+            // Values alone count, whatever memory other tests of this process take.
+            manager.stand_in(1.0, None);
             manager.callback_func().unwrap();
             Rank { manager, lets_go: Rc::new(Cell::new(true)) }
         }
@@ -134,6 +136,18 @@ mod tests {
         assert_eq!(value.pin().unwrap().bytes().len(), LARGE);
         rank.manager.precall_func().unwrap();
         assert_eq!(rank.manager.store().counters().totals().written, 2 * LARGE as u64 - 1);
+    }
+
+    #[test]
+    fn values_leave_room_for_memory_that_cannot_be_spilled() {
+        let folder = tempfile::tempdir().unwrap();
+        let rank = Rank::new(folder.path(), disk(), 3 * LARGE as u64);
+        rank.manager.lock().status().set_unspillable(2 * LARGE as u64);
+        let [(a, of_a), (b, of_b)] = [(); 2].map(|()| rank.value(LARGE));
+        drop(of_a);
+        assert!(!a.is_resident() && b.is_resident());
+        drop(of_b);
+        assert!(b.is_resident());
     }
 
     #[test]

@@ -208,8 +208,7 @@ impl PartitionDataManager {
         slots.retain(|slot| !slot.is_pinned());
         let rest = self.lock.status().unspillable();
         self.spill(slots, self.resident_bytes(), room.saturating_sub(rest))?;
-        give_memory_back();
-        self.lock.keep(self.own_memory().unwrap_or(room));
+        self.settle(room);
         debug!(excess, "gave way");
         Ok(())
     }
@@ -223,8 +222,7 @@ impl PartitionDataManager {
             let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
             let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
             self.spill(slots, resident, 0)?;
-            give_memory_back();
-            self.lock.keep(0);
+            self.settle(0);
             Ok(())
         })
     }
@@ -252,10 +250,21 @@ impl PartitionDataManager {
         self.spill(slots, resident, self.lock.first_share_of(work).saturating_sub(rest))?;
         // Blocks freed by batches do not suit an evaluation, and vice versa.
         map_blocks(work.is_pass());
-        give_memory_back();
-        self.lock.keep(self.own_memory().unwrap_or(0));
+        self.settle(0);
         self.lock.begin(work);
+        self.store.share_cache(self.lock.cache_share());
         Ok(true)
+    }
+
+    /// Returns freed memory, and replaces this rank's claim by what it keeps: `kept` bytes where the system does not report
+    /// it.
+    fn settle(&self, kept: u64) {
+        give_memory_back();
+        let own = self.own_memory();
+        if let Some(own) = own {
+            self.lock.status().set_unspillable(own.saturating_sub(self.resident_bytes()));
+        }
+        self.lock.keep(own.unwrap_or(kept));
     }
 
     /// Bytes of tracked values in memory.
@@ -341,19 +350,17 @@ impl PartitionDataManager {
             self.pack(&slots, for_values)?;
             self.spill(slots, self.resident_bytes(), for_values)?;
         }
+        let kept = resident.min(room);
         // A stand-in's share is scaled with its graph, and holds no freed memory.
         if self.stand_in.get().map_or(exceeds, Option::is_some) {
-            give_memory_back();
+            self.settle(kept);
+        } else {
+            self.lock.status().set_unspillable(rest);
+            self.lock.keep(self.own_memory().unwrap_or(kept));
         }
         if let Some(Some(waiting)) = self.stand_in.get() {
             waiting.look();
         }
-        let kept = self.own_memory();
-        if let Some(kept) = kept.filter(|_| exceeds) {
-            let unspillable = kept.saturating_sub(self.resident_bytes());
-            self.lock.status().set_unspillable(unspillable);
-        }
-        self.lock.keep(kept.unwrap_or(resident.min(room)));
         self.store.share_cache(self.lock.cache_share().saturating_sub(soon));
         Ok(())
     }
@@ -364,9 +371,10 @@ impl PartitionDataManager {
     /// # Errors
     /// If `write` fails.
     pub fn write_lasting<T>(&self, write: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = self.store.share_cache(self.lock.lasting_cache_share());
+        let share = self.store.cache_share();
+        self.store.share_cache(share.min(self.lock.lasting_cache_share()));
         let written = write();
-        self.store.share_cache(before);
+        self.store.share_cache(share);
         written
     }
 

@@ -74,10 +74,15 @@ impl SpillStore {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
     }
 
-    /// Lets messages take up to `bytes` bytes of the page cache; returns what they could take before.
-    pub(super) fn share_cache(&self, bytes: u64) -> u64 {
+    /// Lets messages take up to `bytes` bytes of the page cache.
+    pub(super) fn share_cache(&self, bytes: u64) {
+        self.for_messages.set(bytes);
         self.storage.set_cache_share(bytes);
-        self.for_messages.replace(bytes)
+    }
+
+    /// Bytes of the page cache that messages may take.
+    pub(super) fn cache_share(&self) -> u64 {
+        self.for_messages.get()
     }
 
     /// Bytes of the page cache that messages take.

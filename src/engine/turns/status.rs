@@ -190,8 +190,8 @@ impl RankStatus {
         self.unspillable.store(kib, Ordering::SeqCst);
     }
 
-    /// Bytes among those [kept](Self::kept) that are not of tracked values, at the last pause in which the rank returned
-    /// freed memory.
+    /// Bytes among those [kept](Self::kept) that are not of tracked values, as last measured after the rank had returned
+    /// freed memory, or less.
     pub fn unspillable(&self) -> u64 {
         u64::from(self.unspillable.load(Ordering::SeqCst)) << 10
     }

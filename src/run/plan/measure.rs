@@ -22,7 +22,7 @@ use crate::run::rank::Surroundings;
 /// Number of epochs of a measurement; from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
-/// Fraction (1 / n) of the budget that messages of stand-ins may take in the page cache while memory is measured.
+/// Fraction (1 / n) of the budget that files of stand-ins may take in the page cache while memory is measured.
 const OF_CACHE: u64 = 4;
 
 /// Measured figures of a run, in bytes and seconds.
@@ -54,11 +54,12 @@ impl Measured {
         (self.io.read + self.io.saved_in_reading) as f64
     }
 
-    /// Upper bound on the memory of all processes, without files, for a graph `times` as large, if one rank works at a time
-    /// and the others keep nothing. Memory must have been measured.
-    fn grown(&self, times: f64) -> f64 {
+    /// Memory of all processes, without files, for a graph `times` as large, if `resident` ranks work at a time and the
+    /// others keep nothing. Memory must have been measured.
+    fn grown(&self, times: f64, resident: usize) -> f64 {
         let largest = self.memory.iter().copied().fold(0.0, f64::max);
-        self.launcher + times * (largest + self.waiting.iter().sum::<f64>())
+        let working = resident.min(self.memory.len()) as f64 * largest;
+        self.launcher + times * working + self.waiting.iter().sum::<f64>()
     }
 
     /// Upper bound on the memory of `ranks` ranks of this size or smaller that do not return freed memory, including
@@ -89,8 +90,8 @@ impl Drop for PrivateUmask {
 /// The figures that are measured, at the expense of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. Their
-    /// messages take at most `cache` bytes of the page cache.
+    /// Memory as well. Waiting ranks keep nothing and return all freed memory, which makes small blocks slow. Their files
+    /// take at most `cache` bytes of the page cache.
     Memory { cache: u64 },
     /// Everything except memory. Each waiting rank keeps `share` bytes on a graph of the real size. If the budget
     /// cannot hold all memory that ranks free, they are `frugal`: they return it, work one at a time, and write around
@@ -105,12 +106,13 @@ impl Measure {
         Measure::Memory { cache: if budget > 0 { budget / OF_CACHE } else { u64::MAX } }
     }
 
-    /// The same figures of a stand-in `times` as large as one that has been measured: messages leave it room in the budget.
+    /// The same figures of a stand-in `times` as large as one that has been measured: files leave it room in the budget.
     pub(super) fn beside(self, run: &RunConfig, measured: &Measured, times: f64) -> Self {
         let budget = run.memory_budget.bytes();
         match self {
             Measure::Memory { cache } if budget > 0 => {
-                let left = budget.saturating_sub(measured.grown(times) as u64);
+                let left =
+                    budget.saturating_sub(measured.grown(times, run.resident.unwrap_or(1)) as u64);
                 Measure::Memory { cache: cache.min(left) }
             }
             other => other,
@@ -218,4 +220,33 @@ pub(super) fn measure(
     run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))?;
     debug!(?what, ?measured, "stand-in");
     Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_larger_stand_in_leave_its_memory_room() {
+        let measured = Measured {
+            scale: 0.25,
+            io: IoTotals::default(),
+            epoch_s: 0.1,
+            disk: 0.0,
+            memory: vec![20.0, 30.0],
+            waiting: vec![2.0, 3.0],
+            launcher: 75.0,
+        };
+        let cache = |budget, resident| {
+            let mut run = RunConfig::new("g.json", "out");
+            run.memory_budget = MemoryBudget::Bytes(budget);
+            run.resident = resident;
+            match Measure::memory(&run).beside(&run, &measured, 4.0) {
+                Measure::Memory { cache } => cache,
+                Measure::Epochs { .. } => panic!("memory is not measured"),
+            }
+        };
+        assert_eq!([1000, 240, 200, 100].map(|budget| cache(budget, None)), [250, 40, 0, 0]);
+        assert_eq!([1000, 340, 300].map(|budget| cache(budget, Some(2))), [250, 20, 0]);
+    }
 }

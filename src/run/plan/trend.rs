@@ -6,8 +6,8 @@ use super::measure::{Measure, Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Maximum number of edges of a stand-in, and of bytes of a hidden layer's rows, when memory is measured; an epoch takes a
-/// tenth to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
+/// Maximum number of edges of a stand-in, and of bytes of its features or of a hidden layer's rows, when memory is measured; an
+/// epoch takes a tenth to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (64 << 20) as f64;
 /// Number of bytes of a layer's rows that always fit, and the fraction of the budget for a layer's rows in one rank of a

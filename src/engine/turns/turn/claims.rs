@@ -10,10 +10,11 @@ impl TurnLock {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// A rank's equal share of the page cache that messages may take until this rank's next turn, beside memory that ranks
-    /// cannot spill.
+    /// A rank's equal share of the page cache that messages of its next turn may take, beside memory that ranks cannot spill.
+    /// They are read in the turn after that.
     pub fn cache_share(&self) -> u64 {
-        self.share_for_messages(self.pool_bytes())
+        let next = self.control.pool_after(self.work.get(), self.number.get() + 1);
+        self.share_for_messages(self.pool_bytes().min(next))
     }
 
     /// The same for messages that stay for any number of turns.
@@ -42,8 +43,8 @@ impl TurnLock {
     /// Claims memory until this rank's next turn, assuming that all ranks want to keep `wants`, and returns the bytes
     /// that this rank may keep. `wants` lists cumulative sizes, most urgent values first.
     ///
-    /// All ranks keep their values in one pool, from which messages in the page cache are served first. If it is too
-    /// small, the ranks with the last turns of this round get the room: they begin the next round, and others may then
+    /// All ranks keep their values in one pool, from which memory that cannot be spilled and messages in the page cache
+    /// are served first. If it is too small, the ranks with the last turns of this round get the room: they begin the next round, and others may then
     /// use it. So the same memory saves reading and writing in every round.
     pub fn claim_room(&self, wants: &[u64]) -> u64 {
         let own = self.status().kept_kib();
