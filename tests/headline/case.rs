@@ -8,6 +8,8 @@ mod random;
 
 use random::Random;
 
+use super::graphs::Division;
+
 /// Budgets, in multiples of what the run takes with `--memory-budget min`.
 pub(crate) const BUDGETS: [f64; 3] = [1.15, 1.5, 3.0];
 
@@ -31,6 +33,7 @@ const GRAPHS: [([&str; 8], [&str; 3]); 3] = [
 pub(crate) struct Case {
     seed: u64,
     pub(crate) parts: usize,
+    pub(crate) division: Division,
     /// Flags of `generate`.
     pub(crate) graph: [&'static str; 8],
     pub(crate) flags: Vec<String>,
@@ -41,7 +44,13 @@ impl Case {
         let mut random = Random::new(seed, "budget");
         let mut flags: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| flags.extend(more.iter().map(|flag| (*flag).to_owned()));
-        add(&["--model", &models[random.below(models.len() as u64) as usize]]);
+        let model = models[random.below(models.len() as u64) as usize].as_str();
+        add(&["--model", model]);
+        let (even, types) = (Division::Even, Division::Types);
+        let division = random.pick(&[even, even, Division::Skewed, types]);
+        if division == types && model != "rgcn" {
+            add(&["--hetero", random.pick(&["sum", "mean", "max"])]);
+        }
         let modes: [&[&str]; 9] = [
             &[],
             &["--mfg"],
@@ -56,6 +65,8 @@ impl Case {
         ];
         add(modes[random.below(modes.len() as u64) as usize]);
         let (graph, widths) = GRAPHS[random.below(GRAPHS.len() as u64) as usize];
+        // Each relation has a layer of its own.
+        let widths = if division == types { ["16", "32", "64"] } else { widths };
         add(&["--hidden", random.pick(&widths)]);
         for (chance, more) in [
             (30, ["--spill-dtype", "bf16"]),
@@ -72,7 +83,7 @@ impl Case {
                 flags.extend(more.iter().map(|flag| (*flag).to_owned()));
             }
         }
-        Case { seed, parts: random.pick(&[2, 4, 7]), graph, flags }
+        Case { seed, parts: random.pick(&[2, 4, 7]), division, graph, flags }
     }
 
     /// Whether training is on samples.
@@ -88,7 +99,8 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { seed, parts, graph, flags } = self;
-        write!(f, "seed {seed}: {parts} parts {} {}", graph.join(" "), flags.join(" "))
+        let Case { seed, parts, division, graph, flags } = self;
+        let graph = if *division == Division::Types { String::new() } else { graph.join(" ") };
+        write!(f, "seed {seed}: {parts} parts, {division:?} {graph} {}", flags.join(" "))
     }
 }

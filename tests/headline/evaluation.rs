@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{alone, largest_peak, made_graph, program};
+use super::graphs::made_graph;
+use super::{alone, largest_peak, program};
 
 /// A model whose hidden rows take most of the memory of an evaluation, and little of a batch's: with two workers at a time, or one that
 /// keeps what it frees, an evaluation takes 340 MiB.

@@ -9,6 +9,7 @@
 mod case;
 mod evaluation;
 mod first_epoch;
+mod graphs;
 mod group;
 mod plan;
 mod updates;
@@ -19,6 +20,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use case::{BUDGETS, Case};
+use graphs::divided;
 use group::Group;
 
 /// How many cases are drawn; `SAR_BUDGET_CASES` is another number.
@@ -42,19 +44,8 @@ fn models() -> Vec<String> {
 }
 
 fn graph(folder: &Path, case: &Case) -> String {
-    let name = format!("graph{}-{}", case.parts, case.graph.concat());
-    made_graph(&folder.join(name), &case.graph, case.parts)
-}
-
-/// The JSON file of a generated graph, which is made if the folder does not exist.
-fn made_graph(out: &Path, sizes: &[&str], parts: usize) -> String {
-    if !out.exists() {
-        let mut command = program();
-        command.arg("generate").args(sizes).args(["--num-parts", &parts.to_string(), "--out"]);
-        let made = command.arg(out).output().unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    }
-    out.join("g.json").to_str().unwrap().to_owned()
+    let name = format!("{:?}{}-{}", case.division, case.parts, case.graph.concat());
+    divided(&folder.join(name), case.division, &case.graph, case.parts)
 }
 
 /// The tests run one after the other: processes count less of libraries that they share with those of another test.

@@ -2,8 +2,9 @@
 
 use std::process::Output;
 
+use super::graphs::made_graph;
 use super::group::Group;
-use super::{CODE, alone, made_graph, program};
+use super::{CODE, alone, program};
 
 #[test]
 fn stand_ins_stay_within_the_budget() {
