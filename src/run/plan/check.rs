@@ -16,9 +16,9 @@ use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 
-/// Margin of a forecast of memory, which may be a few percent too high: only runs that certainly do not fit are
-/// refused. Other runs end if they exceed the budget.
-const DOUBT: f64 = 0.85;
+/// Margin of a forecast of memory, which may be a fifth too high (with all activations kept, or partitions of different
+/// sizes): only runs that certainly do not fit are refused. Other runs end if they exceed the budget.
+const DOUBT: f64 = 0.8;
 
 /// Planned figures of a full-graph run, per epoch, in bytes, if waiting workers keep nothing.
 #[derive(Debug, Clone, Copy, Serialize)]
