@@ -13,6 +13,9 @@ const LEAST: u64 = 48 << 20;
 /// Size of all small buffers together, in bytes.
 const SMALL: u64 = 32 << 20;
 
+/// Fraction (1 / n) by which the memory that a hint names exceeds what is needed so far: later steps take a little more.
+const OF_LATER: u64 = 16;
+
 /// Assumed free memory in bytes where the system does not report it.
 const UNKNOWN: u64 = 1 << 30;
 
@@ -38,7 +41,8 @@ pub(crate) fn left_of(memory: u64, kept: u64) -> Result<u64> {
         return Ok(memory - taken);
     }
     let problem = format!("{} is too little for this graph", size(memory));
-    let needed = (taken + LEAST).div_ceil(1 << 20);
+    let least = taken + LEAST;
+    let needed = (least + least / OF_LATER).div_ceil(1 << 20);
     Err(Error::config("memory", problem).with_hint(format!("pass ‹memory={needed}MiB› or more")))
 }
 

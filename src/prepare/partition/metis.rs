@@ -42,7 +42,11 @@ impl Partitioner for MetisPartitioner {
             return Err(Error::config("method", problem).with_hint("use ‹method=stream›"));
         }
         check_memory(adjacency.num_nodes, adjacency.entries, task.balance.count(), task.memory)
-            .map_err(|e| e.with_hint("use ‹method=stream›, or allow more memory"))?;
+            .map_err(|e| {
+                let raise = e.marked_hint().unwrap_or_default();
+                let hint = format!("use ‹method=stream›, or {raise}");
+                e.with_hint(hint)
+            })?;
         let mut graph = WeightedGraph::new(task.balance.count());
         let mut weights = vec![0; task.balance.count()];
         let mut meter = Meter::new(observer, PartitionStep::Assigning, adjacency.num_nodes)?;
@@ -73,7 +77,8 @@ fn check_memory(nodes: u64, entries: u64, quantities: usize, memory: u64) -> Res
         entries / 2,
         size(memory)
     );
-    Err(Error::config("memory", problem))
+    let missing = (needed - memory).div_ceil(1 << 20);
+    Err(Error::config("memory", problem).with_hint(format!("raise ‹memory› by {missing} MiB")))
 }
 
 /// A symmetric graph with weights of nodes and of pairs of neighbours.

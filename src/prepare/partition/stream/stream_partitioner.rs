@@ -21,7 +21,7 @@ impl Partitioner for StreamPartitioner {
         let mut meter = Meter::new(observer, PartitionStep::Assigning, total)?;
         let (mut labels, found) = find_clusters(adjacency, &mut meter)?;
         let graph = quotient(adjacency, &labels, found, task, &mut meter)?;
-        graph.check_memory(task.memory).map_err(|e| e.with_hint("allow more memory"))?;
+        graph.check_memory(task.memory)?;
         let parts = graph.partition(task.num_parts, task.seed)?;
         for label in &mut labels {
             *label = parts[usize::from(*label)];
