@@ -15,9 +15,11 @@ fn stand_ins_stay_within_the_budget() {
 
 #[test]
 fn one_stand_in_at_a_time_is_resident() {
-    // They are as large as the graph. Two at a time take 255 MB, and four that keep what they free 330 MB.
+    // One at a time takes 170 MB, and two take 225 MB.
     let sizes = ["--nodes", "20000", "--edges", "40000", "--features", "8", "--classes", "1200"];
-    stays_within(249_000_000, &sizes, 4, &["--model", "gcn", "--hidden", "64", "--layers", "2"]);
+    let flags = ["--model", "gcn", "--hidden", "64", "--layers", "2"];
+    let most = stays_within(265_000_000, &sizes, 4, &flags);
+    assert!(most.is_none_or(|most| most < 200_000_000), "{most:?}");
 }
 
 #[test]
@@ -27,14 +29,15 @@ fn rows_and_files_of_wide_outputs_stay_within_the_budget() {
     stays_within(407 << 20, &sizes, 4, &["--model", "gcn"]);
 }
 
-/// Checks that the plan of a run on a graph of these sizes stays within the budget, in which the run fits.
-fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) {
+/// Checks that the plan of a run on a graph of these sizes stays within the budget, in which the run fits. Returns the memory that the
+/// plan takes, if it can be counted here.
+fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) -> Option<u64> {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let graph = made_graph(&folder.path().join("graph"), sizes, parts);
     let Some(group) = Group::make(budget + CODE) else {
         eprintln!("SKIPPED: no control group that limits memory can be made here");
-        return;
+        return None;
     };
     let mut plan = program();
     plan.args(["plan", "--json", "--part-json", &graph]).args(flags);
@@ -43,9 +46,9 @@ fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) {
     let Output { status, stdout, stderr } = plan.output().unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     let planned: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
-    // Forecasts differ by a few per cent from time to time.
     let least = planned["memory"]["least"].as_u64().unwrap();
-    assert!(least < budget + budget / 20, "the run does not fit: {least}");
+    assert!(least < budget, "the run does not fit: {least}");
     let most = group.most_memory();
     assert!(most <= budget, "{most} of {budget}, for a run that takes {least}");
+    Some(most)
 }

@@ -11,7 +11,7 @@ impl TurnLock {
     }
 
     /// A rank's equal share of the page cache that messages of its next turn may take, beside memory that ranks cannot spill.
-    /// They are read in the turn after that.
+    /// The receivers read these messages in their turns after that, so both turns must leave room.
     pub fn cache_share(&self) -> u64 {
         let next = self.control.pool_after(self.work.get(), self.number.get() + 1);
         self.share_for_messages(self.pool_bytes().min(next))
