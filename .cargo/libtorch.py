@@ -18,23 +18,18 @@ LINK = HERE.parent / ".libtorch"
 PLATFORMS = {
     ("Linux", "x86_64"): ["manylinux_2_28_x86_64", "manylinux_2_25_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
     ("Linux", "aarch64"): ["manylinux_2_28_aarch64", "manylinux_2_25_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],
-    ("Darwin", "arm64"): ["macosx_11_0_arm64"],
 }
 # Libraries of the wheel that a CPU-only, Python-free libtorch does without. libtorch.so itself asks for CUDA.
-UNWANTED = ("cuda", "python", "nvrtc", "nvshmem", "libshm", "global_deps", "libtorch.so", "libtorch.dylib")
+UNWANTED = ("cuda", "python", "nvrtc", "nvshmem", "libshm", "global_deps", "libtorch.so")
 
 
 def fail(problem, remedy):
     sys.exit(f"error: {problem}\n  hint: {remedy}")
 
 
-def library(name):
-    return f"{name}.dylib" if platform.system() == "Darwin" else f"{name}.so"
-
-
 def check_folder(folder, remedy):
     """Checks a libtorch folder, and ends with a message if it is unusable."""
-    for part in ("include/torch/csrc/api/include/torch/torch.h", f"lib/{library('libtorch_cpu')}", f"lib/{library('libc10')}"):
+    for part in ("include/torch/csrc/api/include/torch/torch.h", "lib/libtorch_cpu.so", "lib/libc10.so"):
         if not (folder / part).exists():
             fail(f"{folder} holds no libtorch: {part} is missing", remedy)
     stamp = folder / "build-version"
@@ -93,7 +88,7 @@ def unpack(wheels, folder):
                 with archive.open(info) as source, open(target, "wb") as sink:  # zipfile checks each CRC at the end
                     shutil.copyfileobj(source, sink, 1 << 20)
                 target.chmod(0o644)
-    (folder / "lib" / library("libtorch")).symlink_to(library("libtorch_cpu"))
+    (folder / "lib" / "libtorch.so").symlink_to("libtorch_cpu.so")
     sizes = {path.name: path.stat().st_size for path in (folder / "lib").iterdir()}
     (folder / "lib-sizes.json").write_text(json.dumps(sizes))
     (folder / "build-version").write_text(VERSION + "\n")
@@ -156,8 +151,13 @@ def folder():
     return folder
 
 
-if __name__ == "__main__":
+def prepared(make):
+    """The folder that `make` returns. An error of the file system ends the program with a message."""
     try:
-        print(f"LIBTORCH={folder()}")
+        return make()
     except OSError as error:
         fail(f"cannot set libtorch up: {error}", "free disk space or set XDG_CACHE_HOME to a folder you may write to (1.2 GB)")
+
+
+if __name__ == "__main__":
+    print(f"LIBTORCH={prepared(folder)}")

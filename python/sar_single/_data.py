@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from ._table import Table
     from .pyg.edge_index import EdgeIndex
 
-    EdgeType = Tuple[str, str, str]
-
+EdgeType = Tuple[str, str, str]
 
 # Names of PyG's data with another meaning in a worker, and what to write instead.
 _ELSEWHERE = {
@@ -35,7 +34,7 @@ class RankData:
     ndata: "Table"
     edata: "Table"
     _edge_index: "Optional[EdgeIndex]" = None
-    _edge_index_dict: "Optional[Dict[Tuple[str, str, str], EdgeIndex]]" = None
+    _edge_index_dict: "Optional[Dict[EdgeType, EdgeIndex]]" = None
     _num_classes: Optional[int] = None
 
     def __getattr__(self, name: str) -> Any:
@@ -58,7 +57,7 @@ class RankData:
         return [name for name, _ in self._engine.ntypes]
 
     @property
-    def edge_types(self) -> List[Tuple[str, str, str]]:
+    def edge_types(self) -> List[EdgeType]:
         """Edge types as (source type, name, destination type)."""
         return [as_edge_type(name) for name, _ in self._engine.etypes]
 
@@ -159,7 +158,7 @@ class RankData:
         return self.ndata.by_type("y")
 
     @property
-    def edge_index_dict(self) -> "Dict[Tuple[str, str, str], EdgeIndex]":
+    def edge_index_dict(self) -> "Dict[EdgeType, EdgeIndex]":
         """An ``edge_index`` per edge type. The first time, one collective per type."""
         if self._edge_index_dict is None:
             from .pyg.hetero import edge_index_dict
@@ -168,7 +167,7 @@ class RankData:
         return self._edge_index_dict
 
     @property
-    def edge_attr_dict(self) -> Dict[Tuple[str, str, str], Tensor]:
+    def edge_attr_dict(self) -> Dict[EdgeType, Tensor]:
         """Features of the edges, by edge type, in the order of ``edge_index_dict``."""
         return {as_edge_type(name): values for name, values in self.edata.by_type("edge_attr").items()}
 
@@ -214,7 +213,7 @@ class Store:
         return values[self._key]
 
 
-def as_edge_type(name: str) -> Tuple[str, str, str]:
+def as_edge_type(name: str) -> EdgeType:
     """An edge type by its name in the partitions."""
     begin, relation, end = name.split(":")
     return begin, relation, end

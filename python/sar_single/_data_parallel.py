@@ -55,7 +55,7 @@ class DistributedDataParallel(nn.Module):
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True) -> Iterator[None]:
         """A scope in which ranks may make different numbers of steps."""
         if not divide_by_initial_world_size:
-            raise ValueError("divide_by_initial_world_size is False, but means are over all ranks: one that has ended brings zeros")
+            raise ValueError("divide_by_initial_world_size is False, but means are over all ranks: a rank that has ended contributes zeros")
         if not enable:
             yield
             return

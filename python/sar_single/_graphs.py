@@ -79,12 +79,6 @@ class Described:
         return given
 
 
-def plain(edge_index: Tuple[Any, Any]) -> Described:
-    """Edges as two arrays."""
-    source, destination = edge_index[0], edge_index[1]
-    return Described({"": (source, destination)})
-
-
 def describe(graph: Any) -> Described:
     """A graph of DGL, PyG or scipy, or a dataset with one."""
     if hasattr(type(graph), "raw_dir") or hasattr(type(graph), "get_idx_split"):

@@ -43,7 +43,7 @@ def partition(
     """
     if (graph is None) == (edge_index is None):
         raise TypeError("pass either a graph or edge_index")
-    described = _graphs.describe(graph) if edge_index is None else _graphs.plain(edge_index)
+    described = _graphs.describe(graph) if edge_index is None else _graphs.Described({"": (edge_index[0], edge_index[1])})
     described.add(node_data or {}, edge_data or {}, num_nodes)
     folder = Path(out)
     with _folder_for(folder) as arrays:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 import torch
 from torch import Tensor
 
+from ._data import EdgeType
 from ._draws import next_key
 from ._frontier import numbered
 from ._graphs import data_name
 
 if TYPE_CHECKING:
     from ._rank import Rank
-
-EdgeType = Tuple[str, str, str]
 
 
 class SubgraphSampler:

@@ -59,7 +59,7 @@ class Watch:
             if str(known.native_id) == thread:
                 module = getattr(getattr(known, "_target", None), "__module__", None) or type(known).__module__
                 return f"{known.name!r} of the module {module!r}"
-        return f"{_name(thread)!r}, which has come with the import of {self._started_by.get(thread, '')!r}"
+        return f"{_name(thread)!r}, which the import of {self._started_by.get(thread, '')!r} started"
 
 
 def watch() -> Watch:

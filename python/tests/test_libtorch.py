@@ -23,7 +23,7 @@ def filled(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = _libtorch.cached()
     header = folder / "include" / "torch" / "csrc" / "api" / "include" / "torch" / "torch.h"
-    libraries = [folder / "lib" / _libtorch.library(name) for name in ("libtorch_cpu", "libc10")]
+    libraries = [folder / "lib" / name for name in ("libtorch_cpu.so", "libc10.so")]
     for path in (header, *libraries):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("content")
@@ -38,7 +38,7 @@ def test_a_filled_cache_is_named(filled, tmp_path):
 
 
 def test_a_library_that_lost_bytes_is_named(filled, tmp_path):
-    library = filled / "lib" / _libtorch.library("libc10")
+    library = filled / "lib" / "libc10.so"
     library.write_text("half")
     done = command(tmp_path)
     assert done.returncode == 1 and f"{library} is not the file that was unpacked" in done.stderr

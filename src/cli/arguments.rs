@@ -45,8 +45,8 @@ use crate::run::config::RunConfig;
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
-/// Takes a partition directory made by dgl.distributed.partition_graph, starts one worker process per partition and
-/// keeps only as many of them in memory as you allow.
+/// Takes a partition directory, made by `sar-single partition` or dgl.distributed.partition_graph. Starts one worker process
+/// per partition, and keeps only as many of them in memory as you allow.
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
 #[cfg_attr(not(feature = "torch"), command(about = without_torch::ABOUT, long_about = None))]

@@ -17,6 +17,7 @@ use crate::cli::flags::num_parts::{Choose, NumParts, Uncut, choice as parts_choi
 use crate::cli::flags::text_rules::TextArgs;
 use crate::cli::show::output::print_path;
 use crate::cli::show::partition_report::report;
+use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, printable, show_status, size};
 use crate::formats::dgl::config::PartitionConfig;
@@ -36,15 +37,19 @@ const MUCH_SPACE: u64 = 1 << 30;
 /// Either way of naming files of edges.
 const EDGE_FILES: &str = "edge_files";
 
+/// Flags that name a graph with edges of its own.
+const OTHER_SOURCES: [&str; 3] = ["part_json", "ogb", "chunked"];
+
 /// Cut a graph from your own files into a partition directory
 ///
 /// Reads edges, and data of nodes and edges, in bounded memory. Writes the files of dgl.distributed.partition_graph, and the
 /// original ids of nodes and edges. Prints the path of the JSON file: pass it to --part-json to train, or to
 /// dgl.distributed.load_partition.
 ///
-/// Files are text (a row per line; fields separated by white space, comma, semicolon, tab or |; optionally compressed by gzip),
-/// Parquet, .npy or .npz; edges may also be in METIS's .graph. Columns are found by their names, or by their order in files
-/// without names. A note for each file shows how it was read. A file called - is standard input.
+/// Files are text (a row per line; fields separated by white space, comma, semicolon, tab or |; optionally compressed by gzip,
+/// zstd or zip), Parquet, .npy, .npz, JSON or Matrix Market; edges may also be in METIS's .graph or networkx's .adjlist.
+/// Columns are found by their names, or by their order in files without names. A note for each file shows how it was read. A
+/// file called - is standard input.
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true, next_help_heading = "Input")]
@@ -71,7 +76,7 @@ pub(super) struct PartitionArgs {
     chunked: Option<PathBuf>,
     /// Archive of the arrays of a graph under usual names, such as edge_index, x, y and train_mask; its edges are left out if there
     /// are files of edges
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["part_json", "ogb", "chunked"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_SOURCES)]
     npz: Option<PathBuf>,
     /// Number of nodes [default: rows of the node data, or one more than the largest id]
     #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json")]
@@ -103,7 +108,7 @@ pub(super) struct PartitionArgs {
         long,
         value_parser = choice::<BadRows>(),
         requires = EDGE_FILES,
-        conflicts_with_all = ["part_json", "ogb", "chunked"],
+        conflicts_with_all = OTHER_SOURCES,
     )]
     bad_rows: Option<BadRows>,
     /// Further columns of files of edges, which become edge data: columns with these names; in files without names, the columns
@@ -111,17 +116,27 @@ pub(super) struct PartitionArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "part_json")]
     edge_columns: Vec<String>,
     /// Column with the sources of edges, in files with column names [default: a usual name, such as source or from]
-    #[arg(long, value_name = "[SRC:REL:DST=]NAME")]
+    #[arg(
+        long,
+        value_name = "[SRC:REL:DST=]NAME",
+        requires = EDGE_FILES,
+        conflicts_with_all = OTHER_SOURCES,
+    )]
     source_column: Vec<String>,
     /// Column with the destinations of edges [default: a usual name, such as target or to]
-    #[arg(long, value_name = "[SRC:REL:DST=]NAME")]
+    #[arg(
+        long,
+        value_name = "[SRC:REL:DST=]NAME",
+        requires = EDGE_FILES,
+        conflicts_with_all = OTHER_SOURCES,
+    )]
     target_column: Vec<String>,
     /// Column with the type of each edge, in files of triples: its name, or its number from 1 if columns have no names
     #[arg(
         long,
         value_name = "NAME|N",
         requires = EDGE_FILES,
-        conflicts_with_all = ["part_json", "ogb", "chunked"],
+        conflicts_with_all = OTHER_SOURCES,
     )]
     relation_column: Option<String>,
     #[command(flatten)]
@@ -194,7 +209,7 @@ pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
     if let Some(json) = args.files.iter().map(Path::new).find(|file| is_partitioned(file)) {
         return Err(Error::input(json, "", "describes partitions").with_hint(format!(
             "cut them again with --part-json {}",
-            printable(&json.to_string_lossy())
+            printable(&shell_word(json))
         )));
     }
     if is_auto && args.method == Method::File {
@@ -221,7 +236,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
         name,
         num_parts: 1,
         method: args.method,
-        assignment: typed_paths(&args.assignment),
+        assignment: typed_paths("assignment", &args.assignment)?,
         balance_ntypes: args.balance_ntypes.clone(),
         node_order: args.node_order,
         rules: EdgeRules {
@@ -289,7 +304,7 @@ fn remark(space: PartitionSpace, out: &Path) -> Option<String> {
     let PartitionSpace { temporary, partitions } = space;
     (temporary + partitions >= MUCH_SPACE).then(|| {
         format!(
-            "temporary files take up to {} in {}, partitions {} and a copy of the edges between them",
+            "temporary files take up to {} in {}; the partitions take {}, and a second copy of the edges that join them",
             size(temporary),
             out.display(),
             size(partitions),
@@ -343,7 +358,7 @@ fn source(args: &PartitionArgs, out: &Path) -> Result<ImportSource> {
     add_data("--split", &mut files.splits, node_data("split", &files_of_splits)?)?;
     files.split_index = args.split_index;
     files.node_ids = args.node_ids;
-    files.node_names = typed_paths(&args.node_names);
+    files.node_names = typed_paths("node_names", &args.node_names)?;
     files.text = args.text.rules()?;
     files.edge_columns.clone_from(&args.edge_columns);
     let columns =
@@ -384,7 +399,16 @@ fn add_data<T: PartialEq>(
     Ok(())
 }
 
-fn typed_paths(list: &[String]) -> Vec<(String, PathBuf)> {
-    let typed = list.iter().map(|text| GraphFiles::parse_of_type(text));
-    typed.map(|(ty, path)| (ty, path.into())).collect()
+/// Files of node types, at most one for each.
+fn typed_paths(field: &str, list: &[String]) -> Result<Vec<(String, PathBuf)>> {
+    let mut typed: Vec<(String, PathBuf)> = Vec::new();
+    for text in list {
+        let (ty, path) = GraphFiles::parse_of_type(text);
+        if let Some((_, other)) = typed.iter().find(|(known, _)| *known == ty) {
+            let problem = format!("node type {ty} has two files, {} and {path}", other.display());
+            return Err(Error::config(field, problem).with_hint("pass one file per node type"));
+        }
+        typed.push((ty, path.into()));
+    }
+    Ok(typed)
 }

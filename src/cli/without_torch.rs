@@ -10,10 +10,12 @@ pub(super) const ABOUT: &str = "Prepare graphs for sar-single: generate, partiti
 This program was built without libtorch. A program with libtorch also trains: build it with `make build` in the sources.";
 
 /// Commands that need libtorch. Flags without a command belong to training.
-const COMMANDS: [&str; 4] = ["train", "plan", "predict", "correct-and-smooth"];
+const COMMANDS: [&str; 8] =
+    ["train", "plan", "predict", "correct-and-smooth", "report", "status", "pause", "continue"];
 
 /// Flags of both programs.
-const FLAGS: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
+const FLAGS: [&str; 10] =
+    ["-h", "--help", "--help-all", "-V", "--version", "-q", "--quiet", "-v", "--verbose", "--json"];
 
 /// The arguments, unless only the program with libtorch can carry out the request.
 pub(super) fn checked(

@@ -15,6 +15,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use self::lease::{Slice, SliceMut};
 use crate::error::{Error, ErrorKind, Result};
+use crate::platform::blocks::HUGE;
 
 impl From<TchError> for Error {
     fn from(error: TchError) -> Self {
@@ -104,7 +105,6 @@ pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
 /// Requests huge pages where the system provides them on request, which makes finding and mapping the rows of a large
 /// tensor several times faster.
 fn ask_for_huge_pages(tensor: &Tensor) {
-    const HUGE: usize = 2 << 20;
     const PAGE: usize = 4 << 10;
     let begin = tensor.data_ptr() as usize;
     // A block that the allocator has mapped separately begins with a few bytes of the allocator's header.

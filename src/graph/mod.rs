@@ -24,3 +24,6 @@ pub use id_ranges::IdRanges;
 pub use partition_book::{PartitionBook, TypeNodes};
 pub use shard::{GraphShard, ShardBuilder, SortedEdges};
 pub use vertex_cover::VertexCover;
+
+/// Maximum number of nodes or edges; more do not fit on any disk.
+pub(crate) const MAX_IDS: u64 = 1 << 40;

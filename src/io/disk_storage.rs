@@ -85,7 +85,7 @@ impl DiskStorage {
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => match self.mode {
                 IoMode::Direct => Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "this file system has no direct I/O; leave the choice to ‹io=auto›",
+                    "this file system does not support direct I/O; use ‹io=auto›",
                 )),
                 IoMode::Auto | IoMode::Buffered => Ok(None),
             },
@@ -147,7 +147,8 @@ struct DiskWriter {
 enum Way {
     /// Into the page cache, to stay there.
     Cached,
-    /// Into the page cache, and once on disk out of it, unless they may stay; up to this offset they are on disk.
+    /// Through the page cache: pages are dropped once they are on disk, unless files may stay there. Bytes from this
+    /// offset on are not yet written back.
     WrittenBack(u64),
     /// Around the page cache.
     Direct(DirectWriter),

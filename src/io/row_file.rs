@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
-use super::atomic::{UNFINISHED, replace};
+use super::atomic::{UNFINISHED, remove_if_exists, replace};
 use crate::error::{Error, Result};
 
 /// Approximate number of bytes of neighbouring rows written together.
@@ -152,13 +152,7 @@ impl RowFile {
     /// # Errors
     /// If the file cannot be removed (`Io`).
     pub fn remove_partial(path: &Path) -> Result<()> {
-        let partial = partial_path(path);
-        match std::fs::remove_file(&partial) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &partial, e))
-            }
-            _ => Ok(()),
-        }
+        remove_if_exists(&partial_path(path))
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {

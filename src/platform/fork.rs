@@ -36,7 +36,7 @@ pub fn num_threads() -> usize {
 fn enter(parent: Pid) -> std::io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     signals::stop_watching();
-    // If the parent died before the line above, no signal will come.
+    // If the parent died before the first call, no signal will come.
     if getppid() != Some(parent) {
         return Err(std::io::ErrorKind::NotConnected.into());
     }

@@ -3,22 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::process_memory::listed_bytes;
+
 /// Bytes that programs can still allocate: the machine's available memory, or what is left below the control group's
 /// limit, whichever is less. `None` if the system does not report it.
 pub fn free_memory() -> Option<u64> {
-    let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let machine = listed_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     let left = MemoryGroups::of_this_process().left();
     Some(left.map_or(machine, |group| group.min(machine)))
 }
 
 /// Total memory of the machine, in bytes. `None` if the system does not report it.
-pub fn machine_memory() -> Option<u64> {
-    meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
-}
-
-fn meminfo(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+fn machine_memory() -> Option<u64> {
+    listed_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
 
 /// The file names and keys of one version of control groups.
@@ -98,8 +95,14 @@ impl MemoryGroups {
     }
 
     /// The tightest limit, in bytes; `None` without limits.
-    pub fn limit(&self) -> Option<u64> {
+    fn limit(&self) -> Option<u64> {
         self.0.iter().filter_map(|(version, group)| number(&group.join(version.limit))).min()
+    }
+
+    /// The tightest limit, in bytes, if it is below the machine's memory, as that of a container is.
+    pub fn container_limit(&self) -> Option<u64> {
+        let machine = machine_memory().unwrap_or(u64::MAX);
+        self.limit().filter(|limit| *limit < machine)
     }
 
     /// Number of processes in the innermost group that the kernel has killed for lack of memory; `None` if the system
@@ -140,8 +143,8 @@ mod tests {
     #[test]
     fn the_available_memory_is_read() {
         let text = "MemTotal: 9 kB\nMemAvailable:    2048 kB\n";
-        assert_eq!(meminfo(text, "MemAvailable:"), Some(2 << 20));
-        assert_eq!(meminfo("MemTotal: 9 kB\n", "MemAvailable:"), None);
+        assert_eq!(listed_bytes(text, "MemAvailable:"), Some(2 << 20));
+        assert_eq!(listed_bytes("MemTotal: 9 kB\n", "MemAvailable:"), None);
         if cfg!(target_os = "linux") {
             assert!(free_memory().unwrap() > 1 << 20);
         }

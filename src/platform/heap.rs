@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks;
+use super::blocks::{self, LARGE};
 
 /// Makes all threads share one heap from now on: glibc never returns the free end of other threads' heaps.
 ///
@@ -18,21 +18,18 @@ pub fn share_one_heap() {
     }
 }
 
-/// Size in bytes from which blocks are mapped one by one, and unmapped when freed.
-const MAPPED: u32 = 4 << 20;
-
-/// Keeps a few megabytes of freed memory for the next tensor, until [`give_memory_back`] is called: returning pages and
-/// mapping them again for each tensor costs as much as filling them. Larger tensors consist of huge pages, which cost
-/// little to map. On the heap they would leave holes, because glibc does not reuse the place of a freed aligned block
-/// for one of the same size.
+/// Keeps the freed memory of blocks smaller than [`LARGE`] for the next tensor, until [`give_memory_back`] is called:
+/// returning pages and mapping them again for each tensor costs as much as filling them. Larger tensors consist of huge
+/// pages, which cost little to map. On the heap they would leave holes, because glibc does not reuse the place of a
+/// freed aligned block for one of the same size.
 ///
-/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, whose blocks are smaller
-/// too.
+/// Called once, at the start of a worker. `scale`, which multiplies `LARGE`, is 1, or less for a small stand-in of a
+/// run, whose blocks are smaller too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(MAPPED) * scale) as i32);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, (LARGE as f64 * scale) as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
 }

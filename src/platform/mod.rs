@@ -16,11 +16,11 @@ mod write_back;
 pub use clock::nanoseconds;
 pub use end::{leave, run_exit_handlers};
 pub use fork::{fork, num_threads};
-pub use free_memory::{MemoryGroups, free_memory, machine_memory};
+pub use free_memory::{MemoryGroups, free_memory};
 pub use free_space::free_space;
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};
 pub use open_files::raise_open_files;
-pub(crate) use process_memory::{Pages, Rollup};
+pub(crate) use process_memory::{Pages, Rollup, listed_bytes};
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };

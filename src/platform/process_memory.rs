@@ -31,9 +31,7 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
 
 /// Bytes of this process in memory, including files and shared pages. `None` if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
-    let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let resident: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(resident * rustix::param::page_size() as u64)
+    Pages::of("self").map(|pages| pages.anonymous + pages.files)
 }
 
 /// Bytes of memory that a process (its id, or `self`) takes; a page shared by n processes counts 1/n. 0 if the system
@@ -54,9 +52,7 @@ impl Rollup {
 
     /// The sum with a name; 0 if absent.
     pub(crate) fn bytes(&self, name: &str) -> u64 {
-        let line = self.0.lines().find_map(|line| line.strip_prefix(name));
-        let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
-        kib.unwrap_or(0_u64) << 10
+        listed_bytes(&self.0, name).unwrap_or(0)
     }
 }
 
@@ -67,11 +63,14 @@ impl Rollup {
 /// size at the peak.
 pub fn peak_anonymous_bytes(process: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let kib = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    };
-    Some(kib("VmHWM:")?.saturating_sub(kib("RssFile:")? + kib("RssShmem:")?) << 10)
+    let bytes = |name| listed_bytes(&status, name);
+    Some(bytes("VmHWM:")?.saturating_sub(bytes("RssFile:")? + bytes("RssShmem:")?))
+}
+
+/// The number of bytes on the line that begins with `name`, such as `MemTotal:`, of a file in `/proc`.
+pub(crate) fn listed_bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
 /// Resets [`peak_anonymous_bytes`] and returns its new value. `None` where the system cannot do so.

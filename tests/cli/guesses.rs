@@ -46,7 +46,7 @@ const TRAINING: &str = "--learning-rate=0.1 --learning_rate=0.1 --num-epochs=3 -
     --model=SAGE --model=SAGEConv --model=GATConv --model=GCNII --task=link_prediction --task=node-classification \
     --norm=BatchNorm1d --schedule=CosineAnnealingLR --compute-dtype=bfloat16 --mode=mini-batch --optimizer=Adam";
 #[cfg(feature = "torch")]
-const FILES: &str = "--edges=e.csv --part-json=g.json --resume=r --ogb=d --memory=3GiB --labels=y --learning-rate=0.1";
+const FILES: &str = "--edges=e.csv --part-json=g.json --resume=r --ogb=d --dataset=d --part-method=metis --force --memory=3GiB --labels=y --learning-rate=0.1";
 #[cfg(feature = "torch")]
 const PREDICTION: &str =
     "runs/x --checkpoint=c --model=m --proba --embeddings --k=5 --links=p -o~x.csv";

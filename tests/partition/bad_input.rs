@@ -144,9 +144,16 @@ fn flags_that_do_not_fit_are_named() {
         (&["--name", "../g"], "--name: cannot name a file"),
         (&["--edge-columns", "w,w"], "is given twice"),
         (&["--node-ids", "string", "--num-nodes", "3"], "isolated nodes cannot be stated"),
+        (&["--method", "file", "--assignment", "a=x", "--assignment", "a=y"], "two files, x and y"),
+        (&["--split-by", "t:0.9,0.2,0.1"], "--split-by: \"0.9,0.2,0.1\" holds shares"),
     ] {
         let said = with(flags);
         assert!(said.contains(due), "{flags:?}: {said}");
+    }
+    for parts in ["0", "65536"] {
+        let mut command = Program::new();
+        command.current_dir(folder.path()).args(["partition", "e.txt", "--num-parts", parts]);
+        command.args(["--out", "out"]).assert().code(1).stderr(contains("--num-parts: is "));
     }
     write(folder.path(), "parts", "0\n1\n2\n");
     let said = with(&["--method", "file", "--assignment", "parts"]);

@@ -96,17 +96,18 @@ fn columns_of_edges_are_chosen_by_name() {
     refused(here, &format!("{flags} --edge-columns wait"), "e.csv: has no column \"wait\"")
         .stderr(contains("hint: its columns are date, whom, who, weight"));
     refused(here, "--edges e.csv --source-column who", "--source-column: needs --target-column");
+    let seeded = "--method range --seed 7 --split random:0.5,0.25,0.25 --num-parts 1 --out seeded";
+    sar(here, &format!("e.csv {} {seeded}", flags.replace("--edges e.csv ", ""))).success();
+    assert_eq!(named_edges(here, "seeded"), named_edges(here, "out"));
     refused(
         here,
         &flags.replace("-ids string", "-ids integer"),
         "column who: \"Ann, B.\" is not a node id",
     )
     .stderr(contains("--node-ids string"));
-    refused(
-        here,
-        "--ogb . --source-column a --target-column b",
-        "--source-column has no effect without --edges",
-    );
+    sar(here, "--ogb . --source-column a --target-column b --num-parts 1 --out none")
+        .code(2)
+        .stderr(contains("'--ogb <DIR>' cannot be used with:\n  --source-column"));
     write(here, "e.csv", "a,b,c\n1,2\n");
     refused(
         here,

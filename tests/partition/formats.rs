@@ -199,7 +199,10 @@ fn a_graph_of_metis_is_read_with_its_weights() {
         ("3 2\n2\n1 3\n", "line 3: is the last line, but only 2 of 3 nodes have one"),
         ("3 2\n2\n1 4\n2\n", "line 3: \"4\" is not one of the 3 nodes"),
         ("3 2\n2\n1 0\n2\n", "line 3: \"0\" is not one of the 3 nodes"),
-        ("3 3\n2\n1 3\n2\n", "brings the edges to 4"),
+        (
+            "3 3\n2\n1 3\n2\n",
+            "the lines list 4 neighbours, but 3 edges, as the first line states, have 2 x 3",
+        ),
         ("2 1\n2\n1\n\n1\n", "line 5: comes after the last of 2 nodes"),
         ("x\n", "line 1"),
     ] {

@@ -117,7 +117,8 @@ fn a_worker_that_memory_runs_out_for_is_told_of_as_such() {
     let output = group.run("exec \"$@\"", &[&flags[..], &budget].concat());
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{text}");
-    assert!(text.contains("by the kernel, as memory ran out in the container"), "{text}");
+    assert!(text.contains("the kernel killed rank "), "{text}");
+    assert!(text.contains(": memory ran out in the container, whose limit is 250 MiB"), "{text}");
     assert!(text.contains("the container's limit is 250 MiB"), "{text}");
     assert_eq!(fs::read_dir(&spill).into_iter().flatten().count(), 0);
 }

@@ -7,11 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
+from .._data import EdgeType
 from .._frontier import edge_type
 from .._numbering import Numbering
 from .._stored import StoredGraph
-
-EdgeType = Tuple[str, str, str]
 
 
 class GraphPartitionBook:

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from .._columns import SharedColumn
+from .._data import EdgeType
 from .._edge_loader import PairGraph
 from .._frontier import Frontier, edge_ids, numbered, sample_neighbors
-from .book import EdgeType, GraphPartitionBook, PartitionPolicy, as_ids
+from .book import GraphPartitionBook, PartitionPolicy, as_ids
 from .group import PathLike, open_graph
 from .tensor import DistTensor, note_graph
 

@@ -16,3 +16,9 @@ def ends(graph: Any, feat: Rows, dropped: Callable[[Tensor], Tensor] = lambda ro
         return dropped(feat[0]), dropped(feat[1])
     rows = dropped(feat)
     return rows, rows[: graph.num_dst_nodes()]
+
+
+def check_in_edges(graph: Any, allowed: bool) -> None:
+    """Refuses nodes without in-edges, unless they are allowed."""
+    if not allowed and bool((graph.in_degrees() == 0).any()):
+        raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")

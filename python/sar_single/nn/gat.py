@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
-from .ends import Rows, ends
+from .ends import Rows, check_in_edges, ends
 
 
 class GATConv(nn.Module):
@@ -58,8 +58,7 @@ class GATConv(nn.Module):
 
     def forward(self, graph: Any, feat: Rows) -> Tensor:
         """The layer, one pause. No tensor has a row per edge."""
-        if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
-            raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
+        check_in_edges(graph, self._allow_zero_in_degree)
         x, own = ends(graph, feat, self.feat_drop)
         rows = self.fc(x).view(-1, self._heads, self._out_feats)
         scores = (rows * self.attn_l).sum(-1)

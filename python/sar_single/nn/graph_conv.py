@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
-from .ends import Rows, ends
+from .ends import Rows, check_in_edges, ends
 
 
 class GraphConv(nn.Module):
@@ -54,8 +54,7 @@ class GraphConv(nn.Module):
         edge_weight: Optional[Tensor] = None,
     ) -> Tensor:
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
-        if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
-            raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
+        check_in_edges(graph, self._allow_zero_in_degree)
         weight = self.weight if weight is None else weight
         rows, _ = ends(graph, feat)
         with graph.local_scope():

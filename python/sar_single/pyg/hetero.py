@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, Tuple
+from typing import TYPE_CHECKING, Dict
 
 import torch
 from torch import Tensor
 
+from .._data import EdgeType
 from .._keys import keys_of_nodes
 from .._tensors import place
 from .asked import AskedTopology
@@ -15,8 +16,6 @@ from .edge_index import EdgeIndex
 
 if TYPE_CHECKING:
     from .._rank import Rank
-
-EdgeType = Tuple[str, str, str]
 
 
 class TypedTopology(AskedTopology):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from torch import Tensor
 
 from .. import _current
+from .._data import EdgeType
 from .._keys import BITS
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .topology import Topology
-
-EdgeType = Tuple[str, str, str]
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _other_rows(name: str, what: str, rows: int, nodes: int) -> Refused:
         name,
         what,
         f"the tensor has {rows} rows, but this rank has {nodes} nodes there",
-        "use values with a row per own node, as rank.x has them; a table of all nodes of the graph belongs into the partition, as node data",
+        "use values with a row per own node, as rank.x has them; a table of all nodes of the graph belongs in the partition, as node data",
     )
 
 

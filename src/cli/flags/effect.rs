@@ -73,9 +73,7 @@ fn of_flags() -> Vec<Rule> {
         rule(&["layer"], On::Given("output")),
         rule(&["layer"], On::Values("output", vec!["embeddings"])),
         rule(&["assignment"], On::Values("method", vec!["file"])),
-        rule(&["source_column", "target_column"], On::Given("edges")),
         rule(&["id", "label", "drop", "embed", "fill_missing", "scale"], On::Given("node_table")),
-        rule(&["seed"], On::Values("method", vec!["stream", "metis", "random"])),
     ]
 }
 

@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use super::future_run::FutureRunArgs;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::RawGraph;
+use crate::prepare::partition::check_num_parts;
 
 /// The number of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +57,13 @@ pub(in crate::cli) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Resu
         NumParts::Exactly(number) => match future.first() {
             Some(flag) => {
                 let problem = format!("{flag} has no effect without --num-parts auto");
-                Err(Error::config(&flag, problem)
+                Err(Error::new(ErrorKind::Config, problem)
                     .with_hint("leave it out, or pass --num-parts auto"))
             }
-            None => Ok(Box::new(move |_| Ok(Chosen { parts: number, why: None }))),
+            None => {
+                check_num_parts(number)?;
+                Ok(Box::new(move |_| Ok(Chosen { parts: number, why: None })))
+            }
         },
     }
 }
@@ -73,7 +77,6 @@ fn chosen(_: FutureRunArgs) -> Result<Choose> {
 #[cfg(feature = "torch")]
 fn chosen(future: FutureRunArgs) -> Result<Choose> {
     use crate::cli::runs::future_config;
-    use crate::error::ErrorKind;
     use crate::run::plan::{GraphShape, PartsChooser};
 
     let mut chooser = Some(PartsChooser::start(future_config::config(future.into_words())?)?);

@@ -121,7 +121,7 @@ const FILES: Page = Page {
         (
             "Memory and results",
             &[
-                shown("memory-budget", "SIZE", "All processes"),
+                shown("memory-budget", "SIZE", "Of all processes"),
                 shown("spill-dir", "DIR", "For spilled data"),
                 shown("out", "DIR", "Folder of results"),
             ],

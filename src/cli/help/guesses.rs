@@ -131,7 +131,7 @@ pub(in crate::cli) const TRAINING: &[Guess] = &[
 /// Flags of `partition` and of training that `train` lacks, or names differently.
 pub(in crate::cli) const FILES: &[Guess] = &[
     (
-        "edges input graph file edge-list edgelist edge-index edge-file",
+        "edges input graph file edge-list edgelist edge-index edge-file data dataset data-dir data-path",
         "name the files without a flag: sar-single train edges.csv",
     ),
     (
@@ -139,10 +139,11 @@ pub(in crate::cli) const FILES: &[Guess] = &[
         "without `train`: sar-single --part-json FILE, or sar-single --resume RUN",
     ),
     (
-        "ogb chunked npz method assignment balance-ntypes node-order",
+        "ogb chunked npz method assignment balance-ntypes node-order part-method graph-name name",
         "cut the graph with `sar-single partition`, and train with --part-json",
     ),
     ("memory mem max-memory ram", "use --memory-budget SIZE, such as 3GiB"),
+    ("force", "use --overwrite"),
 ];
 
 pub(in crate::cli) const PARTITION: &[Guess] = &[

@@ -7,6 +7,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
+use crate::cli::show::shell_word::shell_word;
 
 /// The error, with a tip if another program uses this name on its command line.
 pub(in crate::cli) fn with_tip(
@@ -75,11 +76,12 @@ fn of_command(word: &str) -> Option<String> {
     let path = Path::new(word);
     if path.extension().is_some_and(|extension| extension == "json") {
         return Some(format!(
-            "to train, pass flags without a command: sar-single --part-json {word}"
+            "to train, pass flags without a command: sar-single --part-json {}",
+            shell_word(path)
         ));
     }
     if path.join("config.toml").is_file() {
-        return Some(format!("to continue a run: sar-single --resume {word}"));
+        return Some(format!("to continue a run: sar-single --resume {}", shell_word(path)));
     }
     found(COMMANDS, &word.to_lowercase())
 }
@@ -106,10 +108,14 @@ fn of_argument(
         return of_letters(letter, flags?, words);
     }
     match command? {
-        name @ ("predict" | "correct-and-smooth") => {
-            Some(format!("the run is a flag: sar-single {name} --run {word}"))
-        }
-        "plan" => Some(format!("the graph is a flag: sar-single plan --part-json {word}")),
+        name @ ("predict" | "correct-and-smooth") => Some(format!(
+            "the run is a flag: sar-single {name} --run {}",
+            shell_word(Path::new(word))
+        )),
+        "plan" => Some(format!(
+            "the graph is a flag: sar-single plan --part-json {}",
+            shell_word(Path::new(word))
+        )),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
 use crate::formats::dgl::config::PartitionConfig;
@@ -75,11 +76,4 @@ fn near(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     below.filter(|path| path.components().next().is_some()).unwrap_or_else(|| path.to_owned())
-}
-
-/// A path as a word of a shell's command line.
-pub(in crate::cli) fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -49,7 +49,7 @@ pub(in crate::cli) fn report(args: ReportArgs) -> Result<()> {
     check_output(&args.out)?;
     let place = Destination::find(&args.out, "out", args.overwrite)?;
     if args.watch && place.regular().is_none() {
-        return Err(Error::config("watch", "writes a file again, and --out is none")
+        return Err(Error::config("watch", "rewrites a regular file, but --out is not one")
             .with_hint("name a file with --out"));
     }
     if args.watch {

@@ -8,12 +8,12 @@ use std::process;
 use clap::builder::{OsStringValueParser, Resettable};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::end_of_run::shell_word;
 use super::resume::RunArgs;
 use super::train::TrainArgs;
 use crate::cli::flags::free_folder::{free_folder, name_of};
 use crate::cli::flags::given::is_given;
 use crate::cli::partition::{PartitionArgs, is_partitioned};
+use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{flush, show_status};
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};

@@ -45,7 +45,6 @@ pub(in crate::cli) fn report(done: &Partitioned, hidden: &[u64]) -> String {
         report.balance(|size| size.edges),
         report.balance(|size| size.train_nodes),
     ];
-    let largest = report.training_memory(0).0;
     let mut lines = vec![
         format!(
             "edge cut {share:.2} % of the edges, replication factor {:.3}",
@@ -57,7 +56,7 @@ pub(in crate::cli) fn report(done: &Partitioned, hidden: &[u64]) -> String {
         ),
     ];
     for &hidden in hidden {
-        let (_, bytes) = report.training_memory(hidden);
+        let (largest, bytes) = report.training_memory(hidden);
         lines.push(format!(
             "training with --hidden {hidden} takes about {} for partition {largest}, the largest",
             size(bytes)

@@ -8,7 +8,7 @@ use crate::engine::turns::{Control, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 
-/// Room in bytes for which no second worker begins; 0 would mean no limit.
+/// Room in bytes that admits no second worker; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
 
 /// Fraction (1 / n) of the budget by which a run may exceed it without being ended, because the memory of the same run
@@ -27,7 +27,7 @@ struct Knowledge {
     measured: bool,
     /// Bytes of the budget that stay free, because the run took more than was expected; 0 if it never did.
     reserve: u64,
-    /// Bytes that growth left of the room when waiting workers were last asked for memory, or more since.
+    /// Largest part of the room, in bytes, that growth has left since waiting workers were last asked for memory.
     left: u64,
 }
 
@@ -121,10 +121,11 @@ impl Governor {
         let requested = self.limits.resident.unwrap_or(1) as u64;
         let least = LeastMemory { all: taken + requested * growth, another: growth };
         let (resident, _) = self.limits.residents(self.control.num_ranks(), least);
+        // A rank that a larger number wakes must see this room.
+        self.set_room(self.limits.budget.saturating_sub(taken));
         if resident != self.control.slots_of(self.work) {
             self.control.set_slots_of(self.work, resident);
         }
-        self.set_room(self.limits.budget.saturating_sub(taken));
         self.control.ask_for_memory();
     }
 

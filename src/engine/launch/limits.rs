@@ -8,7 +8,7 @@ const FULL: f64 = 0.9;
 
 /// Number of workers that are resident at a time if the budget allows it: one computes while the other waits for the
 /// disk or does single-threaded work.
-pub(super) const RESIDENT: usize = 2;
+pub const RESIDENT: usize = 2;
 
 /// Number of workers from which a planned run may have a third resident worker, which computes while two wait for the
 /// disk.
@@ -41,13 +41,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Number of workers that may be resident, of `workers`, and the memory of all processes with them. `least` is that with
-    /// as many as were requested, or one.
+    /// Number of workers that may be resident, of `workers`, and the memory of all processes with them. `least` is the
+    /// memory with the requested number of resident workers, or with one.
     pub(crate) fn residents(&self, workers: usize, least: LeastMemory) -> (usize, u64) {
         let LeastMemory { mut all, another } = least;
         let mut resident = self.resident.unwrap_or(1);
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
-        while resident < most && ((all + another) as f64) < FULL * self.budget as f64 {
+        if resident < most && ((all + another) as f64) < FULL * self.budget as f64 {
             all += another;
             resident += 1;
         }

@@ -13,6 +13,6 @@ mod supervise;
 mod worker;
 
 pub use assumed_growth::{AssumedGrowth, TurnGrowth};
-pub use limits::{LeastMemory, Limits};
+pub use limits::{LeastMemory, Limits, RESIDENT};
 pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};

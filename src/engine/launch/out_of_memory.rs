@@ -14,18 +14,16 @@ impl OutOfMemory {
         OutOfMemory { kills: MemoryGroups::of_this_process().kills() }
     }
 
-    /// The place where memory has run out since then: the control group with its limit, or the machine; `None` if it has not, or
-    /// if the system does not report it.
+    /// The place where memory has run out since then, as the end of a sentence: in the control group with its limit, or
+    /// on the machine; `None` if it has not, or if the system does not report it.
     pub(super) fn has_run_out(&self) -> Option<String> {
         let groups = MemoryGroups::of_this_process();
         if groups.kills()? <= self.kills? {
             return None;
         }
-        let machine = crate::platform::machine_memory().unwrap_or(u64::MAX);
-        let limit = groups.limit().filter(|limit| *limit < machine);
-        Some(limit.map_or_else(
-            || "the machine".to_owned(),
-            |limit| format!("the container, whose limit is {}", size(limit)),
+        Some(groups.container_limit().map_or_else(
+            || "on the machine".to_owned(),
+            |limit| format!("in the container, whose limit is {}", size(limit)),
         ))
     }
 }

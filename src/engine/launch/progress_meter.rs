@@ -45,7 +45,8 @@ impl ProgressMeter {
         if number != self.epoch.number {
             let before = self.epoch;
             let seconds = now.duration_since(before.began).as_secs_f64();
-            self.previous = (before.number > 0).then_some((seconds, turns - before.turns));
+            self.previous =
+                (before.number > 0).then_some((seconds, turns.saturating_sub(before.turns)));
             self.epoch = Epoch { number, began: now, turns, bytes };
         }
         if now.duration_since(self.last) < INTERVAL {
@@ -54,7 +55,7 @@ impl ProgressMeter {
         self.last = now;
         let run = self.control.run();
         let epoch_s = now.duration_since(self.epoch.began).as_secs_f64();
-        let share = self.share(turns - self.epoch.turns);
+        let share = self.share(turns.saturating_sub(self.epoch.turns));
         let left_s = self.left(epoch_s, share).filter(|_| !run.is_asked(Request::Pause));
         run.set_left(left_s);
         let furthest = self.ranks().max_by_key(|status| status.turns());
@@ -64,7 +65,7 @@ impl ProgressMeter {
             ranks_done: self.ranks_done(),
             ranks: self.control.num_ranks(),
             share,
-            bytes: bytes - self.epoch.bytes.min(bytes),
+            bytes: bytes.saturating_sub(self.epoch.bytes),
             memory_bytes: memory,
             budget_bytes: run.budget(),
             epoch_s,

@@ -12,8 +12,9 @@ use crate::event::Event;
 
 /// Time that a failed run waits for its records.
 const SHORT: Duration = Duration::from_secs(1);
-/// Time that an interrupted run waits for its records, among them perhaps a checkpoint: in total, and without progress.
+/// Longest time that an interrupted run waits for its records, which may include a checkpoint.
 const LONG: Duration = Duration::from_secs(10);
+/// Time without progress after which it stops waiting.
 const STUCK: Duration = Duration::from_millis(1500);
 /// Number of events that may wait to be recorded; beyond it, workers wait, too.
 const MOST: usize = 4096;

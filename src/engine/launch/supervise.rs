@@ -371,7 +371,7 @@ impl Supervisor {
         }
     }
 
-    /// Reports of stalled workers: paused ones, and workers that wait for other machines.
+    /// Reports of stalled workers; none while the run is paused or waits for other machines.
     fn stalled(&mut self) -> Vec<String> {
         if self.control.run().is_asked(Request::Pause) || self.control.ranks_have_arrived() {
             self.stalls = StallWatch::new();

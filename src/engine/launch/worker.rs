@@ -86,7 +86,7 @@ impl Worker {
         let killed = status.terminating_signal() == Some(libc::SIGKILL);
         if let Some(where_) = killed.then(|| memory.has_run_out()).flatten() {
             let problem = format!(
-                "rank {rank} (process {pid}) was killed {place} by the kernel, as memory ran out in {where_}"
+                "the kernel killed rank {rank} (process {pid}) {place}: memory ran out {where_}"
             );
             let hint = "lower ‹memory_budget› or ‹resident›, make hidden layers narrower, or allow more memory";
             return Some(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
@@ -102,7 +102,8 @@ impl Worker {
         };
         let problem = format!("rank {rank} (process {pid}) {how} {place}");
         let error = Error::new(ErrorKind::Worker, problem);
-        let hint = "unless a user killed it, the kernel did because memory ran out: see `dmesg`";
+        let hint =
+            "if no user killed it, the kernel probably did because memory ran out: see `dmesg`";
         Some(if killed { error.with_hint(hint) } else { error })
     }
 

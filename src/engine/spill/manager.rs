@@ -24,12 +24,12 @@ use crate::platform::{anonymous_bytes, blocks};
 /// there are many of them and each file has a cost.
 const SMALL: u64 = 1 << 20;
 
-/// Keeps the values of one rank within its share of memory: SAR's `PartitionDataManager`. (A user's program gets SAR's
-/// `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).)
+/// Keeps the values of one rank within the memory that it may claim: SAR's `PartitionDataManager`. (A user's program
+/// gets SAR's `partition_data`, `features`, `labels` and `masks` from [`Rank`](crate::run::Rank).)
 ///
-/// Tensors are registered with [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors that
-/// exceed the rank's share (0, unless the launcher has set it) leave memory; each is written to disk at most once. Then
-/// the rank gives up its turn; [`callback_func`] takes the next one. A tensor is read again when it is next used.
+/// Tensors are registered with [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors for which
+/// the rank can claim no memory are spilled; each is written to disk at most once. Then the rank gives up its turn;
+/// [`callback_func`] takes the next one. A tensor is read again when it is next used.
 ///
 /// [`precall_func`]: PartitionDataManager::precall_func
 /// [`callback_func`]: PartitionDataManager::callback_func
@@ -134,7 +134,7 @@ impl PartitionDataManager {
         pointer
     }
 
-    /// Runs before the wait of a collective: values beyond this rank's share leave memory, then the turn is given up.
+    /// Runs before the wait of a collective: values beyond the rank's claim leave memory, then the turn is given up.
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Worker`).
@@ -176,7 +176,7 @@ impl PartitionDataManager {
         let (resident, rest) = (self.resident_bytes(), self.lock.status().unspillable());
         let room = self.lock.room_to_wait(&[resident + rest]).saturating_sub(rest);
         self.pack(&slots, room)?;
-        self.spill(slots, self.resident_bytes(), room)
+        self.spill(slots, room)
     }
 
     /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user has
@@ -204,10 +204,10 @@ impl PartitionDataManager {
             return Ok(());
         }
         let room = self.lock.status().kept() - excess;
-        let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let mut slots = self.values();
         slots.retain(|slot| !slot.is_pinned());
         let rest = self.lock.status().unspillable();
-        self.spill(slots, self.resident_bytes(), room.saturating_sub(rest))?;
+        self.spill(slots, room.saturating_sub(rest))?;
         self.settle(room);
         debug!(excess, "gave way");
         Ok(())
@@ -219,9 +219,7 @@ impl PartitionDataManager {
     /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written (`Io`, `OutOfDisk`).
     pub fn pause_if_asked(&self) -> Result<()> {
         self.lock.pause(|| {
-            let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
-            let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
-            self.spill(slots, resident, 0)?;
+            self.spill(self.values(), 0)?;
             self.settle(0);
             Ok(())
         })
@@ -244,10 +242,8 @@ impl PartitionDataManager {
         if self.work.replace(work) == work {
             return Ok(false);
         }
-        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
-        let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
         let rest = self.lock.status().unspillable();
-        self.spill(slots, resident, self.lock.first_share_of(work).saturating_sub(rest))?;
+        self.spill(self.values(), self.lock.first_share_of(work).saturating_sub(rest))?;
         // Blocks freed by batches do not suit an evaluation, and vice versa.
         map_blocks(work.is_pass());
         self.settle(0);
@@ -267,9 +263,15 @@ impl PartitionDataManager {
         self.lock.keep(own.unwrap_or(kept));
     }
 
+    /// The tracked values. A copy of the list: a borrow of it while files are written would turn the mistake of tracking a
+    /// value there into a panic.
+    fn values(&self) -> Vec<Rc<dyn Spillable>> {
+        self.tracked.borrow().iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Bytes of tracked values in memory.
     pub fn resident_bytes(&self) -> u64 {
-        self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
+        self.values().iter().map(|value| value.resident_bytes()).sum()
     }
 
     /// Additional bytes that this rank may keep in memory while it waits.
@@ -300,7 +302,7 @@ impl PartitionDataManager {
     /// # Errors
     /// If values exist whose only copy may be in a file (`Config`), or a file cannot be removed (`Io`).
     pub fn remove_files(&self) -> Result<()> {
-        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let slots = self.values();
         let mut needed: Vec<_> = slots.iter().filter(|slot| slot.needs_file()).collect();
         if needed.is_empty() {
             return self.store.remove_files();
@@ -324,13 +326,11 @@ impl PartitionDataManager {
         self.store.remove_folder()
     }
 
-    /// Spills until memory holds at most the rank's share. Models run forwards and then backwards, so the most recently
-    /// used values are needed first, and the least recently used ones are spilled first.
+    /// Claims memory until the next turn, and spills values beyond the claim. Models run forwards and then backwards,
+    /// so the most recently used values are needed first, and the least recently used ones are spilled first.
     fn make_room(&self) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
-        // A copy of the list, because spilling must not track values; a borrow during file writes would turn that
-        // mistake into a panic.
-        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let slots = self.values();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         self.put_idle_behind();
@@ -348,7 +348,7 @@ impl PartitionDataManager {
         if exceeds {
             let for_values = room.saturating_sub(rest);
             self.pack(&slots, for_values)?;
-            self.spill(slots, self.resident_bytes(), for_values)?;
+            self.spill(slots, for_values)?;
         }
         let kept = resident.min(room);
         // A stand-in's share is scaled with its graph, and holds no freed memory.
@@ -414,9 +414,9 @@ impl PartitionDataManager {
         places.into_iter().try_for_each(|place| slots[place].pack())
     }
 
-    /// Spills values, least recently used first, until at most `room` of `resident` bytes remain.
-    fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, room: u64) -> Result<()> {
-        let (mut slots, mut resident) = (slots, resident);
+    /// Spills some of the values, least recently used first, until all tracked values take at most `room` bytes of memory.
+    fn spill(&self, mut slots: Vec<Rc<dyn Spillable>>, room: u64) -> Result<()> {
+        let mut resident = self.resident_bytes();
         slots.sort_by_key(|slot| slot.used().get());
         let mut small = Vec::new();
         for slot in slots {

@@ -149,7 +149,7 @@ impl SpillWriter {
             at += piece.len() as u64;
         }
         self.out.counters.saved_in_writing(from.saved());
-        self.out.skip();
+        self.out.begin_value();
         Ok(Extent { offset, ..from })
     }
 

@@ -90,8 +90,8 @@ impl ValueFile {
         self.append(bytes)
     }
 
-    /// Lets the value begin here.
-    pub(super) fn skip(&mut self) {
+    /// Sets the start of the next value to the end of the file.
+    pub(super) fn begin_value(&mut self) {
         self.value.offset = self.len;
     }
 
@@ -120,7 +120,7 @@ impl ValueFile {
                 .map_err(|e| Error::io("write", &self.path, e))?;
             self.len += extent.saved();
         }
-        self.skip();
+        self.begin_value();
         Ok(extent)
     }
 }

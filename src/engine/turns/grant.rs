@@ -10,6 +10,11 @@ pub fn given_out(rest: u64) -> u64 {
     (rest as f64 * GIVEN_OUT) as u64
 }
 
+/// The remaining budget of which ranks may use `bytes`.
+pub fn rest_to_give_out(bytes: u64) -> u64 {
+    (bytes as f64 / GIVEN_OUT).ceil() as u64
+}
+
 /// Limits of the ranks during a kind of work, set by the launcher.
 #[repr(C)]
 pub(super) struct Grant {

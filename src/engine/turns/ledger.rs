@@ -101,6 +101,12 @@ impl Control {
         (0..TURNS).map(|turn| self.pool_after(work, turn)).min().unwrap_or(0)
     }
 
+    /// Bytes that all ranks together have claimed: kept values and messages in the page cache.
+    pub(super) fn taken(&self) -> u64 {
+        let ranks = (0..self.num_ranks()).map(|rank| self.rank(rank));
+        ranks.map(|status| status.cached() + status.kept()).sum()
+    }
+
     /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: its growth is known, and
     /// that of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
     pub fn admits(&self, work: Work, turn: usize, others: u32) -> bool {
@@ -108,10 +114,8 @@ impl Control {
         if room == 0 {
             return true;
         }
-        let taken: u64 =
-            (0..self.num_ranks()).map(|r| self.rank(r).cached() + self.rank(r).kept()).sum();
         let growth = self.growth(work).of(turn);
-        growth.is_some_and(|growth| taken + (u64::from(others) + 1) * growth <= room)
+        growth.is_some_and(|growth| self.taken() + (u64::from(others) + 1) * growth <= room)
     }
 }
 

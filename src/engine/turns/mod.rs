@@ -15,7 +15,7 @@ mod word;
 mod work;
 
 pub use control::Control;
-pub use grant::given_out;
+pub use grant::{given_out, rest_to_give_out};
 pub use pool::Pool;
 pub use protocol::{Protocol, Stop};
 pub use run_status::{Request, RunStatus};

@@ -9,7 +9,7 @@ const COUNT: u32 = STOPPED - 1;
 /// The counting part of `released`; the number of slots (less one) stands above it.
 const TURNS: u32 = (1 << SLOTS_AT) - 1;
 const SLOTS_AT: u32 = 19;
-/// Largest number of ranks that can be resident at a time.
+/// Largest number of ranks that may be resident at a time; the bits for it could hold one more.
 pub(super) const MAX_SLOTS: u32 = (STOPPED >> SLOTS_AT) - 1;
 /// Mask that wakes every sleeper.
 const EVERYBODY: u32 = u32::MAX;

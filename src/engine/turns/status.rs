@@ -13,7 +13,7 @@ pub enum Activity {
     Starting = 0,
     /// In its turn: the rank may keep tensors in memory.
     Resident = 1,
-    /// Between turns: memory holds at most the rank's share.
+    /// Between turns: memory holds at most what the rank has claimed.
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,

@@ -34,7 +34,7 @@ struct Relocation {
     addend: i64,
 }
 
-/// The kind of table that is searched for.
+/// A search for the library whose calls of a function are redirected.
 struct Search<'a> {
     library: &'a str,
     function: &'a CStr,

@@ -3,8 +3,10 @@
 use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
+use crate::graph::MAX_IDS;
 use crate::io::Dtype;
 use crate::prepare::import::SplitShares;
+use crate::prepare::partition::MAX_PARTS;
 
 choices! {
     /// The random model of a graph.
@@ -75,7 +77,7 @@ impl GeneratorConfig {
             ("edges", self.edges, 1..=MAX_IDS),
             ("features", self.features, 1..=MAX_FEATURES),
             ("classes", self.classes, 1..=MAX_IDS),
-            ("num_parts", self.num_parts, 1..=MAX_IDS),
+            ("num_parts", self.num_parts, 1..=MAX_PARTS as u64),
         ];
         for (field, count, range) in counts {
             let (least, most) = (range.start(), range.end());
@@ -103,7 +105,5 @@ impl GeneratorConfig {
     }
 }
 
-/// Maximum number of nodes or edges; a trillion does not fit on any disk. With no more features than this, the number
-/// of bytes of all features fits in 63 bits.
-const MAX_IDS: u64 = 1 << 40;
+/// Maximum number of features. The number of bytes of all features fits in 63 bits.
 const MAX_FEATURES: u64 = 1 << 20;

@@ -5,7 +5,7 @@ use std::fs;
 use super::child::peak_of_children;
 use crate::error::{Error, Result};
 use crate::event::size;
-use crate::platform::free_memory;
+use crate::platform::{free_memory, listed_bytes, resident_bytes};
 
 /// Smallest amount of memory in bytes that suffices for any part of the work.
 const LEAST: u64 = 48 << 20;
@@ -32,12 +32,12 @@ pub fn peak_memory() -> Option<u64> {
 
 /// Largest memory in bytes that this process has taken.
 pub(super) fn own_peak() -> Option<u64> {
-    field("/proc/self/status", "VmHWM:")
+    listed_bytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
 /// Memory for buffers: `--memory` less the process and `kept` bytes.
 pub(crate) fn left_of(memory: u64, kept: u64) -> Result<u64> {
-    let taken = field("/proc/self/status", "VmRSS:").unwrap_or(0) + kept + SMALL;
+    let taken = resident_bytes().unwrap_or(0) + kept + SMALL;
     if memory >= taken + LEAST {
         return Ok(memory - taken);
     }
@@ -58,10 +58,4 @@ pub(super) fn with_memory(error: Error, memory: u64) -> Error {
 /// Memory in MiB for a hint, given the bytes that are known to be needed.
 fn sufficient(needed: u64) -> u64 {
     (needed + needed / OF_LATER).div_ceil(1 << 20)
-}
-
-fn field(path: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }

@@ -39,6 +39,7 @@ pub use memory::{default_memory, peak_memory};
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
-pub use request::{EdgeRules, LocalOrder, Method, PartitionRequest, SelfLoops};
+pub(in crate::prepare) use request::MAX_PARTS;
+pub use request::{EdgeRules, LocalOrder, Method, PartitionRequest, SelfLoops, check_num_parts};
 pub use seed_groups::{SeedGroups, seed_groups_file};
 pub use space::PartitionSpace;

@@ -17,7 +17,7 @@ use super::node_tables::write_node_tables;
 use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::{Meter, Observer, PartitionProgress, PartitionStep};
 use super::report::PartitionReport;
-use super::request::{EdgeRules, LocalOrder, Method, PartitionRequest};
+use super::request::{EdgeRules, LocalOrder, Method, PartitionRequest, check_num_parts};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
 use super::space::check_room;
 use super::stream::StreamPartitioner;
@@ -90,6 +90,7 @@ pub fn partition_graph_into(
     let edges = RuledEdges::new(&graph, request.rules)?;
     let num_edges = (0..graph.etypes.len()).map(|etype| edges.most(etype)).sum();
     let num_parts = choose(&graph, num_edges)?;
+    check_num_parts(num_parts)?;
     let request = &PartitionRequest { num_parts, ..request.clone() };
     let num_nodes = graph.num_nodes();
     if num_parts as u64 > num_nodes {

@@ -90,15 +90,23 @@ pub struct PartitionRequest {
 }
 
 /// Largest number of partitions: a node has 16 bits for its partition.
-const MAX_PARTS: usize = 65_535;
+pub(in crate::prepare) const MAX_PARTS: usize = 65_535;
+
+/// Checks that a graph can be cut into this number of partitions, if it has enough nodes.
+///
+/// # Errors
+/// If it cannot; the error names the range.
+pub fn check_num_parts(num_parts: usize) -> Result<()> {
+    if (1..=MAX_PARTS).contains(&num_parts) {
+        return Ok(());
+    }
+    Err(Error::config("num_parts", format!("is {num_parts}"))
+        .with_hint(format!("from 1 to {MAX_PARTS} partitions are possible")))
+}
 
 impl PartitionRequest {
     pub(super) fn check(&self) -> Result<()> {
         check_graph_name(&self.name)?;
-        if !(1..=MAX_PARTS).contains(&self.num_parts) {
-            return Err(Error::config("num_parts", format!("is {}", self.num_parts))
-                .with_hint(format!("from 1 to {MAX_PARTS} partitions are possible")));
-        }
         if self.balance_ntypes.is_some() && !matches!(self.method, Method::Stream | Method::Metis) {
             let problem = "is for methods that look for a good cut";
             return Err(Error::config("balance_ntypes", problem)

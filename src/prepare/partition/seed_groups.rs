@@ -74,7 +74,8 @@ impl SeedGroups<'_> {
         if self.num_batches > usize::from(u16::MAX) {
             let problem =
                 format!("{} batches, but METIS cuts into 65535 at most", self.num_batches);
-            return Err(Error::config("batch size", problem));
+            return Err(Error::config("sampling.batch_size", problem)
+                .with_hint("draw larger batches, or leave ‹sampling.optimized_batches› out"));
         }
         let mut seeds = self.seeds.to_vec();
         seeds.sort_unstable();
@@ -88,7 +89,9 @@ impl SeedGroups<'_> {
         }
         let memory = free_memory().unwrap_or(u64::MAX) / 2;
         graph.check_memory(memory).map_err(|e| {
-            e.with_hint("leave precompute_optimized_batches out, or cut the graph into more parts")
+            e.with_hint(
+                "leave ‹sampling.optimized_batches› out, or cut the graph into more partitions",
+            )
         })?;
         let parts = graph.partition(self.num_batches, self.seed)?;
         for seed in seeds {
@@ -191,9 +194,9 @@ fn load(path: &Path, expected: &Key) -> Result<Vec<Vec<u64>>> {
     if let Some((_, problem)) = differs.iter().find(|(differs, _)| *differs) {
         return Err(stale(problem));
     }
-    let total = sizes.iter().sum::<usize>() * size_of::<u64>();
-    let whole = rest
-        .split_at_checked(total)
+    let total = sizes.iter().try_fold(0_usize, |total, size| total.checked_add(*size));
+    let whole = total
+        .and_then(|total| rest.split_at_checked(total.checked_mul(size_of::<u64>())?))
         .filter(|(seeds, checksum)| *checksum == bytemuck::bytes_of(&crc32fast::hash(seeds)));
     let (seeds, _) = whole.ok_or_else(|| stale("is damaged"))?;
     let seeds = seeds.as_chunks::<{ size_of::<u64>() }>().0;

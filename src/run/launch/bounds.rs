@@ -20,7 +20,7 @@ const ALL: u64 = 256 << 20;
 const PARAMETERS: u64 = 6;
 /// Factor by which a worker of a planned run may grow more than was planned.
 const DOUBT: f64 = 1.5;
-/// Files smaller than this, in bytes, are written before direct I/O pays off.
+/// Size in bytes below which a run's files need no test of the disk, and a run without a budget needs no plan.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 
 impl AssumedGrowth {

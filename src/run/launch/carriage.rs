@@ -13,7 +13,7 @@ use crate::engine::comm::machines::{
 };
 use crate::engine::turns::{Control, Stop};
 use crate::error::{Error, Result};
-use crate::io::{AccountedStorage, DiskStorage, IoMode, Reserve, Storage};
+use crate::io::{AccountedStorage, DiskStorage, IoMode, Storage};
 use crate::platform::signals;
 
 /// Interval at which the launcher looks for signals while the carrier ends.
@@ -94,14 +94,7 @@ fn carry(
         Err(error) => return Ok(Carried { result: Err(error), transport: Some(transport) }),
     };
     let disk: Arc<dyn Storage> = Arc::new(DiskStorage::with_share(io));
-    let storage = match reserve {
-        None => disk,
-        Some(path) => {
-            let reserve = Reserve::open(&path, control.num_ranks());
-            let reserve = reserve.map_err(|e| Error::io("open", &path, e))?;
-            Arc::new(AccountedStorage::new(disk, reserve))
-        }
-    };
+    let storage = AccountedStorage::in_reserve(disk, reserve.as_deref(), control.num_ranks())?;
     let site = Site { control: &control, folder: &folder, storage };
     Ok(Carrier::new(transport, machines, &site).run(ended))
 }

@@ -22,7 +22,7 @@ impl RunLink {
         match symlink(control, &link) {
             Ok(()) => Ok(RunLink(link)),
             Err(e) => Err(format!(
-                "{}: cannot hold a link ({e}); name {} to status, pause and continue",
+                "{}: cannot hold a link ({e}); pass {} to `status`, `pause` and `continue`",
                 out.display(),
                 control.parent().unwrap_or(control).display()
             )),

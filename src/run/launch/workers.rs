@@ -21,8 +21,8 @@ use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
+use crate::platform::MemoryGroups;
 use crate::platform::signals;
-use crate::platform::{MemoryGroups, machine_memory};
 use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
@@ -110,12 +110,11 @@ fn note_limits(
         )?;
     }
     let budget = resources.memory_budget.bytes();
-    let limit = MemoryGroups::of_this_process().limit();
-    let limit = limit.filter(|limit| machine_memory().is_some_and(|machine| *limit < machine));
+    let limit = MemoryGroups::of_this_process().container_limit();
     if let Some(limit) = limit.filter(|limit| budget > *limit) {
         let (budget, limit) = (size(budget), size(limit));
         let note = format!(
-            "the memory budget is {budget}, but the container's limit is {limit}: the kernel kills a worker that exceeds it"
+            "the memory budget is {budget}, but the container's limit is {limit}: if the run exceeds that limit, the kernel kills a worker"
         );
         on_event(Event::Note(note), 0)?;
     }

@@ -3,13 +3,15 @@
 use super::forecast::Forecast;
 use super::graph_sizes::GraphSizes;
 use super::report::Plan;
+use crate::engine::launch::RESIDENT;
 use crate::engine::spill::SpillDtype;
+use crate::engine::turns::rest_to_give_out;
 use crate::event::size;
 use crate::run::config::RunConfig;
 
 /// Numbers of pieces into which partitions are cut to make a run fit. Beyond these, the processes' own memory
 /// dominates.
-pub(super) const PIECES: [usize; 4] = [2, 4, 8, 16];
+const PIECES: [usize; 4] = [2, 4, 8, 16];
 /// Fraction of labelled nodes up to which message flow graphs save work.
 const FEW_LABELS: f64 = 0.3;
 
@@ -24,7 +26,7 @@ pub(super) fn advice(
     let least = plan.memory.least;
     match plan.memory.budget {
         Some(budget) if budget < least => {
-            advice.push(format!("raise ‹memory_budget› to {} or more", size(least + least / 8)));
+            advice.push(raise_budget(least));
             advice.push(more_partitions(run, sizes, forecast, budget));
         }
         _ => advice.push(enough(run, forecast)),
@@ -51,22 +53,34 @@ fn more_partitions(
     forecast: &Forecast,
     budget: u64,
 ) -> String {
-    let resident = run.resident.unwrap_or(1);
-    let bytes = |pieces| forecast.memory.bytes(resident, pieces);
-    match PIECES.into_iter().find(|pieces| bytes(*pieces) <= budget) {
-        Some(pieces) => {
-            let parts = pieces * sizes.ranks.len();
-            format!(
-                "or cut the graph into {parts} partitions, which take about {}",
-                size(bytes(pieces))
-            )
+    match fitting_parts(run, sizes, forecast, budget) {
+        Some((parts, bytes)) => {
+            format!("or cut the graph into {parts} partitions, which take about {}", size(bytes))
         }
         None => "or train on samples: ‹sampling›".to_owned(),
     }
 }
 
+/// Advice about the budget of a run that takes at least `least` bytes.
+pub(super) fn raise_budget(least: u64) -> String {
+    format!("raise ‹memory_budget› to {} or more", size(least + least / 8))
+}
+
+/// A number of partitions with which the run fits into the budget, and the bytes of memory that it takes then.
+pub(super) fn fitting_parts(
+    run: &RunConfig,
+    sizes: &GraphSizes,
+    forecast: &Forecast,
+    budget: u64,
+) -> Option<(usize, u64)> {
+    let resident = run.resident.unwrap_or(1);
+    let takes = |pieces| (pieces * sizes.ranks.len(), forecast.memory.bytes(resident, pieces));
+    PIECES.into_iter().map(takes).find(|(_, bytes)| *bytes <= budget)
+}
+
 /// Budget with which everything is kept.
 fn enough(run: &RunConfig, forecast: &Forecast) -> String {
-    let all = forecast.memory.bytes(run.resident.unwrap_or(2), 1) + forecast.epoch.disk as u64;
+    let least = forecast.memory.bytes(run.resident.unwrap_or(RESIDENT), 1);
+    let all = least + rest_to_give_out(forecast.epoch.disk as u64);
     format!("with ‹memory_budget› at {} everything is kept; more changes nothing", size(all))
 }

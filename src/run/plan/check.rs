@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::advice::PIECES;
+use super::advice::{fitting_parts, raise_budget};
 use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
@@ -16,9 +16,10 @@ use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 
-/// Margin of a forecast of memory, which may be a fifth too high (with all activations kept, or partitions of different
-/// sizes): only runs that certainly do not fit are refused. Other runs end if they exceed the budget.
-const DOUBT: f64 = 0.8;
+/// Fraction of a forecast of memory that a run certainly needs: forecasts are up to a quarter too high (with all
+/// activations kept, or partitions of different sizes). Only runs that certainly do not fit are refused. Other runs end
+/// if they exceed the budget.
+const CERTAIN: f64 = 0.8;
 
 /// Planned figures of a full-graph run, per epoch, in bytes, if waiting workers keep nothing.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -74,7 +75,7 @@ pub(in crate::run) fn check(
     };
     let resident = run.resident.unwrap_or(1);
     let least = forecast.memory.bytes(resident, 1);
-    if budget > 0 && least as f64 * DOUBT > budget as f64 {
+    if budget > 0 && least as f64 * CERTAIN > budget as f64 {
         let problem = format!(
             "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}",
             size(least),
@@ -93,20 +94,21 @@ pub(in crate::run) fn check(
     }
     let may = if budget > 0 { format!(" of {}", size(budget)) } else { " of".to_owned() };
     let free = free.map_or_else(String::new, |free| format!(" ({} free)", size(free)));
-    let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|b| size(b as u64));
+    let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
     observe(&Event::Note(format!(
         "planned: at least {}{may} memory, at most {} of disk{free}",
         size(least),
         size(disk)
     )));
     observe(&Event::Note(format!(
-        "planned per epoch: about {:.2} s of computing, {written} written and {read} read",
-        forecast.epoch.seconds
+        "planned per epoch: about {:.2} s of computing, {} written and {} read",
+        forecast.epoch.seconds,
+        size(written),
+        size(read)
     )));
     give_memory_back();
-    let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
     let bound = bound(run, &sizes, budget as f64);
-    // Without growth, the run would be one that certainly fits.
+    // A growth of 0 would mean that the run certainly fits.
     let growth = forecast.memory.least(0).another.max(1);
     Ok(Some(PlannedRun { disk, memory: least, growth, written, read, bound }))
 }
@@ -115,15 +117,12 @@ pub(in crate::run) fn check(
 fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u64) -> String {
     let resident = run.resident.unwrap_or(1);
     let least = forecast.memory.bytes(resident, 1);
-    let mut remedies =
-        vec![format!("raise ‹memory_budget› to {} or more", size(least + least / 8))];
+    let mut remedies = vec![raise_budget(least)];
     let one = forecast.memory.bytes(1, 1);
     if resident > 1 {
         remedies.push(format!("‹resident=1› takes {}", size(one)));
     }
-    let pieces = PIECES.into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
-    if let Some((n, bytes)) = pieces.into_iter().find(|(_, bytes)| *bytes <= budget) {
-        let parts = n * sizes.ranks.len();
+    if let Some((parts, bytes)) = fitting_parts(run, sizes, forecast, budget) {
         remedies.push(format!("{parts} partitions take about {}", size(bytes)));
     }
     let narrower = narrower(run, sizes, |f| f.memory.bytes(resident, 1));

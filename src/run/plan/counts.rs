@@ -22,6 +22,12 @@ impl RankCounts {
     pub(super) fn edges(&self) -> u64 {
         self.pairs.iter().map(|pair| pair.edges).sum()
     }
+
+    /// Number of rows of other ranks that this one, rank `own`, needs.
+    pub(super) fn foreign_rows(&self, own: usize) -> u64 {
+        let others = self.pairs.iter().enumerate().filter(|(source, _)| *source != own);
+        others.map(|(_, pair)| pair.sources).sum()
+    }
 }
 
 /// All ranks with their counts multiplied by `scale`.
@@ -29,11 +35,11 @@ pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
     let nodes: Vec<u64> = ranks.iter().map(|rank| part(rank.nodes, scale).max(1)).collect();
     let scaled = ranks.iter().enumerate().map(|(own, rank)| {
         // The rounding error of one pair is carried over to the next, so that sums are kept.
-        let mut totals = [[0_u64; 2]; 3];
+        let mut totals = [0_u64; 3];
         let mut share = |which: usize, count: u64| {
-            let [before, _] = totals[which];
+            let before = totals[which];
             let after = before + count;
-            totals[which] = [after, 0];
+            totals[which] = after;
             if count == 0 { 0 } else { part(after, scale) - part(before, scale) }
         };
         let pairs = rank.pairs.iter().enumerate().map(|(source, pair)| {

@@ -61,17 +61,17 @@ impl<'a> EdgeCount<'a> {
             }
         }
         // The number of foreign nodes is known; the sample shows how they are distributed over the ranks.
-        let others = |pairs: &[Pair]| -> u64 {
-            let others = pairs.iter().enumerate().filter(|(source, _)| *source != own);
-            others.map(|(_, pair)| pair.sources).sum()
-        };
-        let factor = partition.num_halo_nodes() as f64 / others(&pairs).max(1) as f64;
-        for (source, pair) in pairs.iter_mut().enumerate().filter(|(source, _)| *source != own) {
+        let mut counts = RankCounts { nodes, pairs };
+        let seen = counts.foreign_rows(own);
+        let factor = partition.num_halo_nodes() as f64 / seen.max(1) as f64;
+        for (source, pair) in
+            counts.pairs.iter_mut().enumerate().filter(|(source, _)| *source != own)
+        {
             let range = book.node_range(source);
             let sources = (pair.sources as f64 * factor) as u64;
             pair.sources = sources.min(range.end - range.start).min(pair.edges);
         }
-        RankCounts { nodes, pairs }
+        counts
     }
 }
 

@@ -117,12 +117,7 @@ impl GraphSizes {
 
     /// Number of foreign rows that ranks need.
     pub(super) fn halo_rows(&self) -> u64 {
-        let ranks = self.ranks.iter().enumerate();
-        let foreign = |(own, rank): (usize, &RankCounts)| -> u64 {
-            let others = rank.pairs.iter().enumerate().filter(|(source, _)| *source != own);
-            others.map(|(_, pair)| pair.sources).sum()
-        };
-        ranks.map(foreign).sum()
+        self.ranks.iter().enumerate().map(|(own, rank)| rank.foreign_rows(own)).sum()
     }
 }
 

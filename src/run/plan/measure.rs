@@ -106,7 +106,8 @@ impl Measure {
         Measure::Memory { cache: if budget > 0 { budget / OF_CACHE } else { u64::MAX } }
     }
 
-    /// The same figures of a stand-in `times` as large as one that has been measured: files leave it room in the budget.
+    /// The same figures of a stand-in `times` as large as one that has been measured: its files take only what its
+    /// memory leaves of the budget.
     pub(super) fn beside(self, run: &RunConfig, measured: &Measured, times: f64) -> Self {
         let budget = run.memory_budget.bytes();
         match self {

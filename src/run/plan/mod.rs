@@ -8,8 +8,8 @@
 //!
 //! Stand-ins must be large enough to behave like the run: a buffer of a fixed size shows as a constant only if a
 //! stand-in fills it, and the allocator's threshold is scaled with the graph. Sizes of large graphs are estimated from
-//! samples of their edges. The launcher adds each rank's peak of anonymous memory, the memory that ranks take at
-//! pauses, and the files that processes map, once.
+//! samples of their edges. The forecast of memory is the sum of what all ranks take at pauses, the peaks of the
+//! resident ranks, and, once, the launcher's memory with the files that processes map.
 
 mod advice;
 pub(super) mod aside;

@@ -72,8 +72,9 @@ pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedPa
 }
 
 fn too_little(budget: u64, parts: u64, bytes: u64) -> Error {
+    let s = if parts == 1 { "" } else { "s" };
     let problem = format!(
-        "no number of partitions makes the run fit into {}: in {parts} it takes {}",
+        "no number of partitions makes the run fit into {}: with {parts} partition{s} it takes {}",
         size(budget),
         size(bytes)
     );

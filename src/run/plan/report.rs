@@ -52,7 +52,7 @@ pub struct MemoryPlan {
     pub kept: u64,
 }
 
-/// Files of the run in `--spill-dir`.
+/// Files of the run in `spill_dir`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiskPlan {
     /// Peak size of the files, reached in the first epoch, in bytes.

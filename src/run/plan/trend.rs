@@ -10,9 +10,10 @@ use crate::run::config::RunConfig;
 /// epoch takes a tenth to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (64 << 20) as f64;
-/// Number of bytes of a layer's rows that always fit, and the fraction of the budget for a layer's rows in one rank of a
-/// stand-in, outputs included: it takes less than the budget itself.
+/// Bytes of a layer's rows that always fit.
 const FEW_ROW_BYTES: f64 = (8 << 20) as f64;
+/// Fraction of the budget for a layer's rows, outputs included, in one rank of a stand-in, so that the stand-in stays
+/// below the budget.
 const OF_BUDGET: f64 = 1.0 / 12.0;
 /// Size of the other stand-ins relative to these: bytes moved are linear from smaller sizes on.
 const PART: f64 = 0.25;
@@ -145,7 +146,7 @@ fn left_of(whole: f64, saved: f64) -> f64 {
     if whole > 0.0 { (1.0 - saved / whole).max(0.0) } else { 1.0 }
 }
 
-/// Whether a run's memory budget is less than this number of bytes. "As little as possible" is.
+/// Whether a run's memory budget is less than this number of bytes. A budget of `min` always is.
 fn exceeds(run: &RunConfig, bytes: f64) -> bool {
     bytes > run.memory_budget.bytes() as f64
 }
@@ -171,8 +172,7 @@ fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measur
 
 /// Number of rows that a rank works on.
 pub(super) fn rows_of(ranks: &[RankCounts], rank: usize) -> f64 {
-    let others = ranks[rank].pairs.iter().enumerate().filter(|(source, _)| *source != rank);
-    (ranks[rank].nodes + others.map(|(_, pair)| pair.sources).sum::<u64>()) as f64
+    (ranks[rank].nodes + ranks[rank].foreign_rows(rank)) as f64
 }
 
 /// Number of rows that all ranks work on.

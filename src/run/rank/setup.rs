@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::{AccountedStorage, DiskStorage, IoCounters, IoMode, Reserve, Storage};
+use crate::io::{AccountedStorage, DiskStorage, IoCounters, IoMode, Storage};
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
@@ -128,14 +128,9 @@ impl RankSetup {
             _ => DiskStorage::with_share(here.io),
         };
         let disk = Arc::new(disk.reusing_files());
-        let storage: Arc<dyn Storage> = match (here.stand_in, here.reserve) {
-            (Some(_), _) => metered(disk, here)?,
-            (None, Some(path)) => {
-                let reserve = Reserve::open(path, control.num_ranks());
-                let reserve = reserve.map_err(|e| Error::io("open", path, e))?;
-                Arc::new(AccountedStorage::new(disk, reserve))
-            }
-            (None, None) => disk,
+        let storage: Arc<dyn Storage> = match here.stand_in {
+            Some(_) => metered(disk, here)?,
+            None => AccountedStorage::in_reserve(disk, here.reserve, control.num_ranks())?,
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;

@@ -10,8 +10,8 @@ impl TurnLock {
         self.pool_bytes() / self.control.num_ranks() as u64
     }
 
-    /// A rank's equal share of the page cache that messages of its next turn may take, beside memory that ranks cannot spill.
-    /// The receivers read these messages in their turns after that, so both turns must leave room.
+    /// Page cache for the messages of this rank's next turn, in bytes: an equal share of the pool without memory that
+    /// ranks cannot spill. The receivers read these messages in their turns after that, so both turns must leave room.
     pub fn cache_share(&self) -> u64 {
         let next = self.control.pool_after(self.work.get(), self.number.get() + 1);
         self.share_for_messages(self.pool_bytes().min(next))
@@ -35,9 +35,8 @@ impl TurnLock {
 
     /// Bytes that this rank could claim now; see [`claim_room`](Self::claim_room).
     pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
-        let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank));
-        let taken: u64 = ranks.map(|status| status.cached() + status.kept()).sum();
-        self.room_of(self.pool_bytes().saturating_sub(taken - self.status().kept()), wants)
+        let others = self.control.taken().saturating_sub(self.status().kept());
+        self.room_of(self.pool_bytes().saturating_sub(others), wants)
     }
 
     /// Claims memory until this rank's next turn, assuming that all ranks want to keep `wants`, and returns the bytes
@@ -62,12 +61,10 @@ impl TurnLock {
             return 0;
         }
         let ranks = 0..self.control.num_ranks();
-        let taken: u64 =
-            ranks.clone().map(|rank| self.control.rank(rank)).map(|s| s.cached() + s.kept()).sum();
         let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns()));
         let later = ranks.filter(|rank| next(*rank) > next(self.slot));
         let theirs: u64 = later.map(|rank| self.control.rank(rank).kept()).sum();
-        let excess = taken.saturating_sub(self.pool_bytes()).saturating_sub(theirs);
+        let excess = self.control.taken().saturating_sub(self.pool_bytes()).saturating_sub(theirs);
         excess.min(self.status().kept())
     }
 

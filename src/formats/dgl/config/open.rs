@@ -9,7 +9,7 @@ use super::types::Types;
 use crate::error::{Error, Result};
 use crate::formats::dgl::magic;
 use crate::formats::dgl::npy::open_npy;
-use crate::graph::{CanonicalEtype, PartitionBook};
+use crate::graph::{CanonicalEtype, MAX_IDS, PartitionBook};
 use crate::io::BYTE_ORDER_MARK;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,6 @@ use std::sync::Arc;
 
 /// Maximum size of the JSON file in bytes; a few numbers per partition and type take far less.
 const MAX_BYTES: u64 = 256 << 20;
-
-/// Maximum number of nodes or edges; more do not fit on any disk.
-const MAX_IDS: u64 = 1 << 40;
 
 impl PartitionConfig {
     /// Reads the JSON file of a partition directory written by any DGL since 0.5.

@@ -20,18 +20,23 @@ pub struct SplitShares {
     pub test: f64,
 }
 
-impl SplitShares {
-    /// The default shares of a split by a column.
-    pub const USUAL: Self = SplitShares { train: 0.8, val: 0.1, test: 0.1 };
-}
-
 impl FromStr for SplitShares {
     type Err = Error;
 
     /// Parses `TRAIN,VAL,TEST`.
     fn from_str(text: &str) -> Result<Self> {
+        SplitShares::of_field("split", text)
+    }
+}
+
+impl SplitShares {
+    /// The default shares of a split by a column.
+    pub const USUAL: Self = SplitShares { train: 0.8, val: 0.1, test: 0.1 };
+
+    /// Parses `TRAIN,VAL,TEST` of a field.
+    fn of_field(field: &str, text: &str) -> Result<Self> {
         let wrong = |problem: &str| {
-            Error::config("split", format!("{text:?} {problem}"))
+            Error::config(field, format!("{text:?} {problem}"))
                 .with_hint("pass the shares of training, validation and test, such as 0.6,0.2,0.2")
         };
         let shares = text.split(',').map(|share| share.trim().parse().ok());
@@ -97,7 +102,7 @@ impl DrawnSplit {
             ColumnOf::parse(text, |ty| is_type(ty).then(|| ty.to_owned()));
         let shares = column.rsplit_once(':').filter(|(_, shares)| shares.contains(','));
         let (column, shares) = match shares {
-            Some((column, shares)) => (column, shares.parse()?),
+            Some((column, shares)) => (column, SplitShares::of_field("split_by", shares)?),
             None => (column.as_str(), SplitShares::USUAL),
         };
         if column.is_empty() {

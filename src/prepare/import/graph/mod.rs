@@ -5,5 +5,5 @@ mod raw_graph;
 mod reverse;
 
 pub use raw_edges::RawEdges;
-pub(crate) use raw_edges::{ENDS, MAX_IDS, RawEdgeWriter, bytes_of_ends, ends_of};
+pub(crate) use raw_edges::{ENDS, RawEdgeWriter, bytes_of_ends, ends_of};
 pub use raw_graph::{EdgeType, NodeType, RawGraph};

@@ -6,14 +6,11 @@ use std::path::Path;
 use crate::error::Result;
 use crate::io::{UnnamedFile, UnnamedWriter};
 
-/// Size of an id in bytes; see [`MAX_IDS`].
+/// Size of an id in bytes; see [`MAX_IDS`](crate::graph::MAX_IDS).
 const ID: usize = 5;
 
 /// Size of both ends of an edge.
 pub(crate) const ENDS: usize = 2 * ID;
-
-/// Maximum number of nodes; more do not fit on any disk.
-pub(crate) const MAX_IDS: u64 = 1 << 40;
 
 /// Number of edges read at a time.
 const BLOCK: u64 = 1 << 15;
@@ -128,7 +125,7 @@ impl RawEdgeWriter {
         0..self.edges - self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Appends an edge of the type started last; ids are below [`MAX_IDS`].
+    /// Appends an edge of the type started last; ids are below [`MAX_IDS`](crate::graph::MAX_IDS).
     pub(crate) fn push(&mut self, src: u64, dst: u64) -> Result<()> {
         self.edges += 1;
         self.file.write(&bytes_of_ends([src, dst]))

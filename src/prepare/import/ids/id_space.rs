@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::node_names::NodeNames;
 use crate::error::{Error, Result};
 use crate::fields::mark;
-use crate::prepare::import::graph::MAX_IDS;
+use crate::graph::MAX_IDS;
 use crate::prepare::import::readers::{CellValue, is_missing, parse_id, shown};
 
 /// Number of nodes that is accepted for any number of edges, because they take little memory.
@@ -21,7 +21,7 @@ pub(crate) const LIST: &str = "a mask has a row of 0 or 1 for every node, ‹nod
 pub(crate) const WITH_NEW_NODES: &str = "the graph with its new nodes";
 
 /// Hint for ids such as `17.0`, which tools write for integers in a column with missing values.
-const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
+pub(super) const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
 
 /// Whether node data with this description is a mask.
 fn is_mask(origin: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::id_space::DECIMALS;
 use super::node_names::{NodeNames, memory_of_rest};
 use crate::error::{Error, Result};
 use crate::prepare::import::readers::{CellValue, FileRows, is_missing, shown};
@@ -31,8 +32,7 @@ impl TableIds {
             }
             other => {
                 let problem = format!("{} is neither a whole number nor a name", other.shown());
-                return Err(fail(problem)
-                    .with_hint("write ids without decimals (in pandas: `astype(\"Int64\")`)"));
+                return Err(fail(problem).with_hint(DECIMALS));
             }
         };
         let field = &*field;

@@ -109,12 +109,10 @@ impl FolderReader {
         let names = |values: &[(String, String)]| {
             values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
-        if names(&part.values) != names(&self.parts[0].values) {
-            return Err(Error::input(
-                &part.path,
-                "",
-                "lies deeper or less deep than the files before",
-            ));
+        let (own, due) = (names(&part.values), names(&self.parts[0].values));
+        if own != due {
+            let problem = format!("its folders name the columns {own:?}, those before {due:?}");
+            return Err(Error::input(&part.path, "", problem));
         }
         self.current = Some(Current { reader: opened.reader, places });
         Ok(())

@@ -4,6 +4,10 @@ use super::input::Input;
 use super::look::{Ask, Opened};
 use crate::error::Result;
 
+/// Hint for lists of different lengths in a column.
+pub(super) const SAME_LENGTH: &str =
+    "lists become columns, so all lists of a column need the same length";
+
 /// A file format. Each is declared in its own file and listed in `formats.rs`.
 pub(crate) struct Format {
     /// Name in messages.

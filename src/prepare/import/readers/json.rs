@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::block::{CellBlock, Cells, TextSpan};
-use super::format::Format;
+use super::format::{Format, SAME_LENGTH};
 use super::input::Input;
 use super::json_objects::{JsonObject, JsonObjects};
 use super::look::{Ask, Column, Form, Opened, Reader};
@@ -194,7 +194,7 @@ impl JsonReader {
             _ => "one value".to_owned(),
         };
         let problem = format!("column {}: {found}, but other objects have {due}", column.name);
-        self.objects.fail(problem).with_hint("lists become columns, so all have the same length")
+        self.objects.fail(problem).with_hint(SAME_LENGTH)
     }
 }
 

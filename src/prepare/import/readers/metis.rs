@@ -152,7 +152,7 @@ impl MetisReader {
         }
         let (ends, edges) = (self.ends, self.header.edges);
         let problem = format!(
-            "brings the edges to {ends} in both directions, but the first line states 2 x {edges}"
+            "the lines list {ends} neighbours, but {edges} edges, as the first line states, have 2 x {edges}"
         );
         Err(self.lines.fail(problem))
     }

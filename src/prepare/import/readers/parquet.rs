@@ -71,7 +71,7 @@ fn open(path: &Path, _: &Ask<'_>) -> Result<Opened> {
         if let Some(width) = width.filter(|width| *width > MOST_COLUMNS) {
             let problem = format!("holds lists of {width} values");
             return Err(Error::input(path, &name, problem)
-                .with_hint(format!("up to {MOST_COLUMNS} are a row")));
+                .with_hint(format!("a row may hold up to {MOST_COLUMNS} values")));
         }
         columns.push(Column { name, form, width });
     }

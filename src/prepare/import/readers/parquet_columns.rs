@@ -11,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::block::{CellBlock, Cells, NO_NUMBER, TextSpan};
+use super::format::SAME_LENGTH;
 use super::look::{Column, Form, Reader};
 use super::parquet::{guarded, schema_of, unreadable};
 use crate::error::{Error, Result};
@@ -108,8 +109,7 @@ impl ParquetReader {
         let (count, width) = (uneven.count, column.width.unwrap_or(1));
         let problem =
             format!("column {}: a list of {count}, but the first list has {width}", column.name);
-        Error::input(&self.path, &format!("row {row}"), problem)
-            .with_hint("lists become columns, so all have the same length")
+        Error::input(&self.path, &format!("row {row}"), problem).with_hint(SAME_LENGTH)
     }
 }
 

@@ -71,7 +71,7 @@ impl Sample {
         let bytes = complete_lines(input)?;
         if bytes.iter().take(1 << 12).any(|byte| *byte == 0) {
             return Err(input.fail("is a binary file of an unknown format").with_hint(
-                "files may be text, numpy's .npy and .npz, Parquet, and METIS's .graph",
+                "files may be text, numpy's .npy and .npz, Parquet, Matrix Market, JSON, METIS's .graph and networkx's .adjlist",
             ));
         }
         if !bytes.contains(&b'\n') && bytes.trim_ascii_end().contains(&b'\r') {

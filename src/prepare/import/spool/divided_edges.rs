@@ -97,7 +97,7 @@ impl DividedEdges {
         if let Some(listed) = listed {
             rows += listed.others(etype as u32, |ends, mask| match columns.first() {
                 Some(DataColumn { name, .. }) => {
-                    let problem = "edges that only a split has lack edge data";
+                    let problem = "edges that only a split lists have no edge data";
                     Err(Error::config("split", problem)
                         .with_hint(format!("list them in the files of edges, too, with {name}")))
                 }

@@ -271,7 +271,7 @@ impl ColumnScan {
                 });
                 return Ok(Encoding::Row { missing: Some(missing.collect()), scales, is_label });
             }
-            Lists::Words { words, .. } if words.is_empty() => "holds empty lists alone".to_owned(),
+            Lists::Words { words, .. } if words.is_empty() => "holds only empty lists".to_owned(),
             Lists::Words { form, words, lists } => {
                 let share = |count: u64| match () {
                     () if is_label => f32::NAN,
