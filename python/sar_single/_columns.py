@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ._graphs import stored_key
 from ._tensors import as_torch, empty, place
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class FileColumn:
             return
         part = graph.parts[0] if graph.parts else 0
         arrays = graph.files.arrays(table, part)
-        self._columns = [None if index is None else arrays[index] for index in graph.files.lookup(table, part, key)]
+        found = graph.files.lookup(table, part, stored_key(key, [array[0] for array in arrays]))
+        self._columns = [None if index is None else arrays[index] for index in found]
         known = [column for column in self._columns if column is not None]
         shapes = {(column[2], *column[3][1:]) for column in known}
         if len(shapes) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -29,6 +29,12 @@ def data_name(table: str, key: str) -> str:
 def stored_name(name: str) -> str:
     """The partition's name for an array of PyG's data."""
     return _NAMES.get(name, name)
+
+
+def stored_key(key: str, known: Iterable[str]) -> str:
+    """The key of an array among the known ones: PyG's name for an array stands for the partition's, unless an array has it."""
+    names = {name.rpartition("/")[2] for name in known}
+    return stored_name(key) if key not in names and stored_name(key) in names else key
 
 
 @dataclass

@@ -144,14 +144,18 @@ class Run:
     @property
     def metrics(self) -> List[Dict[str, Any]]:
         """One dict per epoch."""
-        lines = (self.folder / "metrics.jsonl").read_text().splitlines()
-        return [line for line in map(json.loads, lines) if line["event"] == "epoch"]
+        return [line for line in self._lines() if line["event"] == "epoch"]
 
     @property
     def evaluation(self) -> Optional[Dict[str, Any]]:
         """The evaluation at the end of the run; None before."""
+        return next((line for line in reversed(self._lines()) if line["event"] == "evaluation"), None)
+
+    def _lines(self) -> List[Dict[str, Any]]:
         lines = (self.folder / "metrics.jsonl").read_text().splitlines()
-        return next((line for line in map(json.loads, lines) if line["event"] == "evaluation"), None)
+        if lines and not lines[-1].endswith("}"):
+            del lines[-1]  # A killed run may leave half a line.
+        return [json.loads(line) for line in lines]
 
     def state_dict(self, style: str = "dgl") -> Dict[str, Any]:
         """The weights: name -> torch.Tensor, under the keys of DGL's modules, or with ``style="pyg"`` of PyG's."""

@@ -126,7 +126,7 @@ class Rank(RankData):
 
     def pairs(self, pairs: Tensor) -> "Tuple[EdgeIndex, Tensor]":
         """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank. Returns two values for the pairs whose second node is own:
-        a stand-in for PyG's ``edge_label_index`` or negative samples, and the pairs' numbers, which select their labels. Four collectives.
+        a stand-in for PyG's ``edge_label_index`` or negative samples, and the pairs' numbers, which select their labels. Three collectives.
         """
         from .pyg.pairs import pairs_of
 

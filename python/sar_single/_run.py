@@ -74,7 +74,7 @@ def run(
             pickle.dump(request, server.stdin)
             server.stdin.close()
         except BrokenPipeError:
-            pass  # It says why below.
+            pass  # The server's answer, read below, gives the reason.
         answer = _listen(_answers.received(server.stdout, server), metrics)
         code = server.wait()
         return Results(_results(answer, code), metrics.lines, budget)
@@ -189,14 +189,16 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 def _budget(budget: Union[str, int, None]) -> int:
     if budget is None:
         return int(_engine.free_memory() * 0.7)
+    if budget == "min":
+        return 0
+    if isinstance(budget, str):
+        try:
+            budget = _engine.parse_size(budget)
+        except ValueError as error:
+            raise ValueError(f"memory_budget {budget!r} {error}") from None
     if isinstance(budget, (int, float)) and not isinstance(budget, bool) and 1 <= budget < 1 << 62:
         return int(budget)
-    if not isinstance(budget, str):
-        raise ValueError(f'memory_budget is {budget!r}, but must be bytes, a text such as "3GiB", or "min"')
-    try:
-        return 0 if budget == "min" else _engine.parse_size(budget)
-    except ValueError as error:
-        raise ValueError(f"memory_budget {budget!r} {error}") from None
+    raise ValueError(f'memory_budget is {budget!r}, but must be bytes, a text such as "3GiB", or "min"')
 
 
 class _Metrics:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, Iterator, List, Mapping, Optional, Tuple
 import torch
 from torch import Tensor
 
-from ._graphs import stored_name
+from ._graphs import stored_key, stored_name
 from ._tensors import as_torch, empty, place
 
 if TYPE_CHECKING:
@@ -108,14 +108,7 @@ class Table(Mapping[str, Tensor]):
 
     def _lookup(self, key: str) -> List[Optional[int]]:
         """The array of each type that matches a key."""
-        engine = self._rank._engine
-        try:
-            return engine.lookup(self._table, key)
-        except ValueError as error:
-            try:
-                return engine.lookup(self._table, stored_name(key))
-            except ValueError:
-                raise error from None
+        return self._rank._engine.lookup(self._table, stored_key(key, self))
 
     def _read(self, index: int) -> Tensor:
         _, _, dtype, shape = self._arrays[index]

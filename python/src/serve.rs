@@ -13,6 +13,7 @@ use sar::engine::turns::Work;
 use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
 use sar::formats::dgl::{PartitionConfig, PartitionSummary};
+use sar::kernels::start_pool;
 use sar::platform::blocks::keep_blocks;
 use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
@@ -138,7 +139,7 @@ fn run(
     let in_worker = |rank, events: &EventSender| {
         prepare_allocator(1.0);
         keep_blocks()?;
-        start_threads(job.threads)?;
+        start_pool(job.threads.max(1), true)?;
         let events = events.another()?;
         let folder = folder.path();
         let partitions = &partitions;
@@ -187,10 +188,4 @@ fn fork_interpreter(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
     // SAFETY: as above.
     unsafe { pyo3::ffi::PyOS_AfterFork_Parent() };
     forked
-}
-
-/// Kernels run on a pool of threads of which this one is one.
-fn start_threads(threads: usize) -> Result<()> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).use_current_thread();
-    pool.build_global().map_err(|e| Error::internal(format!("the thread pool cannot start: {e}")))
 }

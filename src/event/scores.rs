@@ -28,7 +28,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All metrics.
+    /// The metrics of training and evaluation.
     pub const ALL: [Metric; 6] = [
         Metric::Accuracy,
         Metric::F1Micro,

@@ -25,9 +25,9 @@ pub struct AttentionDropout<'a> {
     pub key: DropoutKey,
     /// Probability that an edge is dropped.
     pub probability: f64,
-    /// Global id of each column; below 2^48.
+    /// Global id of each column; below 2^40.
     pub src_ids: &'a [i64],
-    /// Global id of each row; below 2^48.
+    /// Global id of each row; below 2^40.
     pub dst_ids: &'a [i64],
 }
 
@@ -36,7 +36,8 @@ impl AttentionDropout<'_> {
     fn factor<T: Real>(&self, EdgeHead { src, dst, head }: EdgeHead) -> T {
         let DropoutKey { seed, epoch, layer } = self.key;
         let (src, dst) = (self.src_ids[src] as u64, self.dst_ids[dst] as u64);
-        let high = (src >> 32) as u32 | ((dst >> 32) as u32) << 16;
+        // The upper half of the layer is the relation.
+        let high = (src >> 32) as u32 | ((dst >> 32) as u32) << 8 | layer >> 16 << 16;
         // The top bit keeps these counters apart from those of node dropout.
         let place = 1 << 31 | layer << 16 | (head / 4) as u32;
         let key = [seed as u32, (seed >> 32) as u32 ^ epoch];
@@ -360,4 +361,21 @@ fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     }
     let rest: T = a_rest.iter().zip(b_rest).map(|(a, b)| *a * *b).sum();
     sums.into_iter().sum::<T>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_and_relations_drop_different_edges() {
+        let ids: Vec<i64> = (0..64).collect();
+        let factors = |layer: u32| -> Vec<f64> {
+            let key = DropoutKey { seed: 3, epoch: 1, layer };
+            let dropout = AttentionDropout { key, probability: 0.5, src_ids: &ids, dst_ids: &ids };
+            (0..64).map(|i| dropout.factor(EdgeHead { src: i, dst: i, head: 0 })).collect()
+        };
+        let (layer, relation) = (factors(2), factors(1 | 1 << 16));
+        assert!(factors(1) != layer && factors(1) != relation && layer != relation);
+    }
 }

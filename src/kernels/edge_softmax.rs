@@ -27,6 +27,10 @@ impl EdgeSoftmax<'_> {
                 for (head, (largest, sum)) in state.enumerate() {
                     let scores = || self.of(scores, i).iter().skip(head).step_by(self.heads);
                     let new = scores().fold(*largest, |a, b| a.max(*b));
+                    if new == T::NEG_INFINITY && scores().all(|score| *score == new) {
+                        // Differences of infinities are not numbers.
+                        continue;
+                    }
                     // For an empty state, exp(-infinity - x) is 0.
                     *sum *= (*largest - new).exp();
                     *sum += scores().map(|score| (*score - new).exp()).sum();

@@ -151,11 +151,11 @@ fn sum(path: &Path, file: &File, Extent { offset, len }: Extent, share: u64) -> 
     let mut bytes = vec![0; BLOCK.min(len) as usize];
     for block in 0..taken {
         signals::check()?;
-        // The first and the last block are always read.
+        // The first block is always read, and the last one if there are two or more.
         let at = if taken == blocks {
             block * BLOCK
         } else {
-            (len - BLOCK) * block / (taken - 1).max(1)
+            len.saturating_sub(BLOCK) * block / (taken - 1).max(1)
         };
         let bytes = &mut bytes[..BLOCK.min(len - at) as usize];
         file.read_exact_at(bytes, offset + at).map_err(unreadable)?;

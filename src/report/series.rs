@@ -193,7 +193,7 @@ fn bytes(runs: &[RunData]) -> Chart {
         ]
     });
     let remark = if runs.iter().all(|run| run.plan.is_none()) {
-        "The runs are so small that nothing was planned."
+        "No plan is recorded: small runs, runs on samples and runs on several machines are not planned."
     } else {
         "Plan and bound are for written and read bytes together, and the bound counts zeros, too."
     };

@@ -8,12 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::launch::last_checkpoint::open_last;
 use super::launch::results_folder::{CONFIG, END, METRICS};
 use super::turns_file::write_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
-use crate::run::rank::CHECKPOINT;
 use crate::train::Checkpoint;
 
 /// The kind of a run's end.
@@ -106,8 +106,8 @@ impl EndedRun {
             line["epoch"].as_u64().and_then(|epoch| u32::try_from(epoch).ok())
         };
         let epoch = lines.lines().filter_map(epoch_of).max().unwrap_or(0);
-        let saved = Checkpoint::open(&folder.join(CHECKPOINT)).ok();
-        let saved = saved.map(|checkpoint| checkpoint.progress.epoch);
+        let saved = open_last(folder, |path| Checkpoint::open(&path)).ok();
+        let saved = saved.map(|(checkpoint, _)| checkpoint.progress.epoch);
         let ending = Ending::Killed;
         let (error, hint, ended, seconds) = (None, None, None, None);
         Ok(Some(EndedRun { ending, epoch, epochs, saved, error, hint, ended, seconds }))

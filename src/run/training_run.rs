@@ -78,7 +78,9 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
     let epoch = last.checkpoint.progress.epoch;
     if epoch > config.epochs {
         let problem = format!("is {}, but the run has completed {epoch}", config.epochs);
-        return Err(Error::config("epochs", problem));
+        return Err(
+            Error::config("epochs", problem).with_hint(format!("pass ‹epochs={epoch}› or more"))
+        );
     }
     if reports() {
         last.notes.iter().for_each(|note| observe(&Event::Note(note.clone())));
@@ -308,7 +310,7 @@ fn check_fanouts(config: &RunConfig, partitions: &PartitionConfig) -> Result<()>
     let by_etype = config.relations.is_some();
     sampling.sampler(layers, partitions.book(), by_etype)?;
     if let Some(fanouts) = &config.evaluation.fanouts {
-        fanouts.by_layer(layers, partitions.book(), by_etype)?;
+        fanouts.by_layer(layers, partitions.book(), by_etype, "evaluation.fanouts")?;
     }
     Ok(())
 }

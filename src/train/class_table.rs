@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::event::{Confusion, Metric, Scores};
 use crate::nn::{Task, f1};
 
-/// Largest number of classes with confusion tables.
+/// Largest number of classes with a confusion matrix. With several labels per node, each class has a table of four cells, and
+/// four times as many classes have one.
 const MOST_CLASSES: i64 = 100;
 
 /// For each mask and class, how often the class is predicted, true, and both. Ranks add up their tables.

@@ -44,7 +44,7 @@ impl Fanouts {
     }
 
     /// Fan-out of each of `layers` layers, the input layer's first. `by_etype` says whether each edge type has its own
-    /// layer.
+    /// layer; errors name `field`.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.
@@ -53,6 +53,7 @@ impl Fanouts {
         layers: usize,
         book: &PartitionBook,
         by_etype: bool,
+        field: &str,
     ) -> Result<Vec<Fanout>> {
         let of_layer = |layer: usize| match self {
             Fanouts::Same(list) if by_etype => {
@@ -67,12 +68,12 @@ impl Fanouts {
                         book.etypes().iter().map(ToString::to_string).collect();
                     let known = known.join(", ");
                     error.with_hint(format!(
-                        "‹sampling.fanouts› names each edge type once: {known}; 0 draws none"
+                        "‹{field}› names each edge type once: {known}; 0 draws none"
                     ))
                 })
             }
         };
-        self.check(layers, "sampling.fanouts")?;
+        self.check(layers, field)?;
         (0..layers).map(of_layer).collect()
     }
 }
@@ -134,8 +135,9 @@ mod tests {
     fn one_list_is_for_all_edge_types_and_names_are_for_each() {
         let etypes = vec![CanonicalEtype::new("a", "r", "a"), CanonicalEtype::new("a", "s", "a")];
         let book = PartitionBook::new(vec!["a".into()], etypes, &[vec![1]], &[vec![0, 0]]).unwrap();
-        let read =
-            |text: &str, by_etype| text.parse::<Fanouts>().unwrap().by_layer(2, &book, by_etype);
+        let read = |text: &str, by_etype| {
+            text.parse::<Fanouts>().unwrap().by_layer(2, &book, by_etype, "sampling.fanouts")
+        };
         let same = read("15,-1", false).unwrap();
         assert_eq!(same, [Fanout::Total(15), Fanout::ALL]);
         let each = [Fanout::PerEtype(vec![15, 15]), Fanout::PerEtype(vec![-1, -1])];

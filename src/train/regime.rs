@@ -52,8 +52,8 @@ impl Regime {
     /// If a constant is invalid, or epochs are compared but there is no validation set: `what` names its members,
     /// `field` the missing setting.
     pub(super) fn check(&self, has_validation: bool, what: &str, field: &str) -> Result<()> {
-        if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
-            return Err(Error::config("clip_norm", "must be above 0"));
+        if self.clip_norm.is_some_and(|norm| !(norm > 0.0 && norm.is_finite())) {
+            return Err(Error::config("clip_norm", "must be above 0 and finite"));
         }
         if self.patience == Some(0) {
             return Err(Error::config("patience", "must be 1 or more"));

@@ -8,7 +8,7 @@ use super::graph_batches::LABELS;
 use super::pass::{BatchPass, BatchTrainer};
 use super::step_log::StepLog;
 use super::trainer::Trainer;
-use super::update::GradientReduce;
+use super::update::{GradientReduce, nonzero};
 use crate::error::Result;
 use crate::event::Scores;
 use crate::nn::{Optimizer, ScoreSums};
@@ -89,11 +89,10 @@ impl SampledTrainer<'_> {
             |values| {
                 let labels = batch.output(LABELS)?;
                 let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
-                // All class weights of a batch may be 0.
-                let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
-                let (mean, gradient) = loss.forward(values, labels, &all, divisor)?;
+                let size = loss.divisor(labels, &all)?;
+                let (mean, gradient) = loss.forward(values, labels, &all, nonzero(size))?;
                 let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), values, labels, &all)?;
-                let weight = self.reduce.weight(divisor);
+                let weight = self.reduce.weight(size);
                 Ok((gradient, [weight, mean * weight, 1.0, a, b, c, seeds as f64]))
             },
         )

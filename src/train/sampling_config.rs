@@ -51,7 +51,8 @@ impl SamplingConfig {
         book: &PartitionBook,
         by_etype: bool,
     ) -> Result<DistNeighborSampler> {
-        let sampler = DistNeighborSampler::new(self.fanouts.by_layer(layers, book, by_etype)?)?;
+        let fanouts = self.fanouts.by_layer(layers, book, by_etype, "sampling.fanouts")?;
+        let sampler = DistNeighborSampler::new(fanouts)?;
         Ok(sampler.replace(self.replace).weighted(self.edge_probability.is_some()))
     }
 

@@ -116,7 +116,7 @@ pub(super) fn count(inboxes: &mut [Box<dyn Inbox>]) -> Result<PairCount> {
         heads.extend(run.next()?.map(|record| Reverse((record, place))));
     }
     let mut pairs = PairCount::default();
-    // Numbers of positives and negatives with the same score as the last record.
+    // Numbers of negatives and positives with the same score as the last record.
     let (mut key, mut group) = (0, [0_i64; 2]);
     while let Some(mut head) = heads.peek_mut() {
         let Reverse((record, place)) = *head;

@@ -95,14 +95,10 @@ impl<'a> TrainedSet<'a> {
 
     /// Whether all values of this rank are finite.
     pub(super) fn is_finite(&self) -> Result<bool> {
-        let all_finite = |values: &Tensor| match values.kind() {
-            Kind::Double => first_not_finite_f64(&tensor::slice(values)).is_none(),
-            _ => first_not_finite(&tensor::slice(values)).is_none(),
-        };
         match self.values {
-            Values::Stored(rows) => Ok(all_finite(&rows.rows()?)),
-            Values::Model(parameters) => Ok(all_finite(&*parameters.flat().pin()?)),
-            Values::Rows(rows) => Ok(all_finite(&*rows.parameters().flat().pin()?)),
+            Values::Stored(rows) => Ok(is_finite(&rows.rows()?)),
+            Values::Model(parameters) => Ok(is_finite(&*parameters.flat().pin()?)),
+            Values::Rows(rows) => Ok(is_finite(&*rows.parameters().flat().pin()?)),
         }
     }
 
@@ -234,5 +230,13 @@ impl<'a> TrainedSet<'a> {
 
     fn take(&self, checkpoint: &Checkpoint, name: &str, size: &[i64]) -> Result<Tensor> {
         checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
+    }
+}
+
+/// Whether all values are finite.
+pub(super) fn is_finite(values: &Tensor) -> bool {
+    match values.kind() {
+        Kind::Double => first_not_finite_f64(&tensor::slice(values)).is_none(),
+        _ => first_not_finite(&tensor::slice(values)).is_none(),
     }
 }

@@ -12,7 +12,7 @@ use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
 use super::regime::Regime;
 use super::sampled::SampledTrainer;
-use super::trained_set::TrainedSet;
+use super::trained_set::{TrainedSet, is_finite};
 use super::trainer::{Mark, Trainer};
 use crate::engine::comm::{
     NoHooks, Ranks, ReduceOp, all_gather, all_reduce, barrier, spans_machines,
@@ -177,7 +177,7 @@ impl<'a> Training<'a> {
             let since = early_stopping.best().map_or(0, |best| best.epoch);
             let kept = if early_stopping.keeps_weights() { ", whose weights are kept" } else { "" };
             format!(
-                "stopped after epoch {}: the validation {name} is best after epoch {since}{kept}",
+                "stopped after epoch {}: the validation {name} was best after epoch {since}{kept}",
                 self.epoch
             )
         })
@@ -288,6 +288,11 @@ impl<'a> Training<'a> {
         for set in self.sets() {
             finite &= set.is_finite()?;
         }
+        self.all_finite(finite)
+    }
+
+    /// Whether the weights of all ranks are finite, given whether this rank's are.
+    fn all_finite(&self, finite: bool) -> Result<bool> {
         if !self.has_learned_rows() {
             // Parameters are equal on all ranks.
             return Ok(finite);
@@ -304,8 +309,16 @@ impl<'a> Training<'a> {
     /// # Errors
     /// As for [`is_finite`](Training::is_finite).
     pub fn ends_finite(&self) -> Result<bool> {
-        let best = self.early_stopping.as_ref().and_then(EarlyStopping::weights);
-        if best.is_some() { Ok(true) } else { self.is_finite() }
+        match self.early_stopping.as_ref().and_then(EarlyStopping::weights) {
+            Some((_, best)) => {
+                let mut finite = true;
+                for values in best {
+                    finite &= is_finite(&*values.pin()?);
+                }
+                self.all_finite(finite)
+            }
+            None => self.is_finite(),
+        }
     }
 
     /// Whether there are learned rows, of which each rank has a part.

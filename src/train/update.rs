@@ -28,6 +28,11 @@ choices! {
     }
 }
 
+/// A divisor of sums that are 0 if it is 0, as where all class weights of a batch are: 1 then.
+pub(super) fn nonzero(divisor: f64) -> f64 {
+    if divisor > 0.0 { divisor } else { 1.0 }
+}
+
 impl GradientReduce {
     /// Weight of a rank's gradient and loss. `divisor` is that of the mean over its batch.
     pub(super) fn weight(self, divisor: f64) -> f64 {
@@ -38,11 +43,11 @@ impl GradientReduce {
     }
 }
 
-/// Size of parameters in bytes from which ranks take turns for updates. Otherwise all ranks would have the state of their
-/// optimizers in memory at the same time.
+/// Ranks take turns for updates if the parameters have at least this size in bytes, because otherwise the states of all
+/// ranks' optimizers would be in memory at the same time.
 const LARGE: usize = 1 << 20;
 
-/// Number of ranks from which each of them reduces a slice of the gradients of large parameters.
+/// With at least this many ranks, each rank reduces a slice of the gradients of large parameters.
 const SLICED: usize = 8;
 
 /// Updates of a model's parameters after each batch.
@@ -103,7 +108,7 @@ impl<'a> Updates<'a> {
         let gradient = match self.reduce {
             GradientReduce::Sum => gradient,
             GradientReduce::Mean => gradient.f_div_scalar_(self.group.world_size() as f64)?,
-            GradientReduce::Weighted => gradient.f_div_scalar_(counts[0].max(f64::MIN_POSITIVE))?,
+            GradientReduce::Weighted => gradient.f_div_scalar_(nonzero(counts[0]))?,
         };
         let gradient = match self.clip_norm {
             Some(norm) => clip_grad_norm(&gradient, norm)?,

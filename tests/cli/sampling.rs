@@ -150,3 +150,10 @@ fn what_makes_no_sense_names_its_flag() {
         command.args(["--mode", "full"]).assert().code(1).stderr(contains("or use --mode sample"));
     }
 }
+
+#[test]
+fn a_batch_whose_classes_have_no_weight_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let batches = ["--fanouts", "4,3", "--layers", "2", "--batch-size", "1"];
+    sample(folder.path(), &batches).args(["--class-weights", "0,1"]).assert().success();
+}

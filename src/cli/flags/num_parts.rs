@@ -54,17 +54,15 @@ pub(in crate::cli) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
 pub(in crate::cli) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choose> {
     match num_parts {
         NumParts::Auto => chosen(future),
-        NumParts::Exactly(number) => match future.first() {
-            Some(flag) => {
+        NumParts::Exactly(number) => {
+            if let Some(flag) = future.first() {
                 let problem = format!("{flag} has no effect without --num-parts auto");
-                Err(Error::new(ErrorKind::Config, problem)
-                    .with_hint("leave it out, or pass --num-parts auto"))
+                return Err(Error::new(ErrorKind::Config, problem)
+                    .with_hint("leave it out, or pass --num-parts auto"));
             }
-            None => {
-                check_num_parts(number)?;
-                Ok(Box::new(move |_| Ok(Chosen { parts: number, why: None })))
-            }
-        },
+            check_num_parts(number)?;
+            Ok(Box::new(move |_| Ok(Chosen { parts: number, why: None })))
+        }
     }
 }
 

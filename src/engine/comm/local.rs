@@ -90,9 +90,8 @@ impl ProcessGroup for LocalGroup {
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
         let letter = self.mail.lock().get(&(collective.tag.sequence, from)).cloned();
-        let letter = letter.ok_or_else(|| {
-            Error::internal(format!("rank {from} has not posted the rows to read"))
-        })?;
+        let letter = letter
+            .ok_or_else(|| Error::internal(format!("rank {from} has not posted its messages")))?;
         collective.tag.check(self.rank, letter.tag, from)?;
         let rest = letter.messages[self.rank].clone();
         Ok(Box::new(LocalInbox { letter, rest }))

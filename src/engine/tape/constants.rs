@@ -1,4 +1,4 @@
-//! Aggregates of constants, which are computed in the first pass only because they are equal in all.
+//! Aggregates of constants. They are equal in all passes, so only the first pass computes them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -30,7 +30,7 @@ pub enum Policy {
     Retain,
 }
 
-/// The backward half of an operation, with pauses of its own.
+/// The backward half of an operation that never pauses.
 pub(super) trait Adjoint {
     /// Takes the gradient of the operation's output and adds its inputs' and parameters' gradients to the tape.
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;

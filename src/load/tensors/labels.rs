@@ -144,7 +144,7 @@ pub fn labelled_type(
     let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
     let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
     let problem = format!(
-        "several node types have labels ({}), so it must be said which are predicted",
+        "several node types have labels ({}), so name the ones to predict",
         labelled.join(", ")
     );
     let key = label.unwrap_or("label");

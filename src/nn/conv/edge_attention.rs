@@ -138,7 +138,7 @@ fn softmax<'a>(
 ) -> Result<Var> {
     let attention = tape.edge_softmax(graph, scores)?;
     match graph.edge_inputs() {
-        Some(rows) => tape.dropout(&rows.ids, &attention, dropout),
+        Some(rows) => tape.dropout_of_edges(&rows.ids, &attention, dropout),
         None => Ok(attention),
     }
 }

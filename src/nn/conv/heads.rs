@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::nn::describe::Place;
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
 
-/// Configuration of an attention layer, [`GatConv`](crate::nn::GatConv) or [`Gatv2Conv`](crate::nn::Gatv2Conv).
+/// Configuration of an attention layer.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionConfig {
     /// Width of the input.

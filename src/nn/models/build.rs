@@ -11,7 +11,7 @@ impl ModelConfig {
     /// Creates the model.
     ///
     /// # Errors
-    /// If the list of layers is empty, a width is 0, or a layer does not support its width.
+    /// If the number of layers or the hidden width is 0, or a layer does not support its width.
     pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
         Ok(match self.kind.whole_model(parameters, self.hidden_layers(), sizes)? {
             Some(model) => model,

@@ -94,7 +94,6 @@ impl Describe for Sgc {
     fn facts(options: &SgcOptions) -> Facts {
         Facts {
             edge_weights: options.edge_weights,
-            out_degrees: true,
             graphs: Graphs::Total(0),
             precomputed: Some(1),
             steps: options.hops,

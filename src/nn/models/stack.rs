@@ -58,7 +58,7 @@ impl Stack {
     /// Creates the model.
     ///
     /// # Errors
-    /// If the list of layers is empty, a width is 0, or a layer does not support its width.
+    /// If the number of layers or the hidden width is 0, or a layer does not support its width.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,

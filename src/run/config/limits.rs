@@ -114,7 +114,7 @@ fn check_rates(config: &RunConfig) -> Result<()> {
     };
     rate("optimizer.lr", lr)?;
     rate("optimizer.weight_decay", weight_decay)?;
-    rate("momentum", momentum)?;
+    rate("optimizer.momentum", momentum)?;
     config.schedule.check()?;
     match config.schedule {
         Schedule::Constant => Ok(()),

@@ -285,7 +285,8 @@ fn check_samples(config: &RunConfig) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    refused(field, &problem, &format!("{remedy}, or train on the full graph"))
+    let or = if config.link.is_some() { "" } else { ", or train on the full graph" };
+    refused(field, &problem, &format!("{remedy}{or}"))
 }
 
 #[cfg(test)]

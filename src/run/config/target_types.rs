@@ -105,7 +105,7 @@ impl TargetTypes {
 /// If the graph does not have it.
 pub(in crate::run) fn type_id(book: &PartitionBook, name: &str) -> Result<usize> {
     book.ntype_id(name).ok_or_else(|| {
-        Error::config("target", format!("the graph has no node type {name:?}"))
-            .with_hint("name a graph with the node types on which the model was trained")
+        Error::config("relations.target", format!("the graph has no node type {name:?}"))
+            .with_hint(format!("its node types are {}", book.ntypes().join(", ")))
     })
 }

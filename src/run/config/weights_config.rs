@@ -55,6 +55,8 @@ impl RunConfig {
             spill_dir: nowhere,
             init_params: None,
             dump_step: None,
+            trace: None,
+            partitions: None,
             policy: Policy::default(),
             mfg: false,
             one_shot: false,

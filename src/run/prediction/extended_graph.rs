@@ -1,11 +1,10 @@
-//! A graph with nodes and edges that it gets for one prediction.
+//! A graph with nodes and edges added for one prediction.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{check, check_weights};
 use super::predicted_graph::original_ids_of;
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::error::{Error, ErrorKind, Result};
@@ -46,9 +45,7 @@ impl ExtendedGraph {
         if config.added == GraphAdditions::default() {
             return Ok(None);
         }
-        check(config)?;
         check_combination(config)?;
-        check_weights(config, observe)?;
         let partitions = open_graph(&config.run)?;
         let partitions = original_ids_of(config, partitions)?;
         let partition = Partition::open(&partitions, partitions.first_present())?;

@@ -150,7 +150,7 @@ impl NodeNameLines {
 }
 
 impl<'a> NodeSpace<'a> {
-    /// The nodes that a prediction is of.
+    /// The nodes of a prediction.
     pub(super) fn new(
         partitions: &'a PartitionConfig,
         config: &PredictConfig,

@@ -34,7 +34,7 @@ impl Numbering {
         }
         let kept = partitions.keeps_numbers();
         let order = match config.order {
-            // Nodes were never numbered otherwise.
+            // The partitions keep the user's numbering.
             Some(NodeOrder::Original) if !known && kept => NodeOrder::Partition,
             Some(order) => order,
             None if known => NodeOrder::Original,

@@ -96,8 +96,8 @@ impl<'a> Question<'a> {
                 Err(Error::config(field, format!("must be {MOST_PARTNERS} or less, not {count}")))
             }
             LinkQuery::Ranks(SplitName::All) => {
-                Err(Error::config("split", "edges are ranked that were kept back from training")
-                    .with_hint("pass ‹split=val› or ‹split=test›"))
+                Err(Error::config("split", "only the edges of one split are ranked")
+                    .with_hint("pass ‹split=val›, ‹split=test› or ‹split=train›"))
             }
             LinkQuery::Ranks(_) if !format.is_table() => {
                 Err(Error::config("output", "ranks of edges are written as a table")

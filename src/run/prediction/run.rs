@@ -32,13 +32,6 @@ use crate::run::rank::{
 /// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process, no spill file and no part
 /// of the output is left behind.
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    match ExtendedGraph::of(config, observe)? {
-        Some(graph) => predict_graph(graph.config(), observe),
-        None => predict_graph(config, observe),
-    }
-}
-
-fn predict_graph(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let format = format(config)?;
     check(config)?;
     Question::check(config, format)?;
@@ -50,6 +43,8 @@ fn predict_graph(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Res
     if reports() {
         trace = trace.map(|path| TraceFile::check(&path, config.overwrite)).transpose()?;
     }
+    let extended = ExtendedGraph::of(config, observe)?;
+    let config = extended.as_ref().map_or(config, ExtendedGraph::config);
     let PredictedGraph { partitions, ntypes, numbering } = PredictedGraph::open(config, observe)?;
     let order = numbering.order;
     let space = NodeSpace::new(&partitions, config, ntypes.clone(), numbering);

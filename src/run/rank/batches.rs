@@ -62,9 +62,7 @@ pub(super) fn of_rows(
     let sampler = |_: &SamplingConfig| {
         Ok(DistNeighborSampler::new(vec![Fanout::Total(0)])?.out_degrees(false))
     };
-    let loaders = finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)?;
-    // Rows are evaluated all together.
-    Ok(NodeLoaders { evaluation: None, ..loaders })
+    finish_loaders(setup, assignment, sampling, graph.into(), &sampler, facts)
 }
 
 /// Settings of a partition's index.

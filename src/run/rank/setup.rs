@@ -17,6 +17,7 @@ use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AccountedStorage, DiskStorage, IoCounters, IoMode, Storage};
+use crate::kernels::start_pool;
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
@@ -220,20 +221,9 @@ impl RankSetup {
     }
 }
 
-/// Starts the pool for all parallel work. libtorch gets one thread per call, because its own threads would spin for
-/// milliseconds after each operation, in every parked worker.
-///
-/// With `this_too`, this thread belongs to the pool and no other thread may use it; work of microseconds then wakes no
-/// thread.
+/// [Starts the pool](start_pool). libtorch gets one thread per call, because its own threads would spin for milliseconds
+/// after each operation, in every parked worker.
 fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     tch::set_num_threads(1);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let pool = if this_too { pool.use_current_thread() } else { pool };
-    pool.build_global().map_err(|error| {
-        let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref());
-        source.map_or_else(
-            || Error::internal(format!("cannot start the thread pool: {error}")),
-            |source: &std::io::Error| Error::no_process("a thread", source),
-        )
-    })
+    start_pool(threads, this_too)
 }

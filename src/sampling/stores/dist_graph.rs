@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::assigned_data::AssignedData;
 use super::dist_tensor::{DistElement, DistTensor};
+use super::graph_source::GraphSource;
 use super::index_writer::{IndexConfig, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
 use super::partition_policy::PartitionPolicy;
@@ -255,9 +256,7 @@ impl DistGraph {
     /// # Errors
     /// If a node does not exist or a file cannot be read.
     pub fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
-        let all = Sampling { fanout: (-1).into(), replace: false, weighted: false };
-        let key = SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 };
-        self.sample_neighbors(nodes, &all, key)
+        GraphSource::in_subgraph(self, nodes)
     }
 
     /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`, with weights if the graph was opened

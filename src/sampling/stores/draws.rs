@@ -12,7 +12,8 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// `node` and the batch take 32 bits each; layer and edge type take 16 together, with a block number next to the epoch.
+    /// Layer (8 bits) and edge type (24 bits) share a word of the counter; the block number has one of its own. The epoch is mixed into
+    /// the key.
     pub(crate) fn new(key: SampleKey, etype: u32, node: u64) -> Self {
         let place = key.layer << 24 ^ etype;
         Draws {

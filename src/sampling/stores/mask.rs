@@ -51,7 +51,7 @@ impl SplitMask for NodeColumn {
         check_width("the column", self.width())?;
         let mut values = vec![0; ids.len()];
         self.read_i64(ids, &mut values)?;
-        Ok(values.into_iter().map(|value| value > 0).collect())
+        Ok(values.into_iter().map(|value| value != 0).collect())
     }
 }
 

@@ -37,11 +37,14 @@ impl Layout {
         let (nodes, edges) = (book.node_range(part), book.edge_range(part));
         let num_edges = edges.end - edges.start;
         for (what, count) in
-            [("the graph has nodes", book.num_nodes()), ("a partition has edges", num_edges)]
+            [("nodes in the graph", book.num_nodes()), ("edges in a partition", num_edges)]
         {
             if u32::try_from(count).is_err() {
-                let problem = format!("{what} beyond 2^32: sampling counts them with 32 bits");
-                return Err(Error::config("partitions", problem));
+                let problem =
+                    format!("there are {count} {what}, but sampling takes fewer than 2^32");
+                return Err(Error::config("partitions", problem).with_hint(
+                    "train on the full graph; if edges are too many, cut it into more partitions",
+                ));
             }
         }
         let types = 0..book.etypes().len();

@@ -110,8 +110,12 @@ impl SentEdges {
         let (mut rows, degrees, mut sources) = (numbers(rows)?, numbers(sums)?, numbers(edges)?);
         let bits = numbers(weights)?;
         for row in rows.iter_mut().chain(&mut sources) {
-            let unknown =
-                || Error::internal(format!("row {row} of {} is asked for", requested.len()));
+            let unknown = || {
+                Error::internal(format!(
+                    "a rank asks for row {row} of {} requested rows",
+                    requested.len()
+                ))
+            };
             *row = *requested.get(*row as usize).ok_or_else(unknown)?;
         }
         let weights = bits.into_iter().map(f32::from_bits).collect();

@@ -236,6 +236,7 @@ pub trait Graph {
 
     /// After a push: passes own source rows (ascending), and values that another rank computed for them (parts of
     /// `[rows.len(), width]`), to `visit`. `exact` does not apply, because the values are arbitrary.
+    ///
     /// # Errors
     /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pushed(

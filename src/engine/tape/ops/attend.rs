@@ -89,10 +89,13 @@ impl<'a> Tape<'a> {
             Scoring::Additive { src, dst } => (Some(src), dst, None),
             Scoring::Dynamic { dst, vector } => (None, dst, Some(vector)),
         };
+        let needs = |var: &Option<Var>| var.as_ref().is_some_and(Var::needs_grad);
+        let trained =
+            messages.needs_grad() || needs(&scores) || dst.needs_grad() || vector.is_some();
         let sources = Sources { messages, scores };
         let edges = Edges { heads, dst, vector, negative_slope, dropout };
         let layout = sources.layout(dropout.is_some());
-        let record = self.records() && sources.messages.needs_grad();
+        let record = self.records() && trained;
 
         let mut state =
             Running::start(graph.num_destinations() as i64, heads as i64, columns, kind)?;

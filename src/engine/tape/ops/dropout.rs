@@ -12,6 +12,9 @@ use crate::engine::tensor::with_element;
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
 
+/// Bit in the layer of a key for dropout of edges; models have fewer layers.
+const OF_EDGES: u32 = 1 << 15;
+
 /// One application of dropout. It is its own adjoint: the same mask, the same factor.
 #[derive(Clone)]
 pub(in crate::engine::tape) struct Mask {
@@ -48,8 +51,30 @@ impl Tape<'_> {
     /// # Errors
     /// If the probability is not in [0, 1).
     pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
+        let mask = self.mask(node_ids, probability)?;
+        self.masked(mask, x, probability)
+    }
+
+    /// Like [`dropout`](Self::dropout), for rows of edges: row i of `x` belongs to the edge with global id `edge_ids[i]`
+    /// (`int64`). It draws other numbers than the dropout of nodes with the same ids.
+    ///
+    /// # Errors
+    /// As for [`dropout`](Self::dropout).
+    pub fn dropout_of_edges(
+        &mut self,
+        edge_ids: &PointerTensor,
+        x: &Var,
+        probability: f64,
+    ) -> Result<Var> {
+        let mut mask = self.mask(edge_ids, probability)?;
+        mask.iter_mut().for_each(|mask| mask.key.layer |= OF_EDGES);
+        self.masked(mask, x, probability)
+    }
+
+    /// Applies a mask of this probability; `None` in an evaluation.
+    fn masked(&mut self, mask: Option<Mask>, x: &Var, probability: f64) -> Result<Var> {
         let _span = self.span("dropout");
-        let Some(mask) = self.mask(node_ids, probability)? else {
+        let Some(mask) = mask else {
             // Not the handle itself: it would count as a constant in evaluations only.
             return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
         };

@@ -1,4 +1,4 @@
-//! Collecting of messages into one row per destination, or into edge values.
+//! Collects messages into one row per destination, or into edge values.
 
 use tch::{Device, Kind, Tensor};
 

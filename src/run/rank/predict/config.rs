@@ -181,8 +181,10 @@ impl PredictConfig {
                 Ok(vec![*ntype.ok_or_else(unknown)?])
             }
             None if relations.is_some() && link.is_none() && trained.len() > 1 => {
-                let problem =
-                    format!("the run predicts nodes of types {}, a file holds one", names());
+                let problem = format!(
+                    "the run predicts nodes of types {}, but a file holds the prediction of one type",
+                    names()
+                );
                 let first = &book.ntypes()[trained[0]];
                 Err(Error::config(TARGET_TYPE, problem)
                     .with_hint(format!("choose one, such as ‹{TARGET_TYPE}={first}›")))

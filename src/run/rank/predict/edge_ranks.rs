@@ -218,7 +218,7 @@ impl EdgeRanks<'_> {
     }
 }
 
-/// 1 or 0: whether a score is above another, and whether it is the same. What is not a number is above.
+/// 1 or 0: whether a score is above another, and whether it is the same. NaN counts as above.
 fn compare(score: f32, other: f32) -> Counts {
     match score.partial_cmp(&other) {
         Some(Ordering::Less) => [0, 0],

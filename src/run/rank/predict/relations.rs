@@ -44,7 +44,7 @@ pub(super) fn predict_relations(
     hetero.load(setup, &work.config.weights, parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
     let parts = OwnPart::of_types(setup, predicted, work.order, work.chosen.as_ref())?;
-    // Correct and smooth propagates so far that everything is needed.
+    // Correct and smooth needs the predictions of all nodes.
     let corrected = work.config.correct_and_smooth;
     let rows: Option<Vec<_>> = match corrected {
         Some(_) => None,

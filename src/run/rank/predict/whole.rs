@@ -33,7 +33,7 @@ pub(super) fn predict_whole(
         vec![OwnPart::all(setup, &whole.graph, order, chosen)?]
     };
     let own = OwnPrediction { setup, here, work, parts };
-    // Correct and smooth propagates so far that everything is needed.
+    // Correct and smooth needs the predictions of all nodes.
     let chosen = own.chosen_rows().filter(|_| config.correct_and_smooth.is_none());
     let needed = match &chosen {
         Some(rows) => Needed::of(setup, &whole, &**model, run, parameters, rows, layer)?,

@@ -41,7 +41,7 @@ impl PredictionWork<'_> {
         Ok(Some(uses.into_iter().map(EdgeUse::carries_messages).collect()))
     }
 
-    /// The hidden layer whose output is written, and the number of layers; `None` for the model's output.
+    /// The hidden layer whose output is written; `None` for the model's output.
     pub(super) fn hidden_layer(&self, layers: usize) -> Result<Option<usize>> {
         // Pairs of nodes are scored by the model's output.
         if self.config.prediction != Prediction::Embeddings
