@@ -66,8 +66,10 @@ impl Tape<'_> {
         x: &Var,
         probability: f64,
     ) -> Result<Var> {
-        let mut mask = self.mask(edge_ids, probability)?;
-        mask.iter_mut().for_each(|mask| mask.key.layer |= OF_EDGES);
+        let mask = self.mask(edge_ids, probability)?.map(|mask| {
+            let layer = mask.key.layer | OF_EDGES;
+            Mask { key: DropoutKey { layer, ..mask.key }, ..mask }
+        });
         self.masked(mask, x, probability)
     }
 
