@@ -280,6 +280,17 @@ fn a_machine_works_on_the_partitions_that_it_is_told() {
     for name in ["uneven", "even", "each"] {
         assert!(weights(name) == weights("alone"), "{name}");
     }
+    let classes = [("alone", vec![vec![]]), ("uneven", vec![told("0,2-3"), told("1")])].map(
+        |(name, each)| {
+            let (run, classes) = (out("alone"), out(name).join("classes.npy"));
+            let predict = ["predict", "--run", text(&run), "--out", text(&classes)];
+            let each: Vec<_> = each.iter().map(|told| [&predict[..], told].concat()).collect();
+            let after = Machines::start(folder.path(), &each, &[]).end();
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            fs::read(classes).unwrap()
+        },
+    );
+    assert!(classes[0] == classes[1]);
     // The bytes of each epoch are those between ranks of different machines, so one machine per partition sends the most.
     assert_eq!(sent("alone"), [None; 3]);
     let [uneven, even, each] = ["uneven", "even", "each"].map(sent);

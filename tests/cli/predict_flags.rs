@@ -94,12 +94,3 @@ fn every_flag_of_predict_changes_predictions_or_is_refused() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
-
-#[test]
-fn a_run_is_predicted_with_the_partitions_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    train(folder, "nodes", &[]);
-    let all = predict(folder, &["--run", "nodes"], &[]);
-    assert!(all.is_some() && all == predict(folder, &["--run", "nodes"], &["--partitions", "0-1"]));
-}
