@@ -58,7 +58,8 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
         assert torch.equal(rank.ndata["train_mask"].bool(), rank.train_mask)
         return rank.orig_ids, rank.x, rank.y, rank.train_mask, rank.val_mask, rank.ndata["age"], rank.edge_attr.sum()
 
-    graph = data(age=torch.arange(NODES) * 1.5)
+    # Arrays whose names end in those of features and labels are others.
+    graph = data(age=torch.arange(NODES) * 1.5, vertex=torch.arange(NODES), category=torch.arange(NODES) % 3)
     parts = sar.partition(tmp_path / "parts", OfOgb(graph, SPLITS), num_parts=2, method="random")
     ranks = sar.run(worker, parts, memory_budget="1GiB", spill_dir=spill)
     order = torch.argsort(torch.cat([rank[0] for rank in ranks]))
