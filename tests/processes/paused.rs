@@ -1,8 +1,10 @@
 //! A run that is paused while its disk is full.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use sar::engine::spill_dir::LivingRun;
@@ -20,13 +22,18 @@ fn sar(words: &str) -> Command {
     command
 }
 
-fn fill(disk: &Path) {
-    let free = free_space(disk).unwrap();
-    let bytes = vec![0; free.saturating_sub(LEFT) as usize];
-    match fs::write(disk.join("another program's file"), bytes) {
-        // The run has taken more meanwhile, so the disk is full as well.
-        Err(e) if e.kind() == ErrorKind::StorageFull => {}
-        written => written.unwrap(),
+/// Keeps the disk full until the run has ended: a run with several partitions also gives space back, with its messages.
+fn fill(disk: &Path, run: &LivingRun) {
+    let mut file = File::create(disk.join("another program's file")).unwrap();
+    let began = Instant::now();
+    while run.control.stopped().is_none() && began.elapsed() < Duration::from_secs(60) {
+        let free = free_space(disk).unwrap().saturating_sub(LEFT);
+        match file.write_all(&vec![0; free as usize]) {
+            // The run has taken more meanwhile, so the disk is full as well.
+            Err(e) if e.kind() == ErrorKind::StorageFull => {}
+            written => written.unwrap(),
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -46,9 +53,15 @@ fn a_pause_without_room_on_the_disk_ends_a_run_that_can_be_resumed() {
         let living = wait_for("a run", || LivingRun::find(&out).ok());
         let epoch = || living.control.rank(0).epoch();
         wait_for("three epochs", || (epoch() > 3).then_some(()));
-        fill(spill);
-        let paused = sar("pause").arg(&out).assert().failure().code(1);
-        let said = String::from_utf8_lossy(&paused.get_output().stderr).into_owned();
+        let said = thread::scope(|scope| {
+            scope.spawn(|| fill(spill, &living));
+            let is_full = || free_space(spill).is_some_and(|free| free <= LEFT);
+            wait_for("a full disk", || {
+                (is_full() || living.control.stopped().is_some()).then_some(())
+            });
+            let paused = sar("pause").arg(&out).assert().failure().code(1);
+            String::from_utf8_lossy(&paused.get_output().stderr).into_owned()
+        });
         assert!(
             said.contains("the run ended before") || said.contains("no run is using"),
             "{said}"
