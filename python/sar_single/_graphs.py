@@ -32,9 +32,10 @@ def stored_name(name: str) -> str:
 
 
 def stored_key(key: str, known: Iterable[str]) -> str:
-    """The key of an array among the known ones: PyG's name for an array stands for the partition's, unless an array has it."""
+    """The key that finds an array among the known ones. If none is called ``key``, a name of PyG's finds the array that the partition calls otherwise."""
     names = {name.rpartition("/")[2] for name in known}
-    return stored_name(key) if key not in names and stored_name(key) in names else key
+    stored = stored_name(key)
+    return stored if key not in names and any(name.endswith(stored) for name in names) else key
 
 
 @dataclass

@@ -152,9 +152,8 @@ class Run:
         return next((line for line in reversed(self._lines()) if line["event"] == "evaluation"), None)
 
     def _lines(self) -> List[Dict[str, Any]]:
-        lines = (self.folder / "metrics.jsonl").read_text().splitlines()
-        if lines and not lines[-1].endswith("}"):
-            del lines[-1]  # A killed run may leave half a line.
+        *lines, _ = (self.folder / "metrics.jsonl").read_text().split("\n")
+        # A killed run may leave half a line, without its end.
         return [json.loads(line) for line in lines]
 
     def state_dict(self, style: str = "dgl") -> Dict[str, Any]:

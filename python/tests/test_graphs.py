@@ -58,7 +58,7 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
         assert torch.equal(rank.ndata["train_mask"].bool(), rank.train_mask)
         return rank.orig_ids, rank.x, rank.y, rank.train_mask, rank.val_mask, rank.ndata["age"], rank.edge_attr.sum()
 
-    # Arrays whose names end in those of features and labels are others.
+    # Arrays whose names end in x and y are others.
     graph = data(age=torch.arange(NODES) * 1.5, vertex=torch.arange(NODES), category=torch.arange(NODES) % 3)
     parts = sar.partition(tmp_path / "parts", OfOgb(graph, SPLITS), num_parts=2, method="random")
     ranks = sar.run(worker, parts, memory_budget="1GiB", spill_dir=spill)
@@ -67,6 +67,13 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
     assert torch.equal(x, graph.x) and torch.equal(y, graph.y) and torch.equal(age, graph.age)
     assert train.nonzero().flatten().tolist() == [0, 5] and val.nonzero().flatten().tolist() == [1]
     assert torch.allclose(sum(rank[6] for rank in ranks), graph.edge_attr.sum(), atol=1e-5)
+
+
+def test_a_name_of_the_data_finds_the_array_that_is_called_otherwise():
+    found = {"x": "feat", "y": "label", "age": "age"}
+    for arrays in (["vertex", "feat", "category", "label", "age"], ["paper/node_feat", "paper/label", "paper/age"]):
+        assert {key: _graphs.stored_key(key, arrays) for key in found} == found
+    assert _graphs.stored_key("x", ["x", "feat"]) == "x" and _graphs.stored_key("y", ["my_y"]) == "y"
 
 
 def test_two_edges_keep_their_directions(spill, tmp_path):

@@ -12,7 +12,7 @@ use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::flags::free_folder::{free_folder, name_of};
 use crate::cli::flags::future_run::FutureRunArgs;
-use crate::cli::flags::node_tables::NodeTableArgs;
+use crate::cli::flags::node_tables::{NodeTableArgs, OTHER_SOURCES};
 use crate::cli::flags::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
 use crate::cli::flags::text_rules::TextArgs;
 use crate::cli::show::output::print_path;
@@ -36,9 +36,6 @@ const MUCH_SPACE: u64 = 1 << 30;
 
 /// Either way of naming files of edges.
 const EDGE_FILES: &str = "edge_files";
-
-/// Flags that name a graph with edges of its own.
-const OTHER_SOURCES: [&str; 3] = ["part_json", "ogb", "chunked"];
 
 /// Cut a graph from your own files into a partition directory
 ///

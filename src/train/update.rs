@@ -28,7 +28,7 @@ choices! {
     }
 }
 
-/// A divisor of sums that are 0 if it is 0, as where all class weights of a batch are: 1 then.
+/// The divisor of a sum, or 1 if it is 0: then the sum is 0, too, because all class weights of a batch are.
 pub(super) fn nonzero(divisor: f64) -> f64 {
     if divisor > 0.0 { divisor } else { 1.0 }
 }

@@ -8,16 +8,15 @@ use crate::prepare::import::{
     ColumnOf, DrawnSplit, FillMissing, GraphFiles, NodeTableFile, NodeTables, Scale,
 };
 
+/// Flags of graphs that have edges of their own, which no files of edges and no tables of nodes complete.
+pub(in crate::cli) const OTHER_SOURCES: [&str; 3] = ["part_json", "ogb", "chunked"];
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Node tables")]
 pub(in crate::cli) struct NodeTableArgs {
     /// Table of nodes with a column of ids: text with a header, or Parquet. Numbers become features; columns of at most 32
     /// different strings become one-hot features. Columns train_mask, val_mask and test_mask are masks
-    #[arg(
-        long,
-        value_name = "[TYPE=]FILE",
-        conflicts_with_all = ["part_json", "ogb", "chunked"],
-    )]
+    #[arg(long, value_name = "[TYPE=]FILE", conflicts_with_all = OTHER_SOURCES)]
     node_table: Vec<String>,
     /// Column with the ids of nodes in files of edges, numbers or strings [default: id; or another usual name, such as node]
     #[arg(long, value_name = "[TYPE=]COLUMN")]
