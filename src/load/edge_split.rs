@@ -2,14 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::keys::MASKS;
 use super::shards::edge_columns_of;
 use super::target_edges::TargetEdges;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, InnerEdge, Partition};
 use crate::kernels::philox4x32;
-
-/// Usual names of the masks of training, validation and test.
-pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
 /// Default fractions for validation and test.
 const USUAL: EdgeSplit = EdgeSplit::Fractions { val: 0.05, test: 0.1 };

@@ -5,8 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, FeatureSet};
 
+/// Usual names of node features.
+pub(crate) const FEATURE_NAMES: [&str; 2] = ["feat", "features"];
+
 /// Usual names of node labels.
 pub(crate) const LABEL_NAMES: [&str; 2] = ["label", "labels"];
+
+/// Usual names of the masks of training, validation and test.
+pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
 /// Keys of a partition's arrays; `None` tries the usual names. As in SAR, a key matches by its end: see
 /// [`FeatureSet::lookup`].
@@ -26,6 +32,27 @@ pub struct DataKeys {
     pub edge_weight: Option<String>,
     /// Edge features; no usual name.
     pub edge_features: Option<String>,
+}
+
+impl DataKeys {
+    /// Usual names and keys of the masks of training, validation and test.
+    pub(crate) fn masks(&self) -> [(&'static str, Option<&str>); 3] {
+        let [train, val, test] = MASKS;
+        [
+            (train, self.train_mask.as_deref()),
+            (val, self.val_mask.as_deref()),
+            (test, self.test_mask.as_deref()),
+        ]
+    }
+}
+
+/// Arrays, by type, of the mask that is usually called `name`: see [`Role::find`].
+pub(super) fn find_mask<'a>(
+    features: &'a FeatureSet,
+    key: Option<&str>,
+    name: &str,
+) -> Result<Option<Vec<Option<&'a Feature>>>> {
+    Role { what: "mask", field: &format!("keys.{name}"), usual: &[name] }.find(features, key)
 }
 
 /// Purpose of an array: its name in messages, the field with its key, and the usual keys.

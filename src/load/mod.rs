@@ -12,13 +12,12 @@ mod target_edges;
 #[cfg(feature = "torch")]
 mod tensors;
 
-pub(crate) use edge_split::MASKS;
 pub use edge_split::{EdgeSplit, EdgeUse};
 pub use edges_within::{etypes_within, load_edges_within};
 pub use fingerprint::GraphFingerprint;
 pub use kept_arrays::KeptArrays;
 pub use keys::DataKeys;
-pub(crate) use keys::LABEL_NAMES;
+pub(crate) use keys::{FEATURE_NAMES, LABEL_NAMES, MASKS};
 pub use original_order::{check_original_order, original_ids, original_places};
 pub use relations::load_relations;
 pub(crate) use shards::edge_columns;

@@ -9,6 +9,7 @@ pub(crate) mod free_space;
 pub(crate) mod heap;
 mod open_files;
 mod process_memory;
+mod process_stat;
 mod processor_time;
 pub mod signals;
 mod write_back;
@@ -24,5 +25,6 @@ pub(crate) use process_memory::{Pages, Rollup, listed_bytes};
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
+pub(crate) use process_stat::ProcessStat;
 pub use processor_time::ProcessorSeconds;
 pub(crate) use write_back::write_back;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control};
+use crate::platform::ProcessStat;
 
 /// Time without progress after which a worker is reported.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -127,23 +128,15 @@ impl StallWatch {
 
 /// Observes a worker; `None` if its process has ended, or the system does not report it.
 fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
-    let process = format!("/proc/{}", worker.pid());
-    let (state, ticks) = state(&fs::read_to_string(format!("{process}/stat")).ok()?)?;
-    let io = fs::read_to_string(format!("{process}/io")).unwrap_or_default();
+    let process = worker.pid().to_string();
+    let stat = ProcessStat::read(&process).filter(ProcessStat::is_alive)?;
+    let io = fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
     let bytes = io.lines().filter_map(|line| line.split_once(": ")?.1.parse::<u64>().ok()).sum();
     let status = control.rank(worker.slot());
     let parked = matches!(status.activity(), Activity::Parked | Activity::Finished);
-    let work = [ticks, bytes, u64::from(status.epoch()), u64::from(status.turns())];
-    Some(Observation { state, parked, work })
-}
-
-/// The state of a process and the clock ticks for which it has computed, from its `/proc/PID/stat`.
-fn state(stat: &str) -> Option<(char, u64)> {
-    // The name, in parentheses, may contain any text.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    let ticks = fields.skip(10).take(2).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
-    (state != 'Z' && state != 'X').then_some((state, ticks))
+    let work =
+        [stat.user + stat.system, bytes, u64::from(status.epoch()), u64::from(status.turns())];
+    Some(Observation { state: stat.state, parked, work })
 }
 
 #[cfg(test)]
@@ -194,12 +187,5 @@ mod tests {
         assert_eq!(told(50, scene), [(30, 1, Stall::Unknown)]);
         let scene = |_| vec![sees('S', true, 5), sees('S', true, 5)];
         assert_eq!(told(50, scene), [(30, 0, Stall::Unknown), (30, 1, Stall::Unknown)]);
-    }
-
-    #[test]
-    fn the_state_of_a_process_is_read() {
-        let stat = "12 (a ) b) T 1 12 12 0 -1 4194560 100 0 0 0 70 8 0 0 20 0 1 0 5";
-        assert_eq!(state(stat), Some(('T', 78)));
-        assert_eq!(state("12 (a) Z 1"), None);
     }
 }

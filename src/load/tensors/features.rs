@@ -12,7 +12,7 @@ use crate::formats::dgl::{ArrayRef, Feature, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
-use crate::load::keys::Role;
+use crate::load::keys::{FEATURE_NAMES, Role};
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
 
@@ -37,7 +37,7 @@ const MOST: f64 = (1_u64 << 31) as f64;
 const COUNTED: u64 = 1024;
 
 pub(super) const FEATURES: Role<'_> =
-    Role { what: "node features", field: "keys.features", usual: &["feat", "features"] };
+    Role { what: "node features", field: "keys.features", usual: &FEATURE_NAMES };
 
 choices! {
     /// How features are normalised when they are read.

@@ -5,7 +5,7 @@ use super::labels::LABELS;
 use crate::error::Result;
 use crate::formats::dgl::{Feature, FeatureSet, Partition};
 use crate::load::KeptArrays;
-use crate::load::keys::{DataKeys, Role};
+use crate::load::keys::{DataKeys, find_mask};
 
 impl KeptArrays {
     /// The arrays that keys select.
@@ -15,19 +15,13 @@ impl KeptArrays {
     pub fn of(partition: &Partition, keys: &DataKeys) -> Result<Self> {
         let (book, set) = (partition.book(), partition.node_features());
         let ntypes = book.ntypes().len();
-        let find = |role: &Role<'_>, key: Option<&str>| -> Result<Vec<Option<String>>> {
-            Ok(role.find(set, key)?.map_or_else(|| vec![None; ntypes], |found| names(&found)))
+        let by_type = |found: Option<Vec<Option<&Feature>>>| -> Vec<Option<String>> {
+            found.map_or_else(|| vec![None; ntypes], |found| names(&found))
         };
-        let masks = [
-            ("train_mask", &keys.train_mask),
-            ("val_mask", &keys.val_mask),
-            ("test_mask", &keys.test_mask),
-        ];
-        let masks = masks.map(|(name, key)| {
-            let role = Role { what: "mask", field: name, usual: &[name] };
-            find(&role, key.as_deref())
-        });
-        let masks = masks.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut masks = Vec::new();
+        for (name, key) in keys.masks() {
+            masks.extend(by_type(find_mask(set, key, name)?).into_iter().flatten());
+        }
         let mut edges = vec![Vec::new(); book.etypes().len()];
         for key in [&keys.edge_weight, &keys.edge_features].into_iter().flatten() {
             let found = of_edges(partition.edge_features(), key)?;
@@ -39,9 +33,9 @@ impl KeptArrays {
             own.dedup();
         }
         Ok(KeptArrays {
-            features: find(&FEATURES, keys.features.as_deref())?,
-            labels: find(&LABELS, keys.labels.as_deref())?,
-            masks: masks.into_iter().flatten().flatten().collect(),
+            features: by_type(FEATURES.find(set, keys.features.as_deref())?),
+            labels: by_type(LABELS.find(set, keys.labels.as_deref())?),
+            masks,
             edges,
         })
     }

@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, Partition};
 use crate::io::Dtype;
-use crate::load::keys::{LABEL_NAMES, Role};
+use crate::load::keys::{LABEL_NAMES, MASKS, Role, find_mask};
 
 pub(super) const LABELS: Role<'_> =
     Role { what: "node labels", field: "keys.labels", usual: &LABEL_NAMES };
@@ -66,9 +66,7 @@ pub fn read_mask(
     name: &str,
 ) -> Result<Option<Vec<bool>>> {
     let set = partition.node_features();
-    let field = format!("keys.{name}");
-    let role = Role { what: "mask", field: &field, usual: std::slice::from_ref(&name) };
-    let Some(found) = role.find(set, key)? else { return Ok(None) };
+    let Some(found) = find_mask(set, key, name)? else { return Ok(None) };
     let mut mask = vec![false; partition.num_inner_nodes() as usize];
     fill_types(partition, found, &mut mask, 1, |feature, mask| {
         let array = feature.array();
@@ -118,8 +116,7 @@ pub fn labelled_types(
     }
     let set = partition.node_features();
     let labels = LABELS.require(set, label)?;
-    let masks = Role { what: "mask", field: "keys.train_mask", usual: &["train_mask"] };
-    let masks = masks.find(set, train_mask)?.unwrap_or_default();
+    let masks = find_mask(set, train_mask, MASKS[0])?.unwrap_or_default();
     let types = 0..partition.book().ntypes().len();
     let labelled: Vec<usize> = types.filter(|ty| labels[*ty].is_some()).collect();
     let is_trained = |ty: &usize| masks.get(*ty).is_some_and(Option::is_some);

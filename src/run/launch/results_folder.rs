@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, UNFINISHED, remove_if_exists, replace};
+use crate::platform::ProcessStat;
 use crate::run::config::RunConfig;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights};
 
@@ -151,9 +152,7 @@ fn holder(file: &File) -> Option<u32> {
 
 /// Whether a process exists and is not a zombie.
 fn is_running(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    ProcessStat::read(&pid.to_string()).is_some_and(|stat| stat.is_alive())
 }
 
 #[cfg(test)]

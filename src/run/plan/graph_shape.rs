@@ -6,7 +6,7 @@ use super::counts::{Pair, RankCounts};
 use super::graph_sizes::{FeatureColumns, GraphSizes, hit};
 use crate::error::Result;
 use crate::io::Dtype;
-use crate::load::{filled, is_little};
+use crate::load::{FEATURE_NAMES, LABEL_NAMES, filled, is_little};
 use crate::nn::Task;
 use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::{NodeType, RawGraph, Table};
@@ -41,28 +41,30 @@ impl GraphShape {
     pub fn of_graph(graph: &RawGraph, edges: u64, run: &RunConfig) -> Result<Self> {
         let keys = &run.keys;
         let nodes = graph.num_nodes();
-        let named = |key: &Option<String>, usual: &[&str]| -> Vec<&Table> {
-            graph.ntypes.iter().filter_map(|ntype| find(ntype, key.as_deref(), usual)).collect()
+        let named = |key: Option<&str>, usual: &[&str]| -> Vec<&Table> {
+            graph.ntypes.iter().filter_map(|ntype| find(ntype, key, usual)).collect()
         };
-        let features = named(&keys.features, &["feat", "features"]);
+        let features = named(keys.features.as_deref(), &FEATURE_NAMES);
         let widths = features.iter().map(|table| table.row_shape().iter().product::<u64>());
         // Nodes without features have learned rows.
         let learned = if features.len() < graph.ntypes.len() { run.model.hidden as u64 } else { 0 };
         let mut outputs = graph.class_names.values().map(Vec::len).max().unwrap_or(0) as u64;
-        for labels in named(&keys.labels, &["label", "labels"]) {
+        for labels in named(keys.labels.as_deref(), &LABEL_NAMES) {
             outputs = outputs.max(match run.task {
                 Task::Classification if labels.row_shape().is_empty() => classes(labels)?,
                 _ => labels.row_shape().iter().product(),
             });
         }
-        let share = |key: &Option<String>, usual: &str| -> Result<Option<f64>> {
-            let mut masks = named(key, &[usual]).into_iter().map(ones).peekable();
-            if masks.peek().is_none() {
-                return Ok(None);
+        let mut masks = [None; 3];
+        for (share, (name, key)) in masks.iter_mut().zip(keys.masks()) {
+            let tables = named(key, &[name]);
+            if !tables.is_empty() {
+                let ones = tables.into_iter().map(ones).sum::<Result<u64>>()?;
+                *share = Some(ones as f64 / nodes.max(1) as f64);
             }
-            let ones = masks.sum::<Result<u64>>()?;
-            Ok(Some(ones as f64 / nodes.max(1) as f64))
-        };
+        }
+        // A graph without labels gets labels before it is used for training.
+        masks[0] = masks[0].or(Some(1.0));
         Ok(GraphShape {
             nodes,
             edges,
@@ -74,12 +76,7 @@ impl GraphShape {
             },
             edge_width: keys.edge_features.as_deref().map(|key| edge_width(graph, key)),
             outputs: outputs.max(LEAST_OUTPUTS),
-            masks: [
-                // A graph without labels gets labels before it is used for training.
-                share(&keys.train_mask, "train_mask")?.or(Some(1.0)),
-                share(&keys.val_mask, "val_mask")?,
-                share(&keys.test_mask, "test_mask")?,
-            ],
+            masks,
         })
     }
 

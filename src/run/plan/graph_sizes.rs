@@ -2,12 +2,11 @@
 
 use super::counts::RankCounts;
 use super::edge_count::EdgeCount;
-use crate::engine::tensor;
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Partition, SampledPartition, Spread};
 use crate::io::{Dtype, IoCounters};
-use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, load_mask};
+use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, read_mask};
 use crate::platform::signals;
 use crate::run::config::RunConfig;
 use crate::run::launch::outputs::num_outputs;
@@ -122,15 +121,12 @@ impl GraphSizes {
 }
 
 fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3]> {
-    let count = |key: &Option<String>, name: &str| -> Result<Option<u64>> {
-        let mask = load_mask(partition, key.as_deref(), name)?;
-        Ok(mask.map(|mask| tensor::bytes(&mask).iter().filter(|b| **b != 0).count() as u64))
-    };
-    Ok([
-        count(&keys.train_mask, "train_mask")?,
-        count(&keys.val_mask, "val_mask")?,
-        count(&keys.test_mask, "test_mask")?,
-    ])
+    let mut counts = [None; 3];
+    for (count, (name, key)) in counts.iter_mut().zip(keys.masks()) {
+        let mask = read_mask(partition, key, name)?;
+        *count = mask.map(|mask| mask.iter().filter(|is_in| **is_in).count() as u64);
+    }
+    Ok(counts)
 }
 
 /// Expected number of `nodes` that are hit by `edges` random edges.

@@ -11,6 +11,7 @@ use crate::formats::dgl::writer::{
 };
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::io::Dtype;
+use crate::load::MASKS;
 use crate::nn::Task;
 
 /// Key of edge weights.
@@ -143,8 +144,7 @@ fn write_node_features(
         Task::Classification => spec(0, "label", Dtype::I64, &[]),
         Task::Multilabel | Task::Regression => spec(0, "label", Dtype::F32, &[outputs]),
     });
-    let names = ["train_mask", "val_mask", "test_mask"];
-    let masks = names.iter().zip(sizes.masks).filter_map(|(name, share)| Some((*name, share?)));
+    let masks = MASKS.iter().zip(sizes.masks).filter_map(|(name, share)| Some((*name, share?)));
     let masks: Vec<_> = masks.collect();
     specs.extend(masks.iter().map(|(name, _)| spec(0, name, Dtype::U8, &[])));
     let mut file = writer.node_features(part, &specs)?;

@@ -393,18 +393,19 @@ impl<'a> NodeSpace<'a> {
 
     /// The nodes of a mask, ascending.
     pub(super) fn of_split(&self, run: &RunConfig, split: SplitName) -> Result<Vec<u64>> {
-        let (key, name) = match split {
+        let [train, val, test] = run.keys.masks();
+        let (name, key) = match split {
             SplitName::All => return Ok((0..self.len()).collect()),
-            SplitName::Train => (&run.keys.train_mask, "train_mask"),
-            SplitName::Val => (&run.keys.val_mask, "val_mask"),
-            SplitName::Test => (&run.keys.test_mask, "test_mask"),
+            SplitName::Train => train,
+            SplitName::Val => val,
+            SplitName::Test => test,
         };
         let book = self.partitions.book();
         let (mut places, mut exists) = (Vec::new(), false);
         for part in 0..book.num_parts() {
             signals::check()?;
             let partition = Partition::open(self.partitions, part)?;
-            let Some(mask) = read_mask(&partition, key.as_deref(), name)? else { continue };
+            let Some(mask) = read_mask(&partition, key, name)? else { continue };
             exists = true;
             let first_node = book.node_range(part).start;
             for ntype in &self.ntypes {

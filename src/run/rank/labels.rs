@@ -134,11 +134,8 @@ impl OwnLabels {
         let (partition, keys) = (&setup.partition, &config.keys);
         let key = keys.labels.as_deref();
         let labels = labels_of_task(partition, config.task, key)?;
-        let masks = [
-            load_mask(partition, keys.train_mask.as_deref(), "train_mask")?,
-            load_mask(partition, keys.val_mask.as_deref(), "val_mask")?,
-            load_mask(partition, keys.test_mask.as_deref(), "test_mask")?,
-        ];
+        let [train, val, test] = keys.masks().map(|(name, key)| load_mask(partition, key, name));
+        let masks = [train?, val?, test?];
         let of_group = |labelled: &Labelled| {
             let own = labelled.nodes.own as i64;
             let rows = |all: &Tensor| tensor::copy(&all.f_narrow(0, labelled.first_row, own)?);

@@ -98,14 +98,8 @@ fn joined(mut parts: Vec<Tensor>) -> Result<Tensor> {
 fn sets(setup: &RankSetup, run: &RunConfig, part: &OwnPart) -> Result<Tensor> {
     let OwnPart { labelled, own } = part;
     let mut all = vec![LABELLED; labelled.nodes.own];
-    let keys = &run.keys;
-    let masks = [
-        (&keys.train_mask, "train_mask"),
-        (&keys.val_mask, "val_mask"),
-        (&keys.test_mask, "test_mask"),
-    ];
-    for (bit, (key, name)) in masks.into_iter().enumerate() {
-        if let Some(mask) = read_mask(&setup.partition, key.as_deref(), name)? {
+    for (bit, (name, key)) in run.keys.masks().into_iter().enumerate() {
+        if let Some(mask) = read_mask(&setup.partition, key, name)? {
             let mask = &mask[labelled.first_row as usize..];
             all.iter_mut().zip(mask).for_each(|(sets, inside)| *sets |= u8::from(*inside) << bit);
         }
