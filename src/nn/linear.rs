@@ -43,8 +43,17 @@ impl Linear {
     /// Creates the layer with Glorot's initial weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0;
     /// in the style of PyTorch Geometric, with the distributions of [`new`](Linear::new).
     pub fn xavier(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
-        let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
-        let init = parameters.either(xavier, Init::linear(in_feats));
+        Self::glorot(parameters, 2f64.sqrt(), in_feats, out_feats)
+    }
+
+    /// Like [`xavier`](Linear::xavier), for what follows: the gain is 1 for the identity.
+    pub(super) fn glorot(
+        parameters: &mut ParameterBuilder,
+        gain: f64,
+        in_feats: i64,
+        out_feats: i64,
+    ) -> Self {
+        let init = parameters.either(Init::XavierUniform { gain }, Init::linear(in_feats));
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
         let bias = parameters.either(Init::Zeros, Init::linear(in_feats));
         Linear { weight, bias: parameters.add("bias", &[out_feats], bias) }

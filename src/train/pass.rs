@@ -126,8 +126,9 @@ impl BatchTrainer<'_> {
     ) -> Result<(Tensor, [f64; N])> {
         let BatchTrainer { manager, model, parameters, .. } = *self;
         let forward = model.take_up(manager, parameters, graph, batch)?;
-        // Dropout must differ between the steps of an epoch.
-        let seed = self.seed ^ (step as u64) << 32;
+        // The random numbers of dropout are functions of seed and epoch. An odd factor gives each step a seed whose
+        // lower half is its own, so that no other step or epoch has the same numbers; that of step 0 is the run's seed.
+        let seed = self.seed ^ (step as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut tape = Tape::training(manager, parameters, self.policy, seed, self.epoch);
         let (output, learned) = output(&mut tape, &*forward)?;
         let (gradient, counts) = loss(&*output.pin()?)?;

@@ -27,6 +27,8 @@ struct Knowledge {
     measured: bool,
     /// Bytes of the budget that stay free, because the run took more than was expected; 0 if it never did.
     reserve: u64,
+    /// The reserve before all ranks began their last turns.
+    settled: u64,
     /// Largest part of the room, in bytes, that growth has left since waiting workers were last asked for memory.
     left: u64,
 }
@@ -173,16 +175,23 @@ impl Governor {
         }
         let turns: Vec<u32> =
             (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).turns()).collect();
-        if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
+        let began = turns.iter().zip(&self.turns).all(|(now, then)| now != then);
+        if self.control.largest_pool(self.work) > 0 {
+            // Waiting ranks give up memory at once; those that compute can only react in their next turns.
+            if began {
+                self.turns = turns;
+                self.known().settled = reserve;
+            }
+            let more = self.known().settled + 2 * (peak - budget);
+            if more > reserve {
+                self.known().reserve = more;
+                let room = self.control.room_of(self.work);
+                self.set_room(room.saturating_sub(more - reserve));
+                self.control.ask_for_memory();
+            }
             return Ok(());
         }
-        if self.control.largest_pool(self.work) > 0 {
-            self.turns = turns;
-            let more = 2 * reserve.max(peak - budget);
-            self.known().reserve = more;
-            let room = self.control.room_of(self.work);
-            self.set_room(room.saturating_sub(more - reserve));
-            self.control.ask_for_memory();
+        if !began {
             return Ok(());
         }
         if slots > resident.unwrap_or(1) {
@@ -315,6 +324,18 @@ mod tests {
             assert_eq!(grants(&control), expected, "at once");
             epoch(&mut governor, GIB);
             assert_eq!(grants(&control), expected, "and after the epoch");
+        }
+    }
+
+    #[test]
+    fn a_reserve_follows_what_is_exceeded_within_a_turn() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        epoch(&mut governor, GIB);
+        turn(&control);
+        for (excess, reserve) in [(1, 2), (4, 8), (3, 8)] {
+            let peak = MemoryUsage { passed: 6 * GIB + excess * GIB / 8, ..usage(2 * GIB) };
+            governor.watch(peak).unwrap();
+            assert_eq!(grants(&control), (2, given_out(19 * GIB / 4 - reserve * GIB / 8)));
         }
     }
 

@@ -188,6 +188,8 @@ impl PartitionDataManager {
         self.pause_if_asked()?;
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
+        // Messages that all ranks have read are gone.
+        self.lock.set_cached(self.store.cached_bytes());
         self.lock.acquire(|| self.give_way())?;
         // If the rank may keep as much as it ever uses, freed blocks are kept for reuse.
         blocks::set_room(self.lock.parked_share());

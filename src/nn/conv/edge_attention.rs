@@ -121,7 +121,7 @@ impl EdgeScore {
 }
 
 fn leaky_relu(sums: &Tensor, slope: f64) -> Result<Tensor> {
-    Ok(sums.f_maximum(&sums.f_mul_scalar(slope)?)?)
+    Ok(sums.f_where_self(&sums.f_gt(0)?, &sums.f_mul_scalar(slope)?)?)
 }
 
 /// The inner product of each head's columns with the vector, `[rows, heads]`.

@@ -175,7 +175,13 @@ impl HeteroStack {
             for earlier in kept.iter_mut() {
                 *earlier = graph.destinations(tape, *target, earlier)?;
             }
-            kept.extend(rows[*target].clone());
+            let Some(x) = &rows[*target] else { continue };
+            kept.push(if self.kind.is_attention() {
+                // The next layer drops the same elements of its input.
+                tape.dropout(graph.node_ids(*target), x, self.dropout)?
+            } else {
+                x.clone()
+            });
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Sgc {
     ) -> Result<Self> {
         let propagation = options.checked()?;
         let Sizes { in_feats, out_feats, .. } = sizes;
-        let fc = parameters.scope("convs.0.fc", |p| Linear::new(p, in_feats, out_feats));
+        let fc = parameters.scope("convs.0.fc", |p| Linear::glorot(p, 1.0, in_feats, out_feats));
         Ok(Sgc { fc, propagation })
     }
 }

@@ -171,7 +171,13 @@ impl Model for Stack {
                 for output in &mut outputs {
                     *output = last_destinations(tape, graphs, output)?;
                 }
-                outputs.push(x.clone());
+                outputs.push(if self.kind.is_attention() {
+                    // The next layer drops the same elements of its input.
+                    let nodes = graphs[graphs.len() - 1].destination_ids();
+                    tape.dropout(nodes, &x, self.dropout)?
+                } else {
+                    x.clone()
+                });
             }
         }
         match (&self.jump, &self.last) {

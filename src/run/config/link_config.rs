@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
-use crate::load::{EdgeSplit, TargetEdges};
+use crate::load::{EdgeSplit, EdgeUse, TargetEdges};
 use crate::nn::LinkScore;
 
 choices! {
@@ -56,6 +56,11 @@ impl LinkConfig {
         let reverse = self.reverse_etype.as_deref();
         let target = self.target_etype.as_deref();
         target.map(|target| TargetEdges::find(book, target, reverse)).transpose()
+    }
+
+    /// The use of each edge of the partition; `seed` draws random splits.
+    pub(in crate::run) fn uses(&self, partition: &Partition, seed: u64) -> Result<Vec<EdgeUse>> {
+        self.split.uses(partition, self.target(partition.book())?, seed)
     }
 
     /// The edge type along which partners are searched: the predicted type, or the graph's only one.

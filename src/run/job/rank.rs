@@ -52,6 +52,7 @@ impl<'a> Rank<'a> {
         restored: Option<&'a Path>,
     ) -> Result<Self> {
         let setup = RankSetup::new(here, Passes::WholeGraph)?;
+        setup.manager.lock().number_turns();
         let mark = RefCell::new(EpochMark::now(&setup.manager));
         Ok(Rank { here, setup, out, restored, mark })
     }
@@ -274,7 +275,9 @@ impl<'a> Rank<'a> {
     pub fn end_epoch(&self, epoch: u32, values: &[(&str, f64)]) -> Result<()> {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let log = self.mark.borrow_mut().end_epoch(self.manager(), epoch, values);
-        self.manager().lock().status().set_epoch(epoch + 1);
+        let lock = self.manager().lock();
+        lock.status().set_epoch(epoch + 1);
+        lock.number_turns();
         if self.index() == 0 { self.here.events.send(Event::Log(log)) } else { Ok(()) }
     }
 

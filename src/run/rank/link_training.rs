@@ -34,16 +34,19 @@ impl LinkTraining<'_> {
         let LinkTraining { setup, assignment, .. } = self;
         let Assignment { here, config, .. } = assignment;
         let width = config.model.hidden;
+        // Degrees are those of the graph without the edges that are kept back.
+        let uses = self.link.uses(&setup.partition, config.seed)?;
+        let within: Vec<bool> = uses.into_iter().map(EdgeUse::carries_messages).collect();
         match layers {
             Layers::Shared(_) => {
-                let whole = WholeGraph::new(setup, config, None)?;
+                let whole = WholeGraph::new(setup, config, Some(&within))?;
                 let built = BuiltModel::new(setup, config, &whole, &[width])?;
                 assignment.load_initial(&built.parameters)?;
                 let edge_types = config.model.kind.uses_edge_types();
                 self.run(&whole, &built, &GraphBatches { model: &*built.model, edge_types })
             }
             Layers::PerRelation(relations, _) => {
-                let hetero = RankHeteroGraph::new(setup, config, relations, None)?;
+                let hetero = RankHeteroGraph::new(setup, config, relations, Some(&within))?;
                 let widths = vec![width; hetero.targets.len()];
                 let built = BuiltModel::new(setup, config, &hetero, &widths)?;
                 let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
@@ -102,7 +105,7 @@ impl LinkTraining<'_> {
         let Assignment { here, config, .. } = assignment;
         let partition = &setup.partition;
         let target = link.target(partition.book())?;
-        let uses = link.split.uses(partition, target, config.seed)?;
+        let uses = link.uses(partition, config.seed)?;
         let drawn = uses.iter().map(|edge| f32::from(u8::from(edge.carries_messages())));
         let drawn: Vec<f32> = drawn.collect();
         let weight = config.keys.edge_weight.clone();

@@ -267,10 +267,7 @@ impl GraphSource for CollectiveGraph {
     }
 
     fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        self.degrees(nodes, |nodes| {
-            let rows = self.index.rows(nodes)?;
-            Ok(rows.into_iter().map(|row| row.end - row.start).collect())
-        })
+        self.degrees(nodes, |nodes| self.index.in_degrees(nodes))
     }
 
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {

@@ -205,8 +205,8 @@ impl DistGraph {
         let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
         self.each_part(&sorted, |part, local, places| {
-            for (row, place) in self.indexes[part].rows(local)?.into_iter().zip(places) {
-                values[*place as usize] = row.end - row.start;
+            for (degree, place) in self.indexes[part].in_degrees(local)?.into_iter().zip(places) {
+                values[*place as usize] = degree;
             }
             Ok(())
         })?;

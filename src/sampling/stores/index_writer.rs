@@ -16,7 +16,8 @@ pub struct IndexConfig {
     /// Key of the edge feature with the edges' unnormalised probabilities. If all edges of a node have probability 0,
     /// none is drawn.
     pub probability: Option<String>,
-    /// Whether probabilities come from a list passed to [`write_index`].
+    /// Whether probabilities come from a list passed to [`write_index`]. An edge of probability 0 then does not count in
+    /// in-degrees.
     pub drawn: bool,
     /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::DistGraph::find_edges): 8 more
     /// bytes per edge.

@@ -29,6 +29,8 @@ pub(super) struct Layout {
     type_ends: Vec<u64>,
     has_weights: bool,
     has_probabilities: bool,
+    /// Whether an edge of probability 0 is no edge of the graph.
+    is_reduced: bool,
     has_ends: bool,
 }
 
@@ -55,6 +57,7 @@ impl Layout {
             type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
             has_weights: keys.weight.is_some(),
             has_probabilities: keys.probability.is_some() || keys.drawn,
+            is_reduced: keys.drawn,
             has_ends: keys.ends,
         })
     }
@@ -162,6 +165,17 @@ impl NeighborIndex {
     /// The index ranges of the in-edges of each node (counted inside the partition, ascending).
     pub(super) fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
         self.index.rows(0, nodes, self.layout.num_edges)
+    }
+
+    /// The in-degree of each node (counted inside the partition, ascending), without edges that are never drawn.
+    pub(super) fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let rows = self.rows(nodes)?;
+        if !self.layout.is_reduced {
+            return Ok(rows.into_iter().map(|row| row.end - row.start).collect());
+        }
+        let mut degrees = vec![0; nodes.len()];
+        self.probabilities(&rows, |i, probability| degrees[i] += u64::from(probability > 0.0))?;
+        Ok(degrees)
     }
 
     /// Passes the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.

@@ -80,9 +80,7 @@ impl EdgeRanks<'_> {
     /// counts are added. Reports the scores, and writes a row per edge. Four collectives.
     pub(super) fn run(&self, wanted: EdgeUse, name: &str) -> Result<()> {
         let OwnPrediction { setup, here, .. } = *self.own;
-        let book = setup.partition.book();
-        let target = self.link.target(book)?;
-        let uses = self.link.split.uses(&setup.partition, target, self.own.work.config.run.seed)?;
+        let uses = self.link.uses(&setup.partition, self.own.work.config.run.seed)?;
         let held = HeldEdges::share(self.own, &uses, wanted)?;
         drop(uses);
         let rows = NodeRows::share(self.own, self.outputs)?;

@@ -36,8 +36,7 @@ impl PredictionWork<'_> {
         else {
             return Ok(None);
         };
-        let target = link.target(setup.partition.book())?;
-        let uses = link.split.uses(&setup.partition, target, self.config.run.seed)?;
+        let uses = link.uses(&setup.partition, self.config.run.seed)?;
         Ok(Some(uses.into_iter().map(EdgeUse::carries_messages).collect()))
     }
 
