@@ -46,7 +46,7 @@ pub struct OptionWord {
     pub help: &'static str,
 }
 
-/// Declares an enum whose values users choose by name. The comment on a value is its description, unless one follows a colon;
+/// Declares an enum whose values have names, by which users choose them. The comment on a value is its description, unless one follows a colon;
 /// `@default` marks the default. Values after a semicolon cannot be chosen.
 macro_rules! choices {
     ($(#[$meta:meta])* pub enum $name:ident {

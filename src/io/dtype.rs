@@ -2,11 +2,13 @@
 //!
 //! Stored bytes are little endian and may start at any address: nothing here casts a byte slice to a wider type.
 
-use half::{bf16, f16};
 use std::fmt;
 
+use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
+
 /// Type of a stored array's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dtype {
     /// 8-bit signed integer.
     I8,

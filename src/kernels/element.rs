@@ -19,34 +19,6 @@ pub trait Element: Pod + Default + Send + Sync {
     fn nearest(value: Self::Real) -> Self;
 }
 
-impl Element for f32 {
-    type Real = f32;
-
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        self
-    }
-
-    #[inline(always)]
-    fn nearest(value: f32) -> f32 {
-        value
-    }
-}
-
-impl Element for f64 {
-    type Real = f64;
-
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-
-    #[inline(always)]
-    fn nearest(value: f64) -> f64 {
-        value
-    }
-}
-
 impl Element for bf16 {
     type Real = f32;
 

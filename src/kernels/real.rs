@@ -62,45 +62,45 @@ fn exp_f32(x: f32) -> f32 {
     value * two_to(half) * two_to(power - half)
 }
 
-impl Real for f32 {
-    const ONE: f32 = 1.0;
-    const NEG_INFINITY: f32 = f32::NEG_INFINITY;
+/// Implements [`Element`] and [`Real`] for a type, with its exponential function.
+macro_rules! real {
+    ($($T:ident, $exp:path;)*) => {$(
+        impl Element for $T {
+            type Real = $T;
 
-    #[inline(always)]
-    fn from_f64(value: f64) -> f32 {
-        value as f32
-    }
+            #[inline(always)]
+            fn wide(self) -> $T {
+                self
+            }
 
-    #[inline(always)]
-    fn exp(self) -> f32 {
-        exp_f32(self)
-    }
+            #[inline(always)]
+            fn nearest(value: $T) -> $T {
+                value
+            }
+        }
 
-    #[inline(always)]
-    fn max(self, other: f32) -> f32 {
-        self.max(other)
-    }
+        impl Real for $T {
+            const ONE: $T = 1.0;
+            const NEG_INFINITY: $T = $T::NEG_INFINITY;
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> $T {
+                value as $T
+            }
+
+            #[inline(always)]
+            fn exp(self) -> $T {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn max(self, other: $T) -> $T {
+                self.max(other)
+            }
+        }
+    )*};
 }
-
-impl Real for f64 {
-    const ONE: f64 = 1.0;
-    const NEG_INFINITY: f64 = f64::NEG_INFINITY;
-
-    #[inline(always)]
-    fn from_f64(value: f64) -> f64 {
-        value
-    }
-
-    #[inline(always)]
-    fn exp(self) -> f64 {
-        self.exp()
-    }
-
-    #[inline(always)]
-    fn max(self, other: f64) -> f64 {
-        self.max(other)
-    }
-}
+real!(f32, exp_f32; f64, f64::exp;);
 
 #[cfg(test)]
 mod tests {

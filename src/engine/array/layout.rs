@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::io::Dtype;
 
 /// Element type and shape of an array. Elements are contiguous, in row-major order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayLayout {
     /// The element type.
     pub dtype: Dtype,

@@ -1,33 +1,23 @@
 //! Arrays in messages: a record with element type and shape, then the elements.
 
-use serde::{Deserialize, Serialize};
-
 use super::group::{Inbox, Outbox};
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::error::{Error, Result};
-use crate::io::{self, Dtype};
-
-/// Facts that a receiver must know before the elements.
-#[derive(Serialize, Deserialize)]
-struct ArrayHeader {
-    dtype: i32,
-    shape: Vec<i64>,
-}
+use crate::io;
 
 /// Appends an array to the current message.
 pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {
     let layout = value.array_layout()?;
-    value.read_elements(|bytes| write_bytes(outbox, layout, bytes))
+    value.read_elements(|bytes| write_bytes(outbox, &layout, bytes))
 }
 
 /// Appends an array with this layout and these bytes to the current message.
 pub(super) fn write_bytes(
     outbox: &mut dyn Outbox,
-    layout: ArrayLayout,
+    layout: &ArrayLayout,
     bytes: &[u8],
 ) -> Result<()> {
-    let ArrayLayout { dtype, shape } = layout;
-    let header = io::encode(&ArrayHeader { dtype: code(dtype)?, shape })?;
+    let header = io::encode(&layout)?;
     outbox.write(&(header.len() as u32).to_le_bytes())?;
     outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
     outbox.write(&header)?;
@@ -55,38 +45,9 @@ pub(super) fn read_layout(inbox: &mut dyn Inbox) -> Result<ArrayLayout> {
     if crc32fast::hash(&header) != u32::from_le_bytes(checksum) {
         return Err(inbox.damaged("the checksum of a tensor's header does not match"));
     }
-    let ArrayHeader { dtype, shape } = io::decode(&header)?;
-    let layout = ArrayLayout { dtype: dtype_of(dtype)?, shape };
+    let layout: ArrayLayout = io::decode(&header)?;
     if layout.byte_len().is_none_or(|len| len as u64 > inbox.remaining()) {
         return Err(Error::internal("a message is shorter than its tensor"));
     }
     Ok(layout)
-}
-
-/// Element types in messages; the index in this list is a type's code.
-const DTYPES: [Dtype; 13] = [
-    Dtype::U8,
-    Dtype::I8,
-    Dtype::I16,
-    Dtype::I32,
-    Dtype::I64,
-    Dtype::F16,
-    Dtype::F32,
-    Dtype::F64,
-    Dtype::Bool,
-    Dtype::BF16,
-    Dtype::U16,
-    Dtype::U32,
-    Dtype::U64,
-];
-
-fn code(dtype: Dtype) -> Result<i32> {
-    let code = DTYPES.iter().position(|d| *d == dtype);
-    let code = code.ok_or_else(|| Error::internal(format!("no message carries {dtype}")))?;
-    Ok(code as i32)
-}
-
-fn dtype_of(code: i32) -> Result<Dtype> {
-    let dtype = usize::try_from(code).ok().and_then(|code| DTYPES.get(code));
-    dtype.copied().ok_or_else(|| Error::internal(format!("a message has element type {code}")))
 }

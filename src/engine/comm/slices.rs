@@ -44,8 +44,8 @@ pub fn all_reduce_in_slices<T: Elements>(
     for rank in 0..ranks {
         outbox.begin(Recipient::Rank(rank))?;
         for (tensor, layout) in tensors.iter().zip(&layouts) {
-            let Slice { layout, bytes } = Slice::of(layout, rank, ranks);
-            tensor.read_elements(|all| write_bytes(&mut *outbox, layout, &all[bytes]))?;
+            let Slice { layout, bytes } = &Slice::of(layout, rank, ranks);
+            tensor.read_elements(|all| write_bytes(&mut *outbox, layout, &all[bytes.clone()]))?;
         }
     }
     let posted = outbox.post()?;

@@ -2,69 +2,43 @@
 
 use std::fmt;
 
+use crate::choice::{Choice, choices};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The operation of a collective. All ranks run the same operations in the same order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// [`exchange_tensors`](super::exchange_tensors) and [`all_to_all`](super::all_to_all).
-    ExchangeTensors,
-    /// [`exchange_single_tensor`](super::exchange_single_tensor).
-    ExchangeSingleTensor,
-    /// [`all_gather`](super::all_gather).
-    AllGather,
-    /// [`all_reduce`](super::all_reduce).
-    AllReduce,
-    /// [`broadcast`](super::broadcast).
-    Broadcast,
-    /// [`barrier`](super::barrier).
-    Barrier,
-    /// Rows of sources are sent to the ranks that have edges from them.
-    PullRows,
-    /// Gradients of sources are sent to their owners.
-    PushRows,
-    /// Edges are sent whose messages the owner of the sources sums.
-    CoverEdges,
-    /// Scores of classes are sent, for the area under the curve.
-    CompareScores,
-    /// [`tell_machines`](super::tell_machines).
-    TellMachines,
-    /// A rank's work is complete; no collective follows.
-    End,
+choices! {
+    /// The operation of a collective. All ranks run the same operations in the same order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Operation {
+        /// [`exchange_tensors`](super::exchange_tensors) and [`all_to_all`](super::all_to_all).
+        ExchangeTensors = "exchange_tensors",
+        /// [`exchange_single_tensor`](super::exchange_single_tensor).
+        ExchangeSingleTensor = "exchange_single_tensor",
+        /// [`all_gather`](super::all_gather).
+        AllGather = "all_gather",
+        /// [`all_reduce`](super::all_reduce).
+        AllReduce = "all_reduce",
+        /// [`broadcast`](super::broadcast).
+        Broadcast = "broadcast",
+        /// [`barrier`](super::barrier).
+        Barrier = "barrier",
+        /// Rows of sources are sent to the ranks that have edges from them.
+        PullRows = "pull of rows",
+        /// Gradients of sources are sent to their owners.
+        PushRows = "push of rows",
+        /// Edges are sent whose messages the owner of the sources sums.
+        CoverEdges = "division of edges",
+        /// Scores of classes are sent, for the area under the curve.
+        CompareScores = "comparison of scores",
+        /// [`tell_machines`](super::tell_machines).
+        TellMachines = "message to other machines",
+        /// A rank's work is complete; no collective follows.
+        End = "end of the run",
+    }
 }
-
-/// All operations; the index in this list is an operation's code in a message.
-const OPERATIONS: [Operation; 12] = [
-    Operation::ExchangeTensors,
-    Operation::ExchangeSingleTensor,
-    Operation::AllGather,
-    Operation::AllReduce,
-    Operation::Broadcast,
-    Operation::Barrier,
-    Operation::PullRows,
-    Operation::PushRows,
-    Operation::CoverEdges,
-    Operation::CompareScores,
-    Operation::TellMachines,
-    Operation::End,
-];
 
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Operation::ExchangeTensors => "exchange_tensors",
-            Operation::ExchangeSingleTensor => "exchange_single_tensor",
-            Operation::AllGather => "all_gather",
-            Operation::AllReduce => "all_reduce",
-            Operation::Broadcast => "broadcast",
-            Operation::Barrier => "barrier",
-            Operation::PullRows => "pull of rows",
-            Operation::PushRows => "push of rows",
-            Operation::CoverEdges => "division of edges",
-            Operation::CompareScores => "comparison of scores",
-            Operation::TellMachines => "message to other machines",
-            Operation::End => "end of the run",
-        })
+        f.write_str(self.name().unwrap_or_default())
     }
 }
 
@@ -92,7 +66,7 @@ impl Tag {
 
     /// Parses a stored tag; `None` if the operation is unknown.
     pub(super) fn from_words([sequence, code]: [u64; 2]) -> Option<Self> {
-        let operation = *OPERATIONS.get(usize::try_from(code).ok()?)?;
+        let operation = Operation::VALUES.get(usize::try_from(code).ok()?)?.value;
         Some(Tag { sequence, operation })
     }
 

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use tch::Tensor;
 
 use super::held_edges::{HeldEdge, HeldEdges, KnownEnds};
-use super::node_rows::NodeRows;
 use super::own_prediction::OwnPrediction;
 use super::partners::places_in_type;
 use super::rows::{self, table_rows};
 use super::scored_by::ScoredBy;
+use super::shared_rows::SharedRows;
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
@@ -83,28 +83,14 @@ impl EdgeRanks<'_> {
         let uses = self.link.uses(&setup.partition, self.own.work.config.run.seed)?;
         let held = HeldEdges::share(self.own, &uses, wanted)?;
         drop(uses);
-        let rows = NodeRows::share(self.own, self.outputs)?;
+        let rows = SharedRows::by_node(self.own, self.outputs)?;
         if held.edges.is_empty() {
             let problem = format!("no edges are kept back for {name}");
             return Err(Error::config("split", problem)
                 .with_hint("name another ‹split›, or train with ‹link.split› or masks of edges"));
         }
-        let mut order: Vec<usize> = (0..held.edges.len()).collect();
-        order.sort_by_key(|edge| held.edges[*edge].etype);
-        let mut counts = [SOURCE, DESTINATION].map(|_| vec![[0; 2]; held.edges.len()]);
-        for (end, counts) in counts.iter_mut().enumerate() {
-            let known = held.known(&setup.partition, 1 - end)?;
-            for of_type in order.chunk_by(|a, b| held.edges[*a].etype == held.edges[*b].etype) {
-                for block in of_type.chunks(BLOCK) {
-                    let edges: Vec<HeldEdge> = block.iter().map(|i| held.edges[*i]).collect();
-                    let found = self.count(&edges, end, &rows, &known)?;
-                    block.iter().zip(found).for_each(|(i, found)| counts[*i] = found);
-                }
-            }
-        }
-        let flat: Vec<f64> = counts.iter().flatten().flatten().map(|count| *count as f64).collect();
-        let flat = vec![Tensor::f_from_slice(&flat)?];
-        let sums = all_reduce(&*setup.group, flat, ReduceOp::Sum, &*setup.manager)?;
+        let counts = self.counts(&held, &rows)?;
+        let sums = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
         let sums = tensor::slice::<f64>(&sums[0]);
         // Between the best and the worst place among candidates of the same score.
         let ranks: Vec<f64> = sums.chunks(2).map(|count| 1.0 + count[0] + count[1] / 2.0).collect();
@@ -120,12 +106,31 @@ impl EdgeRanks<'_> {
         self.write(&held, [sources, destinations])
     }
 
+    /// The counts of all edges among this rank's nodes, first for sources, then for destinations.
+    fn counts(&self, held: &HeldEdges, rows: &SharedRows) -> Result<Tensor> {
+        let mut order: Vec<usize> = (0..held.edges.len()).collect();
+        order.sort_by_key(|edge| held.edges[*edge].etype);
+        let mut counts = [SOURCE, DESTINATION].map(|_| vec![[0; 2]; held.edges.len()]);
+        for (end, counts) in counts.iter_mut().enumerate() {
+            let known = held.known(&self.own.setup.partition, 1 - end)?;
+            for of_type in order.chunk_by(|a, b| held.edges[*a].etype == held.edges[*b].etype) {
+                for block in of_type.chunks(BLOCK) {
+                    let edges: Vec<HeldEdge> = block.iter().map(|i| held.edges[*i]).collect();
+                    let found = self.count(&edges, end, rows, &known)?;
+                    block.iter().zip(found).for_each(|(i, found)| counts[*i] = found);
+                }
+            }
+        }
+        let flat: Vec<f64> = counts.iter().flatten().flatten().map(|count| *count as f64).collect();
+        Ok(Tensor::f_from_slice(&flat)?)
+    }
+
     /// Compares edges of one type with all of this rank's nodes that could be at one end, except known ones.
     fn count(
         &self,
         edges: &[HeldEdge],
         end: usize,
-        rows: &NodeRows<'_>,
+        rows: &SharedRows,
         known: &KnownEnds,
     ) -> Result<Vec<Counts>> {
         let setup = self.own.setup;

@@ -6,10 +6,8 @@ mod edge_ranks;
 mod form;
 mod held_edges;
 mod linked;
-mod linked_rows;
 mod links;
 mod needed;
-mod node_rows;
 mod outputs;
 mod own_nodes;
 mod own_prediction;
@@ -20,6 +18,7 @@ mod relations;
 mod rows;
 mod scored_by;
 mod scores;
+mod shared_rows;
 mod whole;
 mod work;
 

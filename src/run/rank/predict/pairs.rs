@@ -3,10 +3,10 @@
 use tch::Kind;
 
 use super::form::StoredForm;
-use super::linked_rows::LinkedRows;
 use super::own_prediction::OwnPrediction;
 use super::rows;
 use super::scored_by::ScoredBy;
+use super::shared_rows::SharedRows;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::Result;
@@ -27,7 +27,7 @@ pub(super) fn score_pairs(
     scored_by: ScoredBy<'_>,
     outputs: &[PointerTensor],
 ) -> Result<()> {
-    let rows = LinkedRows::share(own, &own.parts, outputs, own.num_rows())?;
+    let rows = SharedRows::by_place(own, &own.parts, outputs, own.num_rows())?;
     let file = rows::open(own.here, own.work, &pair_form(), pairs.len() as u64)?;
     let ranks = own.setup.group.world_size();
     let bound = |rank: usize| pairs.len() * rank / ranks;

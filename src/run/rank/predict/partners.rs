@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use tch::Tensor;
 
 use super::form::NodeOrder;
-use super::linked_rows::LinkedRows;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows::{self, table_rows};
 use super::scored_by::ScoredBy;
+use super::shared_rows::SharedRows;
 use crate::engine::comm::share_files;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, OutEdges};
@@ -145,7 +145,7 @@ impl PartnerSearch<'_> {
         let PairEnd { part, output, .. } = self.asked;
         let all = part.labelled.nodes.total;
         let rows = std::slice::from_ref(output);
-        let rows = LinkedRows::share(own, std::slice::from_ref(part), rows, all)?;
+        let rows = SharedRows::by_place(own, std::slice::from_ref(part), rows, all)?;
         let world_size = own.setup.group.world_size();
         let total = self.nodes.map_or(all, ChosenNodes::num_rows);
         {
@@ -194,7 +194,7 @@ impl PartnerSearch<'_> {
     /// The best partners of some nodes among this rank's.
     fn search(
         &self,
-        rows: &LinkedRows,
+        rows: &SharedRows,
         asked: &[(u32, u64)],
         own_rows: &Tensor,
         places: &[u64],
