@@ -105,7 +105,8 @@ fn sparse(criterion: &mut Criterion) {
     bench(&mut group, "attention forward", bytes(4, 1), || {
         attention.accumulate(&graph, &mut largest, &mut sum, &mut y);
     });
-    let of = Destinations { log_sum: &vec![3.0; NODES * HEADS], delta: &scores, gy: &x };
+    let (largest, log_sum) = (&largest.clone(), &vec![3.0; NODES * HEADS]);
+    let of = Destinations { largest, log_sum, delta: &scores, gy: &x };
     let mut gdst = vec![0.0; NODES * HEADS];
     let mut gsrc = vec![0.0; NODES * HEADS];
     bench(&mut group, "attention backward", bytes(4, 2), || {

@@ -135,10 +135,10 @@ fn one_pass_over_shards_is_softmax_in_two_passes_with_any_scores() {
         let pairs = y.chunks_exact(WIDTH).zip(gy.chunks_exact(WIDTH));
         let delta: Vec<f64> =
             pairs.map(|(y, g)| y.iter().zip(g).map(|(y, g)| y * g).sum()).collect();
-        let log_sum: Vec<f64> = sum.iter().zip(&largest).map(|(s, m)| s.ln() + m).collect();
+        let log_sum: Vec<f64> = sum.iter().map(|sum| sum.ln()).collect();
         let (mut gz, mut gsrc) = (vec![0.0; p.messages.len()], vec![0.0; p.src.len()]);
         let mut gdst = vec![0.0; p.dst.len()];
-        let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
+        let of = Destinations { largest: &largest, log_sum: &log_sum, delta: &delta, gy: &gy };
         for shard in &shards {
             attention().destination_adjoint(shard, of, &mut gdst);
             attention().source_adjoint(&shard.transpose().0, of, &mut gz, &mut gsrc);
@@ -169,6 +169,26 @@ fn one_pass_over_shards_is_softmax_in_two_passes_with_any_scores() {
     }
 }
 
+/// Beside scores of 2^24, single precision has no logarithm of 2.
+#[test]
+fn large_scores_are_divided_as_small_ones() {
+    let large = 2f32.powi(24);
+    let by_dst = Csr::from_entries(1, 2, &[0, 0], &[0, 1]).0;
+    let score = AdditiveScore { src: &[large; 2], dst: &[0.0], heads: 1, slope: 0.2 };
+    let attention = Attention { score, messages: &[1.0, 3.0], heads: 1, width: 1, dropout: None };
+    let (mut largest, mut sum, mut y) = ([f32::NEG_INFINITY], [0.0], [0.0]);
+    attention.accumulate(&by_dst, &mut largest, &mut sum, &mut y);
+    assert_eq!((largest, sum, y), ([large], [2.0], [4.0]));
+    let log_sum = sum.map(f32::ln);
+    let of = Destinations { largest: &largest, log_sum: &log_sum, delta: &[2.0], gy: &[1.0] };
+    let (mut messages, mut scores) = ([0.0; 2], [0.0; 2]);
+    attention.source_adjoint(&by_dst.transpose().0, of, &mut messages, &mut scores);
+    let near = |values: [f32; 2], expected: [f32; 2]| {
+        values.iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-6)
+    };
+    assert!(near(messages, [0.5, 0.5]) && near(scores, [-0.5, 0.5]), "{messages:?} {scores:?}");
+}
+
 /// Dropout has the expectation 1, is the same forwards and backwards, and differs between epochs.
 #[test]
 fn dropped_edges_are_the_same_in_the_adjoint() {
@@ -184,8 +204,8 @@ fn dropped_edges_are_the_same_in_the_adjoint() {
                 *y /= if *sum > 0.0 { *sum } else { 1.0 };
             }
         }
-        let log_sum: Vec<f64> = sum.iter().zip(&largest).map(|(s, m)| s.ln() + m).collect();
-        (y, log_sum)
+        let log_sum: Vec<f64> = sum.iter().map(|sum| sum.ln()).collect();
+        (y, largest, log_sum)
     };
 
     // Of rows of ones remains what the factors of the edges sum to.
@@ -197,12 +217,12 @@ fn dropped_edges_are_the_same_in_the_adjoint() {
     assert!(with_edges.iter().any(|kept| (kept - 1.0).abs() > 0.05));
     assert!(kept != forward(1, &ones).0.into_iter().step_by(WIDTH).collect::<Vec<_>>());
 
-    let (y, log_sum) = forward(0, &p.messages);
+    let (y, largest, log_sum) = forward(0, &p.messages);
     let gy: Vec<f64> = (0..y.len()).map(|i| ((i * 7) as f64).sin()).collect();
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let pairs = y.chunks_exact(WIDTH).zip(gy.chunks_exact(WIDTH));
     let delta: Vec<f64> = pairs.map(|(y, g)| product(y, g)).collect();
-    let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
+    let of = Destinations { largest: &largest, log_sum: &log_sum, delta: &delta, gy: &gy };
     let (mut gz, mut gsrc) = (vec![0.0; p.messages.len()], vec![0.0; p.src.len()]);
     p.dropping(&ids, 0, &p.messages).source_adjoint(&shard.transpose().0, of, &mut gz, &mut gsrc);
     // The result is linear in the messages.

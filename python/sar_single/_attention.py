@@ -49,13 +49,13 @@ class _Attend(torch.autograd.Function):
             ctx.kept.append(kept)
         y.view(nodes, heads, y.shape[1] // heads).div_(total.masked_fill(total == 0, 1).unsqueeze(-1))
         ctx.options = options
-        ctx.save_for_backward(*given, vector, y, total.log_().add_(largest))
+        ctx.save_for_backward(*given, vector, y, largest, total.log_())
         return y
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gy: Tensor) -> Tuple[Optional[Tensor], ...]:
-        messages, scores, destinations, vector, y, log_sum = ctx.saved_tensors
+        messages, scores, destinations, vector, y, largest, log_sum = ctx.saved_tensors
         nodes, columns = y.shape
         gy = gy.contiguous()
         heads = ctx.options.heads
@@ -63,7 +63,7 @@ class _Attend(torch.autograd.Function):
         wide = destinations.shape[1] if vector is None else 2 * columns
         gmessages, gscores = torch.zeros_like(messages), torch.zeros_like(scores)
         gdestinations = messages.new_zeros((nodes, wide))
-        of = [place(part) for part in (log_sum, delta, gy)]
+        of = [place(part) for part in (largest, log_sum, delta, gy)]
         gradients = [place(part) for part in (gmessages, gscores, gdestinations)]
         how = ctx.options.of(messages, scores, destinations, vector)
         for engine, kept in zip(ctx.options.edges, ctx.kept):

@@ -130,10 +130,11 @@ impl Edges {
         &self,
         how: &Attention,
         kept: &Kept,
-        [log_sum, delta, gy]: [Place; 3],
+        [largest, log_sum, delta, gy]: [Place; 4],
         [messages, scores, destinations]: [Place; 3],
     ) -> PyResult<Collective> {
         let of = Destinations {
+            largest: memory(largest).slice::<T>(),
             log_sum: memory(log_sum).slice::<T>(),
             delta: memory(delta).slice(),
             gy: memory(gy).slice(),

@@ -244,7 +244,7 @@ impl Edges {
         size: usize,
         how: &Attention,
         kept: &Kept,
-        of: [Place; 3],
+        of: [Place; 4],
         gradients: [Place; 3],
     ) -> PyResult<()> {
         let elements = Elements::of_size(size)?;

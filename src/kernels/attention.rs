@@ -64,7 +64,10 @@ pub struct Attention<'a, T, S> {
 /// Values per destination that the adjoint needs.
 #[derive(Clone, Copy)]
 pub struct Destinations<'a, T> {
-    /// Logarithm of the sum of the scores' exponentials, `[num_rows, heads]`.
+    /// Largest score, `[num_rows, heads]`.
+    pub largest: &'a [T],
+    /// Logarithm of the sum of the exponentials of scores less the largest one, `[num_rows, heads]`. Added to a large
+    /// score, it would be rounded away.
     pub log_sum: &'a [T],
     /// `<gy, y>` per head, `[num_rows, heads]`.
     pub delta: &'a [T],
@@ -181,7 +184,8 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         for ((src, dst), i) in places() {
             for head in 0..self.heads {
                 let score = self.score.score(EdgeHead { src, dst, head });
-                attention[i * self.heads + head] = score - of.log_sum[dst * self.heads + head];
+                let place = dst * self.heads + head;
+                attention[i * self.heads + head] = (score - of.largest[place]) - of.log_sum[place];
             }
         }
         let used = edges.clone().count() * self.heads;
@@ -271,8 +275,9 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
                     let dst = dst as usize;
                     prefetch(self.row(of.gy, dst));
                     self.score.prefetch_dst(dst);
-                    prefetch(&of.log_sum[dst * self.heads..][..self.heads]);
-                    prefetch(&of.delta[dst * self.heads..][..self.heads]);
+                    for values in [of.largest, of.log_sum, of.delta] {
+                        prefetch(&values[dst * self.heads..][..self.heads]);
+                    }
                 }
                 let edges = columns.iter().map(|&dst| (src, dst as usize));
                 self.attention(edges, of, &mut attention, &mut ds);

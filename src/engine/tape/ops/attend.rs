@@ -118,14 +118,15 @@ impl<'a> Tape<'a> {
                     pinned.forward(shard, &parts.iter().collect::<Vec<_>>(), &mut state)
                 })?;
             }
-            let (y, log_sum) = state.finish(heads as i64)?;
+            let Running { largest, mut sum, weighted: y } = state.finish(heads as i64)?;
             let y = tape.manager().track_rows("attention", y)?;
             let y = tape.var(y, record);
             if let Some(sources) = sources {
-                let log_sum = tape.manager().track("log-sum", log_sum);
+                let softmax = [largest, sum.f_log_()?];
+                let softmax = softmax.map(|part| tape.manager().track("log-sum", part));
                 let output = y.value();
                 let adjoint =
-                    AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
+                    AttendAdjoint { graph, sources, edges, layout, softmax, output, collective };
                 tape.record(&y, adjoint);
             }
             Ok(y)
@@ -143,11 +144,10 @@ impl Running {
         })
     }
 
-    /// The result, and the logarithm of the sum of exponentials of scores.
-    fn finish(self, heads: i64) -> Result<(Tensor, Tensor)> {
-        let Running { largest, sum, weighted } = self;
+    /// Divides the weighted sums, which become the result.
+    fn finish(self, heads: i64) -> Result<Self> {
         {
-            let (sum, weighted) = (Shared(&sum), Shared(&weighted));
+            let (sum, weighted) = (Shared(&self.sum), Shared(&self.weighted));
             map_row_blocks(sum.0.size()[0], |start, len| {
                 // Without in-edges the sum is 0, and so is the result.
                 let sum = sum.rows(start, len)?;
@@ -156,9 +156,7 @@ impl Running {
                 Ok(())
             })?;
         }
-        let mut log_sum = sum;
-        let log_sum = log_sum.f_log_()?.f_add_(&largest)?;
-        Ok((weighted, log_sum))
+        Ok(self)
     }
 }
 
@@ -167,7 +165,8 @@ struct AttendAdjoint<'a> {
     sources: Sources,
     edges: Edges,
     layout: Vec<RowLayout>,
-    log_sum: PointerTensor,
+    /// Largest score, and logarithm of the sum of exponentials.
+    softmax: [PointerTensor; 2],
     output: PointerTensor,
     collective: Option<Collective>,
 }
@@ -181,7 +180,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
         tape: &mut Tape<'a>,
         gradient: PointerTensor,
     ) -> Result<Computation<'a, ()>> {
-        let AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective } = *self;
+        let AttendAdjoint { graph, sources, edges, layout, softmax, output, collective } = *self;
         let kind = gradient.kind();
         let (score_width, dst_width) = edges.gradient_widths();
         let rows = graph.num_destinations() as i64;
@@ -190,8 +189,8 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
             let gy = gradient.pin()?;
             let delta = head_products(&gy, &*output.pin()?, edges.heads as i64)?;
             drop(output);
-            let log_sum = log_sum.pin()?;
-            let of = Outputs { log_sum: &log_sum, delta: &delta, gy: &gy };
+            let (largest, log_sum) = (softmax[0].pin()?, softmax[1].pin()?);
+            let of = Outputs { largest: &largest, log_sum: &log_sum, delta: &delta, gy: &gy };
             let pinned = edges.pin(tape.parameters(), graph)?;
             let columns = gy.size()[1];
             let mut gradients = |shard: &ShardPointer, parts: &[&Tensor]| -> Result<[Tensor; 2]> {
@@ -217,7 +216,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
             })?;
             (transfer, local)
         };
-        drop((collective, gradient, log_sum));
+        drop((collective, gradient, softmax));
         let Sources { messages, scores } = &sources;
         let targets = [messages.target(), scores.as_ref().and_then(Var::target)];
         drop(sources);

@@ -110,8 +110,9 @@ pub(in crate::engine::tape) struct ShardGradients<'g> {
     pub(in crate::engine::tape) scores: &'g mut Tensor,
 }
 
-/// Values of the destinations in the backward pass: logarithm of the sum, `<gy, y>`, gy.
+/// Values of the destinations in the backward pass: largest score, logarithm of the sum, `<gy, y>`, gy.
 pub(in crate::engine::tape) struct Outputs<'o> {
+    pub(in crate::engine::tape) largest: &'o Tensor,
     pub(in crate::engine::tape) log_sum: &'o Tensor,
     pub(in crate::engine::tape) delta: &'o Tensor,
     pub(in crate::engine::tape) gy: &'o Tensor,
@@ -188,8 +189,9 @@ fn run<T: Real + TensorElement, S: Score<T>>(
             &mut tensor::slice_mut(weighted),
         ),
         Walk::Backward(of, gradients) => {
-            let [log_sum, delta, gy] = [of.log_sum, of.delta, of.gy].map(tensor::slice);
-            let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
+            let [largest, log_sum, delta, gy] =
+                [of.largest, of.log_sum, of.delta, of.gy].map(tensor::slice);
+            let of = Destinations { largest: &largest, log_sum: &log_sum, delta: &delta, gy: &gy };
             let ShardGradients { destinations, messages, scores } = gradients;
             let destinations = &mut tensor::slice_mut(destinations);
             attention.destination_adjoint(&shard.by_dst()?.ends, of, destinations);
