@@ -49,8 +49,8 @@ pub(super) struct GenerateArgs {
     /// Number of classes
     #[arg(long, value_name = "N", default_value_t = 5)]
     classes: u64,
-    /// Number of partitions; auto: the smallest number with which a training run fits into its --memory-budget. All flags of the
-    /// run that change its memory are accepted, too, such as --hidden 64 --mfg
+    /// Number of partitions; auto: the smallest tried number with which a training run fits into its --memory-budget. All flags of
+    /// the run that change its memory are accepted, too, such as --hidden 64 --mfg
     #[arg(long, value_name = "N|auto", default_value = "4")]
     num_parts: NumParts,
     /// Shares of the nodes for training, validation and test

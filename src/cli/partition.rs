@@ -160,8 +160,8 @@ pub(super) struct PartitionArgs {
     #[arg(long, help_heading = "Edges")]
     dedup: bool,
 
-    /// Number of partitions; auto: the smallest number with which a training run fits into its --memory-budget. All flags of the
-    /// run that change its memory are accepted, too, such as --layers 3 --mfg
+    /// Number of partitions; auto: the smallest tried number with which a training run fits into its --memory-budget. All flags of
+    /// the run that change its memory are accepted, too, such as --layers 3 --mfg
     #[arg(long, value_name = "N|auto", default_value = "auto", help_heading = "Partitions")]
     num_parts: NumParts,
     /// How nodes are assigned to partitions

@@ -28,8 +28,8 @@ use crate::run::rank::Surroundings;
 
 /// Trains a model with one worker process per partition. `observe` gets every event.
 ///
-/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if requested, `checkpoint.safetensors` and
-/// `checkpoint.previous.safetensors` into `config.out`, a new or empty folder.
+/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if the run writes checkpoints, `checkpoint.safetensors`
+/// and `checkpoint.previous.safetensors` into `config.out`, a new or empty folder.
 ///
 /// # Errors
 /// If the folder is not empty, the input or the configuration is wrong, a worker fails, or the run is interrupted. All

@@ -57,8 +57,8 @@ impl<'a> Training<'a> {
         Self::of(Learner::Nodes(trainer, samples), regime)
     }
 
-    /// Creates training for link prediction before its first epoch. Epochs are compared by mean reciprocal rank. From
-    /// this call on, ranks work in parallel without turns.
+    /// Creates training for link prediction before its first epoch. Epochs are compared by mean reciprocal rank. The
+    /// rank must not have a turn: in each pass it takes one per batch if batches are sampled on demand, and none otherwise.
     ///
     /// # Errors
     /// If a constant of the regime is invalid, validation edges are needed and there are none, or there are no training

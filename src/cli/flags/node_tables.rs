@@ -14,8 +14,9 @@ pub(in crate::cli) const OTHER_SOURCES: [&str; 3] = ["part_json", "ogb", "chunke
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Node tables")]
 pub(in crate::cli) struct NodeTableArgs {
-    /// Table of nodes with a column of ids: text with a header, or Parquet. Numbers become features; columns of at most 32
-    /// different strings become one-hot features. Columns train_mask, val_mask and test_mask are masks
+    /// Table of nodes with a column of ids: text with a header, Parquet, JSON or another format with names of columns. Numbers
+    /// become features; columns of at most 32 different strings become one-hot features. Columns train_mask, val_mask and
+    /// test_mask are masks
     #[arg(long, value_name = "[TYPE=]FILE", conflicts_with_all = OTHER_SOURCES)]
     node_table: Vec<String>,
     /// Column with the ids of nodes in files of edges, numbers or strings [default: id; or another usual name, such as node]

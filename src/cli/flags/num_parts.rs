@@ -11,7 +11,7 @@ use crate::prepare::partition::check_num_parts;
 /// The number of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum NumParts {
-    /// The smallest number with which a training run fits into its memory budget.
+    /// The smallest tried number with which a training run fits into its memory budget.
     Auto,
     /// This number.
     Exactly(usize),

@@ -156,7 +156,7 @@ settings! {
         config: Option<PathBuf>,
         #[command(flatten)]
         results: ResultsArgs,
-        /// Write a checkpoint every N epochs, for --resume [default: never]
+        /// Write a checkpoint every N epochs, for --resume [default: every ten minutes]
         #[arg(long, value_name = "N", help_heading = "Run")]
         checkpoint_every: Option<u32> => checkpoint_every; Updates Results,
         /// Type of the rows that layers keep and send; they compute in single precision

@@ -133,7 +133,7 @@ impl Args for TrainFilesArgs {
         let mut args: Vec<Arg> = of_partition().iter().map(passed).collect();
         for arg in &mut args {
             if arg.get_long() == Some(NUM_PARTS) {
-                let help = "Number of partitions [default: auto; the smallest with which training fits into --memory-budget, and 1 for samples]";
+                let help = "Number of partitions [default: auto; the smallest tried number with which training fits into --memory-budget; 1 with --mode sample and --task link]";
                 *arg = arg.clone().default_value(Resettable::Reset).help(help).long_help(help);
             }
         }

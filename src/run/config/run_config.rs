@@ -83,7 +83,7 @@ pub struct RunConfig {
     /// The reaction to a loss that is not finite.
     #[serde(default)]
     pub on_nan: OnNan,
-    /// Number of epochs between checkpoints; `None` writes none.
+    /// Number of epochs between checkpoints; `None` writes one every ten minutes, or more often with learned rows.
     pub checkpoint_every: Option<u32>,
     /// Number of epochs.
     pub epochs: u32,
