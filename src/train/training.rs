@@ -120,10 +120,10 @@ impl<'a> Training<'a> {
         self.learner.sets()
     }
 
-    /// Restores the state of a checkpoint, including parameters. One collective if learned rows are on disk.
+    /// Restores the state of a checkpoint, including parameters, and [shares](Training::share_rows) learned rows.
     ///
     /// # Errors
-    /// If the checkpoint belongs to another model.
+    /// If the checkpoint belongs to another model, or as for [`share_rows`](Training::share_rows).
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let (progress, manager) = (checkpoint.progress, self.learner.manager());
         let sets = self.sets();
@@ -142,22 +142,17 @@ impl<'a> Training<'a> {
         checkpoint.check_all_read()?;
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
-        if sets.iter().any(|set| set.parameters().is_none()) {
-            // Other ranks read this rank's rows.
-            barrier(self.learner.group(), &**manager)?;
-        }
-        Ok(())
+        self.share_rows()
     }
 
-    /// Sends learned rows on disk that were loaded from a file to other machines. Two collectives if there are other
-    /// machines and stored rows.
+    /// Makes learned rows on disk that were replaced known to all ranks, which read them. If there are any, one
+    /// collective, and one more per set if there are other machines.
     ///
     /// # Errors
     /// If rows cannot be read or written (`Io`, `OutOfDisk`), or a collective fails.
-    pub fn send_rows(&self) -> Result<()> {
-        let ranks = self.learner.ranks();
-        let sets = self.sets();
-        if !spans_machines(ranks.group) || sets.iter().all(|set| set.parameters().is_some()) {
+    pub fn share_rows(&self) -> Result<()> {
+        let (ranks, sets) = (self.learner.ranks(), self.sets());
+        if sets.iter().all(|set| set.parameters().is_some()) {
             return Ok(());
         }
         sets.iter().try_for_each(|set| set.send(ranks))?;
@@ -392,6 +387,7 @@ impl<'a> Training<'a> {
             for (set, weights) in self.sets().iter().zip(weights) {
                 set.set(tensor::copy(&*weights.pin()?)?)?;
             }
+            self.share_rows()?;
             epoch = best.epoch;
         }
         let learner = self.learner;

@@ -25,8 +25,8 @@ pub(super) fn run_epochs(
     if let Some(path) = resumed {
         training.set_state(&Checkpoint::open(path)?)?;
     }
-    if resumed.is_some() || config.init_params.is_some() {
-        training.send_rows()?;
+    if resumed.is_none() && config.init_params.is_some() {
+        training.share_rows()?;
     }
     let mut noted = false;
     let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
