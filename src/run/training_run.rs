@@ -1,5 +1,6 @@
 //! A training run, from a configuration to a folder of results.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -95,7 +96,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let resumes = matches!(start, Start::Resumed(..));
     let open = |path| if resumes { open_graph(config) } else { PartitionConfig::open(path) };
     let partitions = open(&config.part_json)?;
-    let config = &checked(config, &partitions, overwrite, observe)?;
+    let config = &checked(config, &partitions, &start, observe)?;
     let last = if let Start::Resumed(_, last) = &start { Some(last) } else { None };
     let graph = GraphFingerprint::of(&partitions)?;
     if let Some(last) = last {
@@ -239,9 +240,11 @@ impl Done {
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
-    overwrite: bool,
+    start: &Start,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
+    let overwrite = matches!(start, Start::New { overwrite: true });
+    let resumes = matches!(start, Start::Resumed(..));
     // One machine reports for all.
     let mut observe = |event: &Event| {
         if reports() {
@@ -253,8 +256,16 @@ fn checked(
     }
     let mut config = with_choices(config, partitions, &mut observe)?;
     check(&config)?;
+    if !resumes {
+        check_initial(&config)?;
+    }
     if reports() {
-        let trace = config.trace.as_deref().map(|path| TraceFile::check(path, overwrite));
+        let trace = config.trace.as_deref().map(|path| {
+            let hint = "name another file with ‹trace=FILE›, or remove this one";
+            let checked = TraceFile::check(path, overwrite);
+            // A run that goes on overwrites nothing.
+            checked.map_err(|error| if resumes { error.with_hint(hint) } else { error })
+        });
         config.trace = trace.transpose()?;
         let step = config.dump_step.as_deref().map(|path| place_of_step(path, overwrite));
         config.dump_step = step.transpose()?;

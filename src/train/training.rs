@@ -39,6 +39,8 @@ pub struct Training<'a> {
     mark: Mark,
     /// Graph that checkpoints name.
     graph: Option<GraphFingerprint>,
+    /// Number of outputs by predicted node type, which checkpoints name.
+    outputs: Vec<i64>,
     /// The state after the last complete epoch, if it is [kept](Training::keep_state).
     kept: Option<KeptState<'a>>,
 }
@@ -91,8 +93,14 @@ impl<'a> Training<'a> {
             row_bytes_needed: 0,
             mark: Mark::now(manager),
             graph: None,
+            outputs: Vec::new(),
             kept: None,
         })
+    }
+
+    /// Sets the number of the model's outputs by predicted node type, which checkpoints name.
+    pub fn set_outputs(&mut self, outputs: Vec<i64>) {
+        self.outputs = outputs;
     }
 
     /// Sets the graph that checkpoints name. `graph` need only include the partitions on this machine. One collective
@@ -348,7 +356,8 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: early_stopping.and_then(EarlyStopping::best),
         };
-        KeptState { progress, arrays, ranks: self.learner.ranks(), graph: self.graph.clone() }
+        let (graph, outputs) = (self.graph.clone(), self.outputs.clone());
+        KeptState { progress, arrays, ranks: self.learner.ranks(), graph, outputs }
     }
 
     /// Keeps the state after this epoch while the next one changes it; only on rank 0, if it is finite, and not with

@@ -25,7 +25,7 @@ pub(super) fn run_epochs(
     if let Some(path) = resumed {
         training.set_state(&Checkpoint::open(path)?)?;
     }
-    if resumed.is_none() && config.init_params.is_some() {
+    if assignment.initial().is_some() {
         training.share_rows()?;
     }
     let mut noted = false;

@@ -91,7 +91,8 @@ impl NodeTraining<'_> {
             evaluation: loaders.evaluation.as_ref(),
             log,
         });
-        let training = Training::new(&trainer, samples, config.regime())?;
+        let mut training = Training::new(&trainer, samples, config.regime())?;
+        training.set_outputs(self.facts.widths());
         if !run_epochs(training, assignment, trainer.manager)? {
             return Ok(());
         }
