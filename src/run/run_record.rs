@@ -85,7 +85,8 @@ impl RunRecord {
     }
 }
 
-fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
+/// Writes a run's configuration.
+pub(super) fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
     let file = AtomicFile::create(path)?;
     file.file().write_all(config.to_toml()?.as_bytes()).map_err(|e| Error::io("write", path, e))?;
     file.commit()

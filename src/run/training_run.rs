@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::config::{check, open_graph, relations};
+use super::config::{check, check_initial, open_graph, relations};
 use super::ended_run::{EndedRun, resume_command};
 use super::launch::bounds;
 use super::launch::connection::reports;
 use super::launch::last_checkpoint::LastCheckpoint;
-use super::launch::results_folder::{ResultsFolder, TURNS};
+use super::launch::results_folder::{CONFIG, ResultsFolder, TURNS};
 use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
 use super::other_machine::take_part;
 use super::plan;
-use super::run_record::RunRecord;
+use super::run_record::{RunRecord, write_config};
 use super::tensorboard::RunEvents;
 use super::turns_file::TurnsFile;
 use crate::engine::launch::AssumedGrowth;
@@ -58,13 +58,22 @@ enum Start {
     Resumed(Option<ResultsFolder>, Box<LastCheckpoint>),
 }
 
-/// The configuration of the last checkpoint in a run's folder, with this folder for results.
+/// The configuration of the last checkpoint in a run's folder, with this folder for results. What may change when a run is
+/// resumed is that of the last start.
 ///
 /// # Errors
 /// If the folder has no intact checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
-    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
+    let config = RunConfig::from_toml(&path, &checkpoint.config)?;
+    let path = folder.join(CONFIG);
+    let started = fs::read_to_string(&path).ok();
+    let started = started.and_then(|text| RunConfig::from_toml(&path, &text).ok());
+    let config = match started {
+        Some(started) => config.restarted(&started)?,
+        None => config,
+    };
+    Ok(RunConfig { out: folder.to_owned(), ..config })
 }
 
 /// Continues a run from its last checkpoint, or from the one before it if the last one is damaged; the results equal
@@ -176,11 +185,13 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     Done { folder, made, complete, saved, seconds }.end(result, config, observe)
 }
 
-/// Removes the record of the end of a run that continues. Returns the run's seconds until then.
+/// Removes the record of the end of a run that continues, and records its configuration, from which it may be resumed again
+/// before its next checkpoint. Returns the run's seconds until then.
 fn without_end(folder: Option<&ResultsFolder>, config: &RunConfig) -> Result<f64> {
     let Some(folder) = folder else { return Ok(0.0) };
     let ended = EndedRun::read(&config.out).ok().flatten();
     folder.forget_end()?;
+    write_config(config, &config.out.join(CONFIG))?;
     Ok(ended.and_then(|run| run.seconds).unwrap_or(0.0))
 }
 

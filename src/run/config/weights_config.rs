@@ -45,6 +45,27 @@ impl RunConfig {
             .with_hint("train again, or name the weights to use with ‹weights›"))
     }
 
+    /// This configuration with the settings of a later start that do not change the results of an epoch, if both train
+    /// the same model.
+    ///
+    /// # Errors
+    /// If a configuration cannot be encoded.
+    pub(in crate::run) fn restarted(self, later: &RunConfig) -> Result<RunConfig> {
+        if self.of_weights().table()? != later.of_weights().table()? {
+            return Ok(self);
+        }
+        Ok(RunConfig {
+            epochs: later.epochs,
+            part_json: later.part_json.clone(),
+            spill_dir: later.spill_dir.clone(),
+            memory_budget: later.memory_budget,
+            io: later.io,
+            resident: later.resident,
+            threads: later.threads,
+            ..self
+        })
+    }
+
     /// The configuration without options that only affect folders, speed and length of a run.
     fn of_weights(&self) -> RunConfig {
         let nowhere = PathBuf::new();
