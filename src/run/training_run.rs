@@ -240,8 +240,9 @@ impl Done {
         }
         if result.is_ok() || is_stuck {
             made.keep();
-        } else {
-            remove_unfinished(config, folder.is_some())?;
+        } else if let Err(error) = remove_unfinished(config, folder.is_some()) {
+            // The first error is the result.
+            observe(&Event::Note(error.to_string()));
         }
         result
     }
