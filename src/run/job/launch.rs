@@ -194,6 +194,7 @@ impl EventRecord for Folder {
         match event {
             Event::Log(log) => self.metrics()?.log(log, peak),
             Event::Checkpoint(epoch) => {
+                self.metrics.as_ref().map_or(Ok(()), MetricsFile::sync)?;
                 keep_checkpoint(&self.path, *epoch, self.last_is_damaged)?;
                 self.last_is_damaged = false;
                 Ok(())
