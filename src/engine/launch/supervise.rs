@@ -254,12 +254,9 @@ impl Supervisor {
                 default(TICK) => {}
             }
             self.look(&mut recorder, on_event);
-            self.reap()?;
-            if !self.workers.iter().any(Worker::is_alive)
-                && let Some(events) = &self.events
-                && events.close()?
-            {
-                self.events = None;
+            if let Err(error) = self.reap().and_then(|()| self.close_events()) {
+                self.kill_all();
+                return Err(error);
             }
             if self.control.has_carrier()
                 && self.interrupts == 0
@@ -460,7 +457,11 @@ impl Supervisor {
 
     fn reap(&mut self) -> Result<()> {
         let mut deaths: Vec<Error> = Vec::new();
-        for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
+        for worker in &mut self.workers {
+            if !worker.is_alive() {
+                worker.has_descendants();
+                continue;
+            }
             let status = worker.reap()?;
             deaths.extend(
                 status.and_then(|status| worker.ended(&self.control, status, &self.out_of_memory)),
@@ -474,9 +475,9 @@ impl Supervisor {
     }
 
     /// Waits for processes that workers have left behind, which have received SIGTERM, and then kills them.
-    fn end_descendants(&self) {
+    fn end_descendants(&mut self) {
         let end = Instant::now() + LAST_GRACE;
-        while self.workers.iter().any(Worker::has_descendants) {
+        while self.workers.iter_mut().any(Worker::has_descendants) {
             if Instant::now() >= end {
                 self.workers.iter().for_each(|worker| worker.signal_descendants(Signal::KILL));
                 break;
