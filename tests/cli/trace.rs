@@ -232,7 +232,10 @@ fn resumed_runs_steps_and_predictions_have_traces_of_their_own() {
     let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.contains("trace.json: exists already"), "{refused}");
     // --resume refuses --overwrite.
-    assert!(refused.contains("or remove this one") && !refused.contains("--overwrite"), "{refused}");
+    assert!(
+        refused.contains("or remove this one") && !refused.contains("--overwrite"),
+        "{refused}"
+    );
     fs::remove_file(folder.join("trace.json")).unwrap();
     succeeds(sar(folder, resumed));
     assert_eq!(epochs(&events(folder)).last(), Some(&5));
