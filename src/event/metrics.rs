@@ -96,6 +96,14 @@ impl MetricsFile {
         written.map_err(|e| Error::io("write", &self.path, e))
     }
 
+    /// Waits until all lines are on the disk.
+    ///
+    /// # Errors
+    /// If they cannot be written (`Io`, `OutOfDisk`).
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|e| Error::io("write", &self.path, e))
+    }
+
     /// The last line written.
     pub fn last_line(&self) -> &str {
         &self.last

@@ -63,9 +63,13 @@ impl RunData {
         // A run that ends while its folder is read has a page of a running one, which is written again.
         let is_running = LivingRun::find(folder).is_ok();
         let metrics = folder.join(METRICS);
-        let text = read_input(&metrics).map_err(|e| {
-            Error::unreadable(&metrics, &e).with_hint("name folders that training runs wrote")
-        })?;
+        let text = match read_input(&metrics) {
+            // There are no metrics in the first epoch.
+            Err(e) if e.kind() == ErrorKind::NotFound && is_running => String::new(),
+            read => read.map_err(|e| {
+                Error::unreadable(&metrics, &e).with_hint("name folders that training runs wrote")
+            })?,
+        };
         let lines: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let (epochs, others): (Vec<Value>, Vec<Value>) =

@@ -38,6 +38,8 @@ impl EventRecord for RunRecord {
             Event::Epoch(report) => self.line(|metrics| metrics.epoch(report, peak)),
             Event::Evaluation(report) => self.line(|metrics| metrics.evaluation(report, peak)),
             Event::Checkpoint(epoch) => {
+                // A checkpoint must not be ahead of the metrics after a power loss, either.
+                self.metrics.as_ref().map_or(Ok(()), MetricsFile::sync)?;
                 keep_checkpoint(&self.config.out, *epoch, self.last_is_damaged)?;
                 self.last_is_damaged = false;
                 Ok(())
@@ -85,7 +87,8 @@ impl RunRecord {
     }
 }
 
-fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
+/// Writes a run's configuration.
+pub(super) fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
     let file = AtomicFile::create(path)?;
     file.file().write_all(config.to_toml()?.as_bytes()).map_err(|e| Error::io("write", path, e))?;
     file.commit()

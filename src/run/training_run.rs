@@ -1,20 +1,21 @@
 //! A training run, from a configuration to a folder of results.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::config::{check, open_graph, relations};
+use super::config::{check, check_initial, open_graph, relations};
 use super::ended_run::{EndedRun, resume_command};
 use super::launch::bounds;
 use super::launch::connection::reports;
 use super::launch::last_checkpoint::LastCheckpoint;
-use super::launch::results_folder::{ResultsFolder, TURNS};
+use super::launch::results_folder::{CONFIG, ResultsFolder, TURNS};
 use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
 use super::other_machine::take_part;
 use super::plan;
-use super::run_record::RunRecord;
+use super::run_record::{RunRecord, write_config};
 use super::tensorboard::RunEvents;
 use super::turns_file::TurnsFile;
 use crate::engine::launch::AssumedGrowth;
@@ -57,13 +58,22 @@ enum Start {
     Resumed(Option<ResultsFolder>, Box<LastCheckpoint>),
 }
 
-/// The configuration of the last checkpoint in a run's folder, with this folder for results.
+/// The configuration of the last checkpoint in a run's folder, with this folder for results. What may change when a run is
+/// resumed is that of the last start.
 ///
 /// # Errors
 /// If the folder has no intact checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
-    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
+    let config = RunConfig::from_toml(&path, &checkpoint.config)?;
+    let path = folder.join(CONFIG);
+    let started = fs::read_to_string(&path).ok();
+    let started = started.and_then(|text| RunConfig::from_toml(&path, &text).ok());
+    let config = match started {
+        Some(started) => config.restarted(&started)?,
+        None => config,
+    };
+    Ok(RunConfig { out: folder.to_owned(), ..config })
 }
 
 /// Continues a run from its last checkpoint, or from the one before it if the last one is damaged; the results equal
@@ -95,7 +105,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let resumes = matches!(start, Start::Resumed(..));
     let open = |path| if resumes { open_graph(config) } else { PartitionConfig::open(path) };
     let partitions = open(&config.part_json)?;
-    let config = &checked(config, &partitions, overwrite, observe)?;
+    let config = &checked(config, &partitions, &start, observe)?;
     let last = if let Start::Resumed(_, last) = &start { Some(last) } else { None };
     let graph = GraphFingerprint::of(&partitions)?;
     if let Some(last) = last {
@@ -175,11 +185,13 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     Done { folder, made, complete, saved, seconds }.end(result, config, observe)
 }
 
-/// Removes the record of the end of a run that continues. Returns the run's seconds until then.
+/// Removes the record of the end of a run that continues, and records its configuration, from which it may be resumed again
+/// before its next checkpoint. Returns the run's seconds until then.
 fn without_end(folder: Option<&ResultsFolder>, config: &RunConfig) -> Result<f64> {
     let Some(folder) = folder else { return Ok(0.0) };
     let ended = EndedRun::read(&config.out).ok().flatten();
     folder.forget_end()?;
+    write_config(config, &config.out.join(CONFIG))?;
     Ok(ended.and_then(|run| run.seconds).unwrap_or(0.0))
 }
 
@@ -228,8 +240,9 @@ impl Done {
         }
         if result.is_ok() || is_stuck {
             made.keep();
-        } else {
-            remove_unfinished(config, folder.is_some())?;
+        } else if let Err(error) = remove_unfinished(config, folder.is_some()) {
+            // The first error is the result.
+            observe(&Event::Note(error.to_string()));
         }
         result
     }
@@ -239,9 +252,11 @@ impl Done {
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
-    overwrite: bool,
+    start: &Start,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
+    let overwrite = matches!(start, Start::New { overwrite: true });
+    let resumes = matches!(start, Start::Resumed(..));
     // One machine reports for all.
     let mut observe = |event: &Event| {
         if reports() {
@@ -253,8 +268,16 @@ fn checked(
     }
     let mut config = with_choices(config, partitions, &mut observe)?;
     check(&config)?;
+    if !resumes {
+        check_initial(&config)?;
+    }
     if reports() {
-        let trace = config.trace.as_deref().map(|path| TraceFile::check(path, overwrite));
+        let trace = config.trace.as_deref().map(|path| {
+            let hint = "name another file with ‹trace=FILE›, or remove this one";
+            let checked = TraceFile::check(path, overwrite);
+            // A run that goes on overwrites nothing.
+            checked.map_err(|error| if resumes { error.with_hint(hint) } else { error })
+        });
         config.trace = trace.transpose()?;
         let step = config.dump_step.as_deref().map(|path| place_of_step(path, overwrite));
         config.dump_step = step.transpose()?;

@@ -18,6 +18,7 @@ use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
 const GRAPH: &str = "graph";
+const OUTPUTS: &str = "outputs";
 
 /// The progress of training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,8 @@ pub struct Checkpoint {
     pub progress: Progress,
     /// Graph of the run; missing in files of earlier versions.
     pub graph: Option<GraphFingerprint>,
+    /// Number of the model's outputs by predicted node type; empty for links, and in files of earlier versions.
+    pub outputs: Vec<i64>,
     path: PathBuf,
     file: SafetensorsFile,
     /// Names of the tensors that were read.
@@ -75,6 +78,7 @@ impl Checkpoint {
         path: &Path,
         config: String,
         graph: Option<&GraphFingerprint>,
+        outputs: &[i64],
         progress: Progress,
         arrays: &[SharedArray<'_>],
         ranks: Ranks<'_>,
@@ -83,6 +87,10 @@ impl Checkpoint {
         let progress = serde_json::to_string(&progress).map_err(not_encoded)?;
         let mut metadata =
             BTreeMap::from([(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)]);
+        if !outputs.is_empty() {
+            let outputs = serde_json::to_string(outputs).map_err(not_encoded)?;
+            metadata.insert(OUTPUTS.to_owned(), outputs);
+        }
         if let Some(graph) = graph {
             let graph = serde_json::to_string(graph).map_err(not_encoded)?;
             metadata.insert(GRAPH.to_owned(), graph);
@@ -104,8 +112,11 @@ impl Checkpoint {
         let progress = serde_json::from_str(file.text(PROGRESS)).map_err(other)?;
         let graph = Some(file.text(GRAPH)).filter(|text| !text.is_empty());
         let graph = graph.map(serde_json::from_str).transpose().map_err(other)?;
+        let outputs = Some(file.text(OUTPUTS)).filter(|text| !text.is_empty());
+        let outputs = outputs.map(serde_json::from_str).transpose().map_err(other)?;
+        let outputs = outputs.unwrap_or_default();
         let (config, path) = (file.text(CONFIG).to_owned(), path.to_owned());
-        Ok(Checkpoint { config, progress, graph, path, file, read: RefCell::default() })
+        Ok(Checkpoint { config, progress, graph, outputs, path, file, read: RefCell::default() })
     }
 
     /// Compares the whole file with its checksum, before its content is used. Returns `false` if there is no checksum,

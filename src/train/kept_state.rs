@@ -15,6 +15,8 @@ pub struct KeptState<'a> {
     pub(super) ranks: Ranks<'a>,
     /// Graph that checkpoints name.
     pub(super) graph: Option<GraphFingerprint>,
+    /// Number of the model's outputs by predicted node type.
+    pub(super) outputs: Vec<i64>,
 }
 
 impl KeptState<'_> {
@@ -29,7 +31,7 @@ impl KeptState<'_> {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
     pub fn write(&self, path: &Path, config: String) -> Result<()> {
-        let graph = self.graph.as_ref();
-        Checkpoint::write(path, config, graph, self.progress, &self.arrays, self.ranks)
+        let KeptState { progress, arrays, ranks, graph, outputs } = self;
+        Checkpoint::write(path, config, graph.as_ref(), outputs, *progress, arrays, *ranks)
     }
 }

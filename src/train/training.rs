@@ -39,6 +39,8 @@ pub struct Training<'a> {
     mark: Mark,
     /// Graph that checkpoints name.
     graph: Option<GraphFingerprint>,
+    /// Number of outputs by predicted node type, which checkpoints name.
+    outputs: Vec<i64>,
     /// The state after the last complete epoch, if it is [kept](Training::keep_state).
     kept: Option<KeptState<'a>>,
 }
@@ -91,8 +93,14 @@ impl<'a> Training<'a> {
             row_bytes_needed: 0,
             mark: Mark::now(manager),
             graph: None,
+            outputs: Vec::new(),
             kept: None,
         })
+    }
+
+    /// Sets the number of the model's outputs by predicted node type, which checkpoints name.
+    pub fn set_outputs(&mut self, outputs: Vec<i64>) {
+        self.outputs = outputs;
     }
 
     /// Sets the graph that checkpoints name. `graph` need only include the partitions on this machine. One collective
@@ -120,10 +128,10 @@ impl<'a> Training<'a> {
         self.learner.sets()
     }
 
-    /// Restores the state of a checkpoint, including parameters. One collective if learned rows are on disk.
+    /// Restores the state of a checkpoint, including parameters, and [shares](Training::share_rows) learned rows.
     ///
     /// # Errors
-    /// If the checkpoint belongs to another model.
+    /// If the checkpoint belongs to another model, or as for [`share_rows`](Training::share_rows).
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let (progress, manager) = (checkpoint.progress, self.learner.manager());
         let sets = self.sets();
@@ -142,22 +150,17 @@ impl<'a> Training<'a> {
         checkpoint.check_all_read()?;
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
-        if sets.iter().any(|set| set.parameters().is_none()) {
-            // Other ranks read this rank's rows.
-            barrier(self.learner.group(), &**manager)?;
-        }
-        Ok(())
+        self.share_rows()
     }
 
-    /// Sends learned rows on disk that were loaded from a file to other machines. Two collectives if there are other
-    /// machines and stored rows.
+    /// Makes learned rows on disk that were replaced known to all ranks, which read them. If there are any, one
+    /// collective, and one more per set if there are other machines.
     ///
     /// # Errors
     /// If rows cannot be read or written (`Io`, `OutOfDisk`), or a collective fails.
-    pub fn send_rows(&self) -> Result<()> {
-        let ranks = self.learner.ranks();
-        let sets = self.sets();
-        if !spans_machines(ranks.group) || sets.iter().all(|set| set.parameters().is_some()) {
+    pub fn share_rows(&self) -> Result<()> {
+        let (ranks, sets) = (self.learner.ranks(), self.sets());
+        if sets.iter().all(|set| set.parameters().is_some()) {
             return Ok(());
         }
         sets.iter().try_for_each(|set| set.send(ranks))?;
@@ -353,7 +356,8 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: early_stopping.and_then(EarlyStopping::best),
         };
-        KeptState { progress, arrays, ranks: self.learner.ranks(), graph: self.graph.clone() }
+        let (graph, outputs) = (self.graph.clone(), self.outputs.clone());
+        KeptState { progress, arrays, ranks: self.learner.ranks(), graph, outputs }
     }
 
     /// Keeps the state after this epoch while the next one changes it; only on rank 0, if it is finite, and not with
@@ -392,6 +396,7 @@ impl<'a> Training<'a> {
             for (set, weights) in self.sets().iter().zip(weights) {
                 set.set(tensor::copy(&*weights.pin()?)?)?;
             }
+            self.share_rows()?;
             epoch = best.epoch;
         }
         let learner = self.learner;

@@ -248,5 +248,6 @@ fn a_run_may_go_on_with_a_loss_that_is_not_finite_and_notes_it_once() {
         assert_eq!(losses.len(), 60, "{flags}");
         assert!(losses[59].is_null(), "{flags}: {losses:?}");
         assert!(!folder.path().join("out/model.safetensors").exists(), "{flags}");
+        assert!(stderr.contains("next: sar-single report"), "{flags}: {stderr}");
     }
 }

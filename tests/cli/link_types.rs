@@ -148,6 +148,21 @@ fn links_of_nodes_without_features_are_learned_with_rows_of_their_own() {
 }
 
 #[test]
+fn the_last_metrics_are_those_of_the_best_rows_on_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    graph(folder, false);
+    sar(folder, &format!("{TRAIN} --epochs 12 --lr 0.3 --keep best --split val=20%")).success();
+    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines: Vec<serde_json::Value> = lines.collect();
+    let (end, epochs) = lines.split_last().unwrap();
+    let best = end["epoch"].as_u64().unwrap() as usize;
+    assert!(best < 12, "the best epoch is the last one, which shows nothing");
+    assert_eq!(end["val_mrr"], epochs[best - 1]["validation"], "{metrics}");
+}
+
+#[test]
 fn links_of_one_type_are_learned_by_one_layer_for_all_types_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

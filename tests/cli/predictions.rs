@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use safetensors::SafeTensors;
 
@@ -34,6 +35,25 @@ fn predict(folder: &Path, name: &str, output: &str) -> Vec<u8> {
         .assert()
         .success();
     std::fs::read(path).unwrap()
+}
+
+#[test]
+fn weights_that_are_older_than_their_run_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let sar = |words: &str| sar().current_dir(folder.path()).args(words.split(' ')).assert();
+    let path = |name: &str| folder.path().join(name);
+    let train = |more: &str| {
+        let graph = repository("data/karate/karate.json");
+        sar(&format!("--part-json {} --out run --spill-dir spill {more}", graph.display()))
+    };
+    train("--epochs 2 --checkpoint-every 1").success();
+    std::fs::copy(path("run/model.safetensors"), path("old")).unwrap();
+    sar("--resume run --epochs 3").success();
+    let older = "holds the weights of epoch 2, but the run has completed 3 epochs";
+    sar("predict --run run --out new.csv").success().stderr(contains(older).not());
+    // As after an interrupt before the end.
+    std::fs::rename(path("old"), path("run/model.safetensors")).unwrap();
+    sar("predict --run run --out old.csv").success().stderr(contains(older));
 }
 
 #[test]

@@ -229,7 +229,13 @@ fn resumed_runs_steps_and_predictions_have_traces_of_their_own() {
     assert!(!config.contains("trace"), "{config}");
     let resumed = "--resume out --epochs 5 --trace trace.json";
     let refused = sar(folder, resumed).output().unwrap();
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("trace.json: exists already"));
+    let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.contains("trace.json: exists already"), "{refused}");
+    // --resume refuses --overwrite.
+    assert!(
+        refused.contains("or remove this one") && !refused.contains("--overwrite"),
+        "{refused}"
+    );
     fs::remove_file(folder.join("trace.json")).unwrap();
     succeeds(sar(folder, resumed));
     assert_eq!(epochs(&events(folder)).last(), Some(&5));

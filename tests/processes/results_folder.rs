@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
+use sar::engine::spill_dir::LivingRun;
 
 use super::common::repository;
 use super::program::Program;
@@ -42,6 +43,23 @@ fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
     resumed.wait().unwrap();
     let ended = first.end();
     assert_eq!(ended.code, None);
+}
+
+#[test]
+fn a_run_in_its_first_epoch_has_a_page() {
+    let run = Run::endless(&[]);
+    let workers = run.workers(2);
+    kill_process(workers[1], Signal::STOP).unwrap();
+    let page = run.out().with_file_name("page.html");
+    let metrics = run.out().join("metrics.jsonl");
+    wait_for("the run", || LivingRun::find(&run.out()).ok().map(drop));
+    let mut report = Program::new();
+    report.arg("report").arg(run.out()).arg("--out").arg(&page).assert().success();
+    if !metrics.exists() {
+        assert!(fs::read_to_string(page).unwrap().contains("No epoch is complete yet"));
+    }
+    run.signal(Signal::KILL);
+    run.end();
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Signal, kill_process};
+use sar::run::resumable;
 
 use super::common::repository;
 use super::program::Program;
@@ -235,6 +236,39 @@ fn a_finished_run_can_have_more_epochs() {
     assert_eq!(fewer.status.code(), Some(1));
     let error = String::from_utf8_lossy(&fewer.stderr).into_owned();
     assert!(error.starts_with("error: --epochs: is 5, but the run has completed 14"), "{error}");
+}
+
+#[test]
+fn a_run_with_more_epochs_that_stops_before_its_next_checkpoint_still_has_them() {
+    let short = Run::start(&karate(), &["--epochs", "2", "--checkpoint-every", "100"]).end();
+    let out = out(&short);
+    assert_eq!(resumable(&out).unwrap().epochs, 2);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    command.arg("--resume").arg(&out).args(["--epochs", "1000000", "--memory-budget", "7GiB"]);
+    let mut longer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let config = || fs::read_to_string(out.join("config.toml")).unwrap();
+    wait_for("its configuration", || config().contains("epochs = 1000000").then_some(()));
+    longer.kill().unwrap();
+    longer.wait().unwrap();
+    let config = resumable(&out).unwrap();
+    assert_eq!(config.epochs, 1_000_000);
+    assert_eq!(config.memory_budget, "7GiB".parse().unwrap());
+}
+
+#[test]
+fn initial_weights_are_not_needed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = folder.path().join("start.safetensors");
+    let first = Run::start(&karate(), &["--epochs", "2"]).end();
+    fs::write(&start, weights(&out(&first))).unwrap();
+    let from = ["--init-params", start.to_str().unwrap(), "--checkpoint-every", "2"];
+    let expected = Run::start(&karate(), &[&from[..], &["--epochs", "4"]].concat()).end();
+    let short = Run::start(&karate(), &[&from[..], &["--epochs", "2"]].concat()).end();
+    assert_eq!(short.code, Some(0), "{}", short.stderr);
+    fs::remove_file(start).unwrap();
+    let resumed = resume(&out(&short), &["--epochs", "4"]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(weights(&out(&short)), weights(&out(&expected)));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::report::BestValidation;
 use crate::run::METRICS;
 use crate::run::config::{PairScore, Relations, RunConfig};
+use crate::run::rank::WEIGHTS;
 
 /// The last lines of a run that took `seconds` and was evaluated by `metric`.
 ///
@@ -39,8 +40,12 @@ pub(in crate::cli) fn end_of_run(
         let _ = write!(shown, ", best val {} in epoch {epoch}", metric.show(score));
     }
     let run = shell_word(&near(&config.out));
-    let _ = write!(shown, "\nnext: sar-single predict --run {run} {}", prediction(config));
-    let _ = write!(shown, "\n      sar-single report {run}\n");
+    if config.out.join(WEIGHTS).exists() {
+        let _ = write!(shown, "\nnext: sar-single predict --run {run} {}", prediction(config));
+        let _ = write!(shown, "\n      sar-single report {run}\n");
+    } else {
+        let _ = write!(shown, "\nnext: sar-single report {run}\n");
+    }
     Ok(shown)
 }
 

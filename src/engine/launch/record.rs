@@ -1,13 +1,14 @@
 //! Files that a run writes about itself, in a separate thread, so that a disk that does not respond delays nothing
 //! else.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Sender, unbounded};
 
 use super::listeners::{LoopInput, spawn};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 
 /// Time that a failed run waits for its records.
@@ -31,6 +32,12 @@ pub trait EventRecord: Send {
     fn end(&mut self) -> Option<String> {
         None
     }
+}
+
+/// Calls `work` so that a panic in it is an error: the launcher waits for the thread's messages.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
+    let panicked = |_| Error::internal("the recording of the run panicked");
+    catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
 /// State of a run, as far as waiting for records depends on it.
@@ -67,13 +74,15 @@ impl RecordThread {
                 for (event, peak) in receiver {
                     // A checkpoint must not be ahead of the metrics, so no event is recorded after a failure.
                     if !failed {
-                        let recorded = record.event(&event, peak);
+                        let recorded =
+                            caught(|| record.event(&event, peak)).and_then(|recorded| recorded);
                         failed = recorded.is_err();
                         // The loop may have ended.
                         let _ = inputs.send(LoopInput::Recorded(event, recorded));
                     }
                 }
-                let _ = inputs.send(LoopInput::EndOfRecords(record.end()));
+                let remark = caught(|| record.end()).unwrap_or_else(|e| Some(e.to_string()));
+                let _ = inputs.send(LoopInput::EndOfRecords(remark));
             })
         });
         let thread = thread.transpose()?;
@@ -127,7 +136,7 @@ impl RecordThread {
     /// Notes that the thread has finished.
     pub(super) fn ended(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic; a panic could not be handled here.
+            // Panics in it have been caught.
             let _ = thread.join();
         }
     }

@@ -254,12 +254,9 @@ impl Supervisor {
                 default(TICK) => {}
             }
             self.look(&mut recorder, on_event);
-            self.reap()?;
-            if !self.workers.iter().any(Worker::is_alive)
-                && let Some(events) = &self.events
-                && events.close()?
-            {
-                self.events = None;
+            if let Err(error) = self.reap().and_then(|()| self.close_events()) {
+                self.kill_all();
+                return Err(error);
             }
             if self.control.has_carrier()
                 && self.interrupts == 0
@@ -269,7 +266,7 @@ impl Supervisor {
                 self.stop_others();
             }
             if self.kill_at.is_some_and(|at| Instant::now() >= at) {
-                let saves = self.saves && self.interrupts == 1 && self.failure.is_none();
+                let saves = self.saves && self.is_interrupted();
                 self.kill_from(usize::from(saves));
             }
             if events_ended && !self.workers.iter().any(Worker::is_alive) {
@@ -281,19 +278,37 @@ impl Supervisor {
             self.show(Event::Note(text.to_owned()), on_event);
         }
         self.end_descendants();
-        match self.failure.or(self.silent_death) {
-            _ if self.interrupts > 0 => Err(Error::interrupted()),
-            Some(error) => Err(error),
-            None => Ok(()),
+        match (self.interrupts, self.failure, self.silent_death) {
+            // All workers have finished, perhaps after an interrupt.
+            (0 | 1, None, None) => Ok(()),
+            (0 | 1, Some(error), _) | (0, None, Some(error)) => Err(error),
+            _ => Err(Error::interrupted()),
         }
+    }
+
+    /// Closes the workers' pipe when no worker is left.
+    fn close_events(&mut self) -> Result<()> {
+        if !self.workers.iter().any(Worker::is_alive)
+            && let Some(events) = &self.events
+            && events.close()?
+        {
+            self.events = None;
+        }
+        Ok(())
     }
 
     fn outcome(&self) -> RunOutcome {
         match (self.interrupts, &self.failure, &self.silent_death) {
-            (0, None, None) => RunOutcome::Good,
-            (1, None, _) => RunOutcome::Interrupted,
+            (0 | 1, None, None) => RunOutcome::Good,
+            _ if self.is_interrupted() => RunOutcome::Interrupted,
             _ => RunOutcome::Failed,
         }
+    }
+
+    /// Whether one interrupt, of this machine or another one, has ended the run, and nothing else.
+    fn is_interrupted(&self) -> bool {
+        let by_others = self.interrupts == 0 && self.control.stopped() == Some(Stop::Interrupted);
+        self.failure.is_none() && (self.interrupts == 1 || by_others)
     }
 
     /// Samples memory, stalled workers and the progress of the run.
@@ -391,17 +406,21 @@ impl Supervisor {
     }
 
     /// Handles Ctrl-C: the first one stops workers at their next wait, the second one kills them. If ranks save
-    /// together and an epoch has not been saved, the first one stops workers at the end of the epoch.
+    /// together and an epoch has not been saved, the first one stops workers at the end of the epoch, or of the run if
+    /// no epoch is left.
     fn interrupt(&mut self) {
         self.interrupts += 1;
         if self.interrupts > 1 {
             self.kill_all();
             return;
         }
-        let place = if self.control.run().saves_together() && self.loses_an_epoch() {
+        let run = self.control.run();
+        let place = if run.saves_together() && self.complete > self.saved {
             self.control.take_back(Request::Pause);
             self.control.ask(Request::End);
-            "when this epoch is saved"
+            // Training that stops early also completes the run.
+            let is_last = self.complete >= run.epochs();
+            if is_last { "when the weights are saved" } else { "when this epoch is saved" }
         } else {
             self.control.stop(Stop::Interrupted);
             "at the next phase"
@@ -410,11 +429,6 @@ impl Supervisor {
         if self.workers.first().is_none_or(|worker| worker.rank() == 0) {
             show_status(&format!("stopping {place} (again to stop at once)"));
         }
-    }
-
-    /// Whether the last complete epoch has not been saved, and another one has begun.
-    fn loses_an_epoch(&self) -> bool {
-        self.complete > self.saved && self.complete < self.control.run().epochs()
     }
 
     /// Records a failure; the first one is reported.
@@ -443,7 +457,11 @@ impl Supervisor {
 
     fn reap(&mut self) -> Result<()> {
         let mut deaths: Vec<Error> = Vec::new();
-        for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
+        for worker in &mut self.workers {
+            if !worker.is_alive() {
+                worker.has_descendants();
+                continue;
+            }
             let status = worker.reap()?;
             deaths.extend(
                 status.and_then(|status| worker.ended(&self.control, status, &self.out_of_memory)),
@@ -457,9 +475,9 @@ impl Supervisor {
     }
 
     /// Waits for processes that workers have left behind, which have received SIGTERM, and then kills them.
-    fn end_descendants(&self) {
+    fn end_descendants(&mut self) {
         let end = Instant::now() + LAST_GRACE;
-        while self.workers.iter().any(Worker::has_descendants) {
+        while self.workers.iter_mut().any(Worker::has_descendants) {
             if Instant::now() >= end {
                 self.workers.iter().for_each(|worker| worker.signal_descendants(Signal::KILL));
                 break;

@@ -18,11 +18,13 @@ pub(super) struct Worker {
     rank: usize,
     pid: Pid,
     alive: bool,
+    /// Whether processes remain in its group after its end. Without them, another process may get the group's id.
+    leaves_others: bool,
 }
 
 impl Worker {
     pub(super) fn new(slot: usize, rank: usize, pid: Pid) -> Self {
-        Worker { slot, rank, pid, alive: true }
+        Worker { slot, rank, pid, alive: true, leaves_others: false }
     }
 
     /// Slot of the rank in the control block.
@@ -44,26 +46,32 @@ impl Worker {
 
     /// Exit status of the process, if it has ended. Processes that it has started get SIGTERM before its id is
     /// released.
-    pub(super) fn reap(&self) -> Result<Option<WaitStatus>> {
+    pub(super) fn reap(&mut self) -> Result<Option<WaitStatus>> {
         let failed = |e: rustix::io::Errno| Error::io("wait for", Path::new("a worker"), e.into());
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         if waitid(WaitId::Pid(self.pid), ended).map_err(failed)?.is_none() {
             return Ok(None);
         }
+        // Its own id is not released yet.
+        self.leaves_others = true;
         self.signal_descendants(Signal::TERM);
         let reaped = waitpid(Some(self.pid), WaitOptions::NOHANG).map_err(failed)?;
+        self.leaves_others = test_kill_process_group(self.pid).is_ok();
         Ok(reaped.map(|(_, status)| status))
     }
 
     /// Sends a signal to the process group of this worker, after its end.
     pub(super) fn signal_descendants(&self, signal: Signal) {
-        // This fails if the group is empty.
-        let _ = kill_process_group(self.pid, signal);
+        if self.leaves_others {
+            // This fails if the group is empty.
+            let _ = kill_process_group(self.pid, signal);
+        }
     }
 
-    /// Whether processes remain in the group of this worker after its end.
-    pub(super) fn has_descendants(&self) -> bool {
-        !self.alive && test_kill_process_group(self.pid).is_ok()
+    /// Whether processes remain in the group of this worker after its end. They are forgotten once they have ended.
+    pub(super) fn has_descendants(&mut self) -> bool {
+        self.leaves_others = self.leaves_others && test_kill_process_group(self.pid).is_ok();
+        self.leaves_others
     }
 
     /// The error of a worker that has sent a failure.

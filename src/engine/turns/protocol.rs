@@ -121,7 +121,7 @@ impl<W: Word> Protocol<W> {
     /// Waits until every rank has arrived at the collective with this number. `idle` runs before each sleep.
     ///
     /// # Errors
-    /// The reason why the run is being stopped, or the error of `idle`.
+    /// The reason why the run is being stopped, on all ranks or on none; or the error of `idle`.
     pub fn wait<E: From<Stop>>(
         &self,
         generation: u32,
@@ -129,16 +129,16 @@ impl<W: Word> Protocol<W> {
     ) -> Result<(), E> {
         loop {
             let word = self.generation.load();
-            self.check(word)?;
             if word & COUNT != generation {
                 return Ok(());
             }
+            self.check(word)?;
             idle()?;
             self.generation.wait(word, EVERYBODY);
         }
     }
 
-    /// Ends every current and future wait with `stop`. Only the first reason is stored.
+    /// Ends every wait, current or future, with `stop`, except that for a complete collective. Only the first reason is stored.
     pub fn stop(&self, stop: Stop) {
         self.reason.compare_exchange(0, code(stop));
         for word in [&self.released, &self.generation] {
@@ -168,9 +168,9 @@ fn code(stop: Stop) -> u32 {
     }
 }
 
-/// Adds one to the count; keeps the stop bit.
+/// Adds one to the count, unless the stop bit is set: a collective that was not complete then ends on no rank.
 fn next(word: u32) -> u32 {
-    (word & STOPPED) | (word.wrapping_add(1) & COUNT)
+    if word & STOPPED == 0 { word.wrapping_add(1) & COUNT } else { word }
 }
 
 fn slots(word: u32) -> u32 {

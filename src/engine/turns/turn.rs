@@ -209,9 +209,11 @@ impl TurnLock {
         turns.begin = goes_on.then_some(end);
     }
 
-    /// Ends the last turn.
+    /// Ends the last turn, if it has not ended.
     pub fn finish(&self) {
-        self.release();
+        if self.record.borrow().begin.is_some() {
+            self.release();
+        }
         self.status().set_activity(Activity::Finished);
     }
 

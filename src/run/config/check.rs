@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::io::RowFile;
 use crate::nn::verify_state_dict;
 
-/// Checks ranges of numbers, options that exclude each other, and the checksum of initial weights.
+/// Checks ranges of numbers, and options that exclude each other.
 pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     limits::check(config)?;
     match Mode::of(config)? {
@@ -21,11 +21,13 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
             sampling.check(config.model.sampled_layers())?;
         }
     }
-    if let Some(path) = &config.init_params {
-        verify_state_dict(path)?;
-    }
     if let Some(path) = &config.dump_step {
         RowFile::remove_partial(path)?;
     }
     Ok(())
+}
+
+/// Checks the checksum of initial weights.
+pub(in crate::run) fn check_initial(config: &RunConfig) -> Result<()> {
+    config.init_params.as_deref().map_or(Ok(()), |path| verify_state_dict(path).map(drop))
 }

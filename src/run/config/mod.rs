@@ -16,7 +16,7 @@ mod run_graph;
 mod target_types;
 mod weights_config;
 
-pub(super) use check::check;
+pub(super) use check::{check, check_initial};
 pub use link_config::{LinkConfig, PairScore};
 pub use memory_budget::MemoryBudget;
 pub use mode::{Layers, Mode, Pass};

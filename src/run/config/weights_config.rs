@@ -15,14 +15,25 @@ use crate::train::{EvaluationConfig, SamplingConfig};
 
 /// Key of the configuration in the header of a weights file.
 const CONFIG: &str = "config";
+/// Key of the number of complete epochs in the header of a weights file.
+const EPOCH: &str = "epoch";
 
 impl RunConfig {
-    /// Key and text that are stored with weights.
+    /// Keys and texts that are stored with weights of a run with this number of complete epochs.
     ///
     /// # Errors
     /// If the configuration cannot be encoded.
-    pub(crate) fn text_of_weights(&self) -> Result<(String, String)> {
-        Ok((CONFIG.to_owned(), self.of_weights().to_toml()?))
+    pub(crate) fn texts_of_weights(&self, epoch: u32) -> Result<[(String, String); 2]> {
+        let config = self.of_weights().to_toml()?;
+        Ok([(CONFIG.to_owned(), config), (EPOCH.to_owned(), epoch.to_string())])
+    }
+
+    /// The number of complete epochs of the run that wrote weights; `None` in files of earlier versions.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(in crate::run) fn epoch_of_weights(path: &Path) -> Result<Option<u32>> {
+        Ok(state_dict_text(path, EPOCH)?.parse().ok())
     }
 
     /// Checks that weights were trained with this configuration. Returns `false` if the file has no configuration.
@@ -43,6 +54,27 @@ impl RunConfig {
         let problem = format!("comes from another configuration than config.toml: {found}");
         Err(Error::input(path, "", problem)
             .with_hint("train again, or name the weights to use with ‹weights›"))
+    }
+
+    /// This configuration with the settings of a later start that do not change the results of an epoch, if both train
+    /// the same model.
+    ///
+    /// # Errors
+    /// If a configuration cannot be encoded.
+    pub(in crate::run) fn restarted(self, later: &RunConfig) -> Result<RunConfig> {
+        if self.of_weights().table()? != later.of_weights().table()? {
+            return Ok(self);
+        }
+        Ok(RunConfig {
+            epochs: later.epochs,
+            part_json: later.part_json.clone(),
+            spill_dir: later.spill_dir.clone(),
+            memory_budget: later.memory_budget,
+            io: later.io,
+            resident: later.resident,
+            threads: later.threads,
+            ..self
+        })
     }
 
     /// The configuration without options that only affect folders, speed and length of a run.

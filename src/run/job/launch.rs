@@ -131,7 +131,10 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     // A record that waits for a disk still shares the lock; nothing can be removed there.
     let is_stuck = lock.is_some_and(|lock| Arc::strong_count(&lock) > 1);
     if let (Err(_), Some(out), false) = (&results, own, is_stuck) {
-        AtomicFile::remove_leftovers(out)?;
+        // The first error is the result.
+        if let Err(error) = AtomicFile::remove_leftovers(out) {
+            observe(&Event::Note(error.to_string()));
+        }
     }
     if let (Ok(_), Some(made)) = (&results, made) {
         made.keep();
@@ -191,6 +194,7 @@ impl EventRecord for Folder {
         match event {
             Event::Log(log) => self.metrics()?.log(log, peak),
             Event::Checkpoint(epoch) => {
+                self.metrics.as_ref().map_or(Ok(()), MetricsFile::sync)?;
                 keep_checkpoint(&self.path, *epoch, self.last_is_damaged)?;
                 self.last_is_damaged = false;
                 Ok(())

@@ -97,12 +97,13 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Renames the weights of a successful run to their final name, if it has written any.
+    /// Renames the weights of a successful run to their final name. If it has written none, those of an earlier end are
+    /// removed.
     pub(in crate::run) fn keep_weights(&self) -> Result<()> {
-        let pending = pending_weights(&self.path);
+        let (pending, weights) = (pending_weights(&self.path), self.path.join(WEIGHTS));
         match fs::symlink_metadata(&pending) {
-            Ok(_) => replace(&pending, &self.path.join(WEIGHTS)),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Ok(_) => replace(&pending, &weights),
+            Err(e) if e.kind() == ErrorKind::NotFound => remove_if_exists(&weights),
             Err(e) => Err(Error::unreadable(&pending, &e)),
         }
     }
@@ -189,6 +190,9 @@ mod tests {
         assert!(path("notes.txt").exists() && !path(WEIGHTS).exists());
         taken.keep_weights().unwrap();
         assert_eq!(fs::read_to_string(path(WEIGHTS)).unwrap(), "new");
+        // A run that goes on to a model that is not finite writes none.
+        taken.keep_weights().unwrap();
+        assert!(!path(WEIGHTS).exists());
         drop(taken);
         fs::write(path(CONFIG), "[tool]\nname = \"another program's\"\n").unwrap();
         let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();

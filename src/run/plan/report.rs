@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::platform::free_space;
 use crate::run::launch::bounds::{fits, rate};
 
-use crate::run::config::{MemoryBudget, RunConfig, check, open_graph, relations};
+use crate::run::config::{MemoryBudget, RunConfig, check, check_initial, open_graph, relations};
 
 /// Fraction of an epoch's bytes below which the time for the disk is ignored.
 const NEGLIGIBLE: f64 = 0.001;
@@ -129,6 +129,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         return Err(Error::config("sampling", problem).with_hint("leave it out"));
     }
     check(config)?;
+    check_initial(config)?;
     let partitions = open_graph(config)?;
     if relations::of_run(config, &partitions)?.is_some() {
         let problem = "a model with a layer per edge type cannot be planned";

@@ -6,6 +6,8 @@ use crate::event::Event;
 use crate::graph::PartitionBook;
 use crate::load::etypes_within;
 use crate::nn::{Task, verify_state_dict};
+use crate::run::EndedRun;
+use crate::run::config::RunConfig;
 use crate::run::rank::{PredictConfig, Prediction, WEIGHTS};
 
 /// Checks that the prediction makes sense for the task.
@@ -64,7 +66,8 @@ pub(super) fn check_propagation(
         .with_hint("use predict, or add an edge type that joins these nodes"))
 }
 
-/// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration.
+/// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration, in all of
+/// its epochs.
 pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let (weights, run) = (&config.weights, &config.run);
     let verified = verify_state_dict(weights)?;
@@ -75,6 +78,16 @@ pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Eve
         observe(&Event::Note(format!(
             "{}: holds neither a checksum nor the configuration it was trained with, so it cannot be verified",
             weights.display()
+        )));
+    }
+    let ended = EndedRun::read(&run.out).ok().flatten();
+    if let (Some(epoch), Some(ended)) = (RunConfig::epoch_of_weights(weights)?, ended)
+        && epoch != ended.epoch
+    {
+        observe(&Event::Note(format!(
+            "{}: holds the weights of epoch {epoch}, but the run has completed {} epochs; it writes its weights when it ends",
+            weights.display(),
+            ended.epoch
         )));
     }
     Ok(())

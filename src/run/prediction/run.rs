@@ -109,7 +109,10 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         write_table(&rows, place, format, &columns, &space, labels)
     });
     if let (Err(_), Some(path)) = (&result, place.regular()) {
-        RowFile::remove_partial(path)?;
+        // The first error is the result.
+        if let Err(error) = RowFile::remove_partial(path) {
+            observe(&Event::Note(error.to_string()));
+        }
     }
     result
 }

@@ -34,9 +34,14 @@ impl Assignment<'_> {
         Some(StepLog { every, report })
     }
 
+    /// The file of initial values, if there is one. A checkpoint replaces all of them.
+    pub(super) fn initial(&self) -> Option<&Path> {
+        self.config.init_params.as_deref().filter(|_| self.resumed.is_none())
+    }
+
     /// Loads the run's initial values on rank 0, whose values the other ranks get.
     pub(super) fn load_initial(&self, parameters: &ParameterSet) -> Result<()> {
-        match &self.config.init_params {
+        match self.initial() {
             Some(path) if self.here.rank == 0 => load_state_dict(path, parameters, &[]),
             _ => Ok(()),
         }

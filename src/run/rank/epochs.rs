@@ -2,21 +2,24 @@
 
 use super::assignment::Assignment;
 use super::saving::Saving;
-use crate::engine::spill::PartitionDataManager;
+use super::setup::RankSetup;
+use crate::engine::comm::{NoHooks, barrier};
 use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
-use crate::event::{EpochReport, Event, RankTurns, TurnSpan};
+use crate::event::{EpochReport, Evaluation, Event, RankTurns, TurnSpan};
 use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training};
 
-/// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. Returns whether
-/// there are weights to keep: not if a run continued with a model that is not finite.
+/// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. `write` then writes the
+/// weights, and gets the number of epochs if there are weights to keep: not if a run continued with a model that is not
+/// finite. The rank has no turn afterwards.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     assignment: Assignment<'_>,
-    manager: &PartitionDataManager,
-) -> Result<bool> {
+    setup: &RankSetup,
+    write: impl FnOnce(Option<u32>) -> Result<()>,
+) -> Result<()> {
     let Assignment { here, config, graph, resumed } = assignment;
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
     if let Some(graph) = graph {
@@ -25,8 +28,8 @@ pub(super) fn run_epochs(
     if let Some(path) = resumed {
         training.set_state(&Checkpoint::open(path)?)?;
     }
-    if resumed.is_some() || config.init_params.is_some() {
-        training.send_rows()?;
+    if assignment.initial().is_some() {
+        training.share_rows()?;
     }
     let mut noted = false;
     let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
@@ -48,7 +51,7 @@ pub(super) fn run_epochs(
     while training.epoch() < config.epochs && stop.is_none() {
         let report = training.next_epoch();
         let report = report.map_err(|stopped| saving.save_kept(stopped, training.kept()))?;
-        turns = manager.lock().take_turns();
+        turns = setup.manager.lock().take_turns();
         stop = training.stop();
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
@@ -84,12 +87,24 @@ pub(super) fn run_epochs(
     if !finite {
         diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
-    let last = training.epoch();
-    let kept = training.take_kept();
-    let evaluation = training.finish();
+    let (last, kept) = (training.epoch(), training.take_kept());
+    let evaluation = finish(training, setup, || write(finite.then_some(last)));
     let evaluation = evaluation.map_err(|stopped| saving.save_kept(stopped, kept.as_ref()))?;
     tell_turns(last, turns)?;
-    manager.set_phase(Phase::Finishing);
-    tell(Event::Evaluation(evaluation))?;
-    Ok(finite)
+    tell(Event::Evaluation(evaluation))
+}
+
+/// Evaluates the model and writes its weights. An interrupt stops all ranks in this, or none.
+fn finish(
+    training: Training<'_>,
+    setup: &RankSetup,
+    write: impl FnOnce() -> Result<()>,
+) -> Result<Evaluation> {
+    let evaluation = training.finish()?;
+    setup.manager.set_phase(Phase::Finishing);
+    write()?;
+    // The last wait, and so without another turn.
+    setup.manager.precall_func()?;
+    barrier(&*setup.group, &NoHooks)?;
+    Ok(evaluation)
 }

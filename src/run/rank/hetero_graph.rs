@@ -147,7 +147,7 @@ impl RankHeteroGraph {
         parameters: &ParameterSet,
         learned: &[&dyn LearnedRows],
     ) -> Result<()> {
-        let Some(path) = &assignment.config.init_params else { return Ok(()) };
+        let Some(path) = assignment.initial() else { return Ok(()) };
         self.load(setup, path, parameters, learned)
     }
 

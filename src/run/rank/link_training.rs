@@ -59,7 +59,7 @@ impl LinkTraining<'_> {
         }
     }
 
-    /// Runs all epochs and writes the weights. The rank has the turn before and after this call.
+    /// Runs all epochs and writes the weights. The rank has the turn before this call, and not afterwards.
     fn run<G: RankGraph>(
         self,
         graph: &G,
@@ -86,15 +86,14 @@ impl LinkTraining<'_> {
             log: assignment.step_log(&report),
         };
         let training = Training::of_links(&trainer, &loaders, config.regime())?;
-        let finite = run_epochs(training, assignment, &setup.manager)?;
-        setup.manager.callback_func()?;
-        if finite {
+        run_epochs(training, assignment, setup, |epoch| {
+            setup.manager.callback_func()?;
+            let Some(epoch) = epoch else { return Ok(()) };
             let mut texts = graph.texts(setup);
-            texts.extend([config.text_of_weights()?]);
+            texts.extend(config.texts_of_weights(epoch)?);
             let (path, learned) = (pending_weights(&config.out), model.learned_rows());
-            save_state_dict(&path, parameters, &learned, &texts, setup.ranks())?;
-        }
-        Ok(())
+            save_state_dict(&path, parameters, &learned, &texts, setup.ranks())
+        })
     }
 
     /// Loaders of the rank's edges, by use. Messages follow training edges and edges that are not predicted; during

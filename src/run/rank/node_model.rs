@@ -6,6 +6,7 @@ use super::node_training::NodeTraining;
 use super::rank_graph::{BuiltModel, RankGraph};
 use super::setup::RankSetup;
 use crate::error::Result;
+use crate::train::Checkpoint;
 
 /// A model with its graph and labels.
 pub(super) struct NodeModel<'a, G: RankGraph> {
@@ -18,8 +19,13 @@ impl<'a, G: RankGraph> NodeModel<'a, G> {
     /// Reads labels, and creates the model.
     pub(super) fn new(setup: &'a RankSetup, assignment: Assignment<'a>, graph: G) -> Result<Self> {
         let Assignment { here, config, .. } = assignment;
-        let stored = config.init_params.as_ref();
-        let stored = stored.map(|path| graph.stored_out_feats(config, path)).transpose()?;
+        let resumed = assignment.resumed.map(Checkpoint::open).transpose()?;
+        let resumed = resumed.map(|checkpoint| checkpoint.outputs).unwrap_or_default();
+        let stored = match &config.init_params {
+            // Checkpoints of earlier versions do not have the numbers.
+            Some(path) if resumed.is_empty() => Some(graph.stored_out_feats(config, path)?),
+            given => given.as_ref().map(|_| resumed),
+        };
         let labelled = graph.labelled(setup)?;
         let facts = take_up_labels(setup, config, here, labelled, stored.as_deref())?;
         let goal = goal(setup, config, &facts)?;

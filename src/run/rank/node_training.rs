@@ -91,13 +91,15 @@ impl NodeTraining<'_> {
             evaluation: loaders.evaluation.as_ref(),
             log,
         });
-        let training = Training::new(&trainer, samples, config.regime())?;
-        if !run_epochs(training, assignment, trainer.manager)? {
-            return Ok(());
-        }
-        let (ranks, learned) = (self.setup.ranks(), trainer.forward.all_rows());
-        let mut texts = self.texts.clone();
-        texts.extend([config.text_of_weights()?]);
-        save_state_dict(&pending_weights(&config.out), trainer.parameters, &learned, &texts, ranks)
+        let mut training = Training::new(&trainer, samples, config.regime())?;
+        training.set_outputs(self.facts.widths());
+        run_epochs(training, assignment, self.setup, |epoch| {
+            let Some(epoch) = epoch else { return Ok(()) };
+            let (ranks, learned) = (self.setup.ranks(), trainer.forward.all_rows());
+            let mut texts = self.texts.clone();
+            texts.extend(config.texts_of_weights(epoch)?);
+            let path = pending_weights(&config.out);
+            save_state_dict(&path, trainer.parameters, &learned, &texts, ranks)
+        })
     }
 }

@@ -16,6 +16,9 @@ use crate::io::AtomicFile;
 /// Name of the file; TensorBoard looks for `tfevents`.
 const NAME: &str = "events.out.tfevents.sar-single";
 
+/// Beginning of the tags of the last evaluation.
+const EVALUATION: &str = "evaluation/";
+
 /// Fields of `metrics.jsonl` that are not metrics.
 const NOT_VALUES: [&str; 2] = ["event", "epoch"];
 
@@ -62,6 +65,7 @@ impl EventFile {
         };
         let kept = records(&bytes).filter(|event| {
             step_of(event).is_some_and(|step| (1..=u64::from(epoch)).contains(&step))
+                && !is_evaluation(event)
         });
         Self::with(path, &kept.collect::<Vec<_>>())
     }
@@ -107,7 +111,12 @@ fn tag(key: &str, evaluation: bool) -> String {
         Some(format!("{metric}/{set}"))
     });
     let tag = of_set.unwrap_or_else(|| key.to_owned());
-    if evaluation { format!("evaluation/{tag}") } else { tag }
+    if evaluation { format!("{EVALUATION}{tag}") } else { tag }
+}
+
+/// Whether an event is that of the last evaluation. Of an event, only tags are text.
+fn is_evaluation(event: &[u8]) -> bool {
+    event.windows(EVALUATION.len()).any(|bytes| bytes == EVALUATION.as_bytes())
 }
 
 /// Seconds since 1970.
@@ -158,14 +167,16 @@ mod tests {
             format!("{{\"event\":\"epoch\",\"epoch\":{epoch},\"loss\":null,\"train_acc\":0.5}}")
         };
         let mut file = EventFile::create(&path, false).unwrap();
+        file.line(&line(2).replace("\"event\":\"epoch\"", "\"event\":\"evaluation\"")).unwrap();
         (1..=5).for_each(|epoch| file.line(&line(epoch)).unwrap());
         assert!(EventFile::create(&path, false).is_err());
+        assert_eq!(steps(&path), [0, 2, 1, 2, 3, 4, 5]);
         // An incomplete record.
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         let mut file = EventFile::resume(&path, 3).unwrap();
         (4..=5).for_each(|epoch| file.line(&line(epoch)).unwrap());
-        assert_eq!(steps(&path), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(steps(&path), [0, 1, 2, 3, 4, 5], "without the evaluation");
         EventFile::create(&path, true).unwrap();
         assert_eq!(steps(&path), [0]);
     }

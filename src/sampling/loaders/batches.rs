@@ -18,12 +18,15 @@ pub struct Batches<T> {
     inline: Option<Box<dyn Fn(usize) -> Result<T>>>,
     /// Sampler threads. Thread t samples the batches t, t + T, ..., so their order is known without sorting.
     threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,
+    /// The error of a thread that could not be started, until it is reported.
+    failure: Option<Error>,
 }
 
 impl<T: Send + 'static> Batches<T> {
     /// Batches that are sampled on request.
     pub(super) fn on_demand(steps: usize, sample: impl Fn(usize) -> Result<T> + 'static) -> Self {
-        Batches { next: 0, steps, threads: Vec::new(), inline: Some(Box::new(sample)) }
+        let inline = Some(Box::new(sample) as _);
+        Batches { next: 0, steps, threads: Vec::new(), failure: None, inline }
     }
 
     /// Batches that `threads` threads sample ahead.
@@ -48,9 +51,16 @@ impl<T: Send + 'static> Batches<T> {
                     }
                 }
             };
-            (receiver, std::thread::spawn(work))
+            match std::thread::Builder::new().spawn(work) {
+                Ok(thread) => Ok((receiver, thread)),
+                Err(e) => Err(Error::no_process("a sampler thread", &e)),
+            }
         });
-        Batches { next: 0, steps, threads: threads.collect(), inline: None }
+        let (threads, failure) = match threads.collect() {
+            Ok(threads) => (threads, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Batches { next: 0, steps, threads, failure, inline: None }
     }
 
     /// Whether each batch is sampled on request.
@@ -68,7 +78,10 @@ impl<T: Send + 'static> Batches<T> {
         self.steps - self.next
     }
 
-    fn batch(&self, step: usize) -> Result<T> {
+    fn batch(&mut self, step: usize) -> Result<T> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
         if let Some(sample) = &self.inline {
             return sample(step);
         }
