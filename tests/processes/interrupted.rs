@@ -1,6 +1,7 @@
 //! Ctrl-C: the last complete epoch is saved, and the command in the message continues to the same bits.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +10,7 @@ use sar::engine::turns::Request;
 
 use super::common::repository;
 use super::run::{Ended, Run, wait_for};
+use super::small_disk::SmallDisk;
 
 fn out(ended: &Ended) -> PathBuf {
     ended.spill.with_file_name("out")
@@ -120,6 +122,24 @@ fn interrupted_after_a_long_epoch() -> Option<Ended> {
     kill_process(worker, Signal::CONT).unwrap();
     let ended = run.end();
     at_once.then_some(ended)
+}
+
+#[test]
+fn a_state_that_cannot_be_saved_is_the_error() {
+    let Some(disk) = SmallDisk::mount(1 << 20) else { return };
+    let out = disk.path().join("out");
+    let run = Run::endless(&["--out", out.to_str().unwrap()]);
+    let control = run.control();
+    let worker = run.workers(2)[1];
+    wait_for("epochs", || (control.rank(1).epoch() > 3).then_some(()));
+    // No further epoch ends.
+    kill_process(worker, Signal::STOP).unwrap();
+    let mut rest = fs::File::create(disk.path().join("rest")).unwrap();
+    while rest.write_all(&[0; 4096]).is_ok() {}
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.error().contains("No space left on device"), "{}", ended.stderr);
 }
 
 #[test]

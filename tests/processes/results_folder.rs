@@ -48,11 +48,11 @@ fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
 #[test]
 fn a_run_in_its_first_epoch_has_a_page() {
     let run = Run::endless(&[]);
-    let workers = run.workers(2);
-    kill_process(workers[1], Signal::STOP).unwrap();
+    // A run that is planned has other workers before.
+    wait_for("the run", || LivingRun::find(&run.out()).ok().map(drop));
+    kill_process(run.workers(2)[1], Signal::STOP).unwrap();
     let page = run.out().with_file_name("page.html");
     let metrics = run.out().join("metrics.jsonl");
-    wait_for("the run", || LivingRun::find(&run.out()).ok().map(drop));
     let mut report = Program::new();
     report.arg("report").arg(run.out()).arg("--out").arg(&page).assert().success();
     if !metrics.exists() {
