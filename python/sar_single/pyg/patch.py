@@ -12,6 +12,7 @@ from .. import _current
 from .._dropout import dropped
 from .._imports import change_when_imported, swap
 from .._keys import Block
+from .annotations import patch_inspector
 from .apart import check_apart
 from .arguments import Arguments, collected, own_state
 from .attention import RETURNED, attention
@@ -36,6 +37,7 @@ def patch_pyg() -> None:
     """Makes PyG's modules accept ``rank.edge_index``, as soon as they are imported."""
     change_when_imported(
         {
+            "torch_geometric.inspector": patch_inspector,
             "torch_geometric.utils.num_nodes": lambda module: swap(module, "maybe_num_nodes", _nodes),
             "torch_geometric.utils._degree": lambda module: swap(module, "degree", _degree),
             "torch_geometric.utils.dropout": lambda module: swap(module, "dropout_edge", _dropout_edge),
