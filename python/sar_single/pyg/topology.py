@@ -49,7 +49,8 @@ class Topology:
         """The ``source`` or the ``destination`` of each edge, int64 ``[edges]``."""
         if name not in self._ends:
             assert self.graph is not None
-            source, destination, _, _ = self.graph.unkept_edge_arrays()
+            with torch.inference_mode(False):
+                source, destination, _, _ = self.graph.unkept_edge_arrays()
             self._ends[name] = source if name == "source" else destination
         return self._ends[name]
 
