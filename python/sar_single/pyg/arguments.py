@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -121,7 +122,7 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
         if name.endswith(("_i", "_j")):
             _of_ends(module, result, name, kwargs.get(name[:-2]))
         elif name not in kwargs:
-            result.others[name] = None if flat[name].default is flat[name].empty else flat[name].default
+            result.others[name] = default(module, function, flat[name])
         elif isinstance(kwargs[name], Deferred) and len(kwargs[name]) == len(edges.columns):
             result.edges[name] = kwargs[name]
         elif isinstance(kwargs[name], StandIn):
@@ -133,6 +134,14 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
     for name, of_edges in _agreed(module, function, unclear, len(edges.columns)).items():
         (result.edges if of_edges else result.others)[name] = unclear[name]
     return result
+
+
+def default(module: Any, function: str, parameter: Any) -> Any:
+    """The default of an argument that ``propagate`` or ``edge_updater`` did not get."""
+    if parameter.default is inspect.Parameter.empty:
+        caller = "edge_updater" if function == "edge_update" else "propagate"
+        raise TypeError(f"{type(module).__name__}.{function} needs {parameter.name!r}: pass it to {caller}")
+    return parameter.default
 
 
 def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
