@@ -178,12 +178,12 @@ def _check(module: Any, name: str, value: Any, rows: int) -> None:
 
 
 def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -> Dict[str, bool]:
-    """The values with a row per edge. One collective when a class is first called with such arguments: on one rank, a table may have
-    as many rows as there are edges."""
+    """The values with a row per edge. One collective when a class is first called with such arguments, and whenever one of them had no row per edge:
+    on one rank, a table may have as many rows as there are edges."""
     key = (type(module), function, *[(name, value.shape[1:]) for name, value in values.items()])
     found = tuple(len(value) == edges for value in values.values())
     rank = _current.current()
-    if values and key not in _AGREED:
+    if values and not all(_AGREED.get(key, (False,))):
         _AGREED[key] = found if rank is None else tuple(rank.all_reduce(torch.tensor(found).long(), op="min").bool().tolist())
     agreed = dict(zip(values, _AGREED.get(key, ())))
     for (name, of_edges), here in zip(agreed.items(), found):
