@@ -32,12 +32,14 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
     """The mean of a loss over the rows of all ranks; ``loss`` is the mean over ``count`` own rows."""
     if loss.numel() != 1:
         raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
-    rows = int(count.sum() if isinstance(count, Tensor) else count)
-    if rows < 0:
-        raise ValueError(f"mean_loss: count is {rows}, but must be a number of rows")
+    if isinstance(count, Tensor) and count.dim() > 0 and bool(((count != 0) & (count != 1)).any()):
+        raise ValueError("mean_loss: count is a mask or a number of rows, but these are numbers of nodes or other values: pass len(train)")
+    rows = float(count.sum() if isinstance(count, Tensor) else count)
+    if not rows >= 0:
+        raise ValueError(f"mean_loss: count is {rows:g}, but must be a number of rows")
     # A mean of no rows is NaN.
     own = loss.detach().double().reshape(()) * rows if rows else torch.zeros((), dtype=torch.float64)
-    sums = rank.all_reduce(torch.stack([own, torch.tensor(float(rows), dtype=torch.float64)]))
+    sums = rank.all_reduce(torch.stack([own, torch.tensor(rows, dtype=torch.float64)]))
     everyone = float(sums[1])
     if everyone == 0:
         raise ValueError("mean_loss: no rank has any row")
