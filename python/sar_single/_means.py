@@ -48,9 +48,10 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
 
 def mean(rank: "Rank", x: Tensor) -> Tensor:
     """The mean of rows ``[rows, *]`` over all ranks: ``[*]``."""
-    wide = x if x.is_floating_point() else x.float()
-    ones = torch.full((1,), float(len(x)), dtype=wide.dtype)
-    sums = total(rank, torch.cat([wide.sum(0).flatten(), ones]))
+    if x.dim() == 0:
+        raise ValueError("mean takes rows, but this is a single value: use rank.mean_loss(value, rows) with the rank's number of rows")
+    count = torch.tensor([float(len(x))], dtype=torch.float64)
+    sums = total(rank, torch.cat([x.sum(0, dtype=torch.float64).flatten(), count]))
     if float(sums[-1].detach()) == 0:
         raise ValueError("mean: no rank has any row")
-    return (sums[:-1] / sums[-1].detach()).reshape(x.shape[1:])
+    return (sums[:-1] / sums[-1].detach()).reshape(x.shape[1:]).to(x.dtype if x.is_floating_point() else torch.float32)

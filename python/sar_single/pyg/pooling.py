@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from .. import _current, _over_ranks
 from .._imports import swap
+from .._tensors import computable
 from .columns import Columns
 from .ends import Ends
 from .errors import refused
@@ -58,7 +59,8 @@ class _Extreme(torch.autograd.Function):
         own = x.new_full((size, *x.shape[1:]), float("-inf")).scatter_reduce(0, spread, x, "amax")
         largest = rank.all_reduce(own, op="max")
         chosen = x == largest[batch]
-        counts = rank.all_reduce(x.new_zeros(largest.shape).index_add(0, batch, chosen.to(x.dtype)))
+        wide = computable(x).dtype
+        counts = rank.all_reduce(torch.zeros(largest.shape, dtype=wide).index_add(0, batch, chosen.to(wide)))
         ctx.rank = rank
         ctx.save_for_backward(chosen, batch, counts.clamp(min=1))
         return largest.masked_fill(torch.isneginf(largest), 0)
@@ -68,7 +70,7 @@ class _Extreme(torch.autograd.Function):
     def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None, None]:
         chosen, batch, counts = ctx.saved_tensors
         shares = ctx.rank.all_reduce(gy.contiguous()) / counts
-        return None, shares[batch] * chosen, None, None
+        return None, (shares[batch] * chosen).to(gy.dtype), None, None
 
 
 def pooled(x: Tensor, batch: Optional[Tensor], size: Optional[int], how: str) -> Tensor:
@@ -82,11 +84,13 @@ def pooled(x: Tensor, batch: Optional[Tensor], size: Optional[int], how: str) ->
         sign = 1 if how == "max" else -1
         result: Tensor = sign * _Extreme.apply(rank, sign * x, batch, size)
         return result
-    sums = _over_ranks.total(rank, x.new_zeros((size, *x.shape[1:])).index_add(0, batch, x))
+    wide = computable(x) if x.is_floating_point() else x
+    sums = _over_ranks.total(rank, wide.new_zeros((size, *x.shape[1:])).index_add(0, batch, wide))
     if how == "sum":
-        return sums
+        return sums.to(x.dtype)
     counts = rank.all_reduce(torch.bincount(batch, minlength=size)).clamp(min=1)
-    return sums / counts.to(sums.dtype).view(-1, *[1] * (sums.dim() - 1))
+    mean = sums / counts.view(-1, *[1] * (sums.dim() - 1))
+    return mean.to(x.dtype) if x.is_floating_point() else mean
 
 
 def _global(how: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
