@@ -116,7 +116,7 @@ class Rank(RankData):
             from ._subgraphs import SubgraphSampler
 
             outwards = num_neighbors if fanouts is None else list(fanouts)[::-1]
-            make = SubgraphSampler(self, outwards, ntype, attributes)
+            make = SubgraphSampler(self, ids, outwards, ntype, attributes)
         else:
             if attributes is not None:
                 raise TypeError('attributes belongs to form="pyg"; rank.rows reads the features of a block\'s nodes')
