@@ -14,7 +14,7 @@ from ._data import RankData
 from ._engine import Rank as Engine
 from ._graph import Graph
 from ._means import mean, mean_loss
-from ._packed import all_unpacked, packed, unpacked
+from ._packed import all_unpacked, packed, unpacked, without_gradient
 from ._seeds import own_numbers
 from ._stored import StoredGraph
 from ._table import Table
@@ -144,17 +144,18 @@ class Rank(RankData):
 
     def all_gather(self, x: Tensor) -> List[Tensor]:
         """The tensors of all ranks, by rank; shapes may differ."""
-        return [unpacked(message) for message in self._exchange("all_gather", [x])]
+        return without_gradient("all_gather", [x], [unpacked(message) for message in self._exchange("all_gather", [x])])
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
         """Sends ``messages[p]`` to rank p; returns the received tensors, by rank."""
         if len(messages) != self.world_size:
             raise ValueError(f"{len(messages)} tensors for {self.world_size} ranks")
-        return [unpacked(message) for message in self._exchange("all_to_all", messages)]
+        return without_gradient("all_to_all", messages, [unpacked(message) for message in self._exchange("all_to_all", messages)])
 
     def broadcast(self, x: Optional[Tensor], root: int = 0) -> Tensor:
         """The tensor of ``root``; other ranks may pass None."""
-        return unpacked(self._exchange("broadcast", [x] if self.index == root and x is not None else [])[root])
+        sent = [x] if self.index == root and x is not None else []
+        return without_gradient("broadcast", sent, [unpacked(self._exchange("broadcast", sent)[root])])[0]
 
     def all_reduce(self, x: Any, op: str = "sum") -> Any:
         """The sum, maximum (``max``) or minimum (``min``) over ranks; of a number, a number. The bits are the same on every rank."""
@@ -172,7 +173,7 @@ class Rank(RankData):
         total = parts[0].to(wide)
         for part in parts[1:]:
             total = _REDUCE[op](total, part.to(wide))
-        return total.to(tensor.dtype) if isinstance(x, Tensor) else total.item()
+        return without_gradient("all_reduce", [x], [total.to(tensor.dtype)])[0] if isinstance(x, Tensor) else total.item()
 
     def mean_loss(self, loss: Tensor, count: Any) -> Tensor:
         """The mean of a loss over the rows of all ranks, the same on each; ``loss`` is the mean over ``count`` own rows (a number, or the mask that
