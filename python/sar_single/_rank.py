@@ -162,6 +162,8 @@ class Rank(RankData):
         tensor = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=torch.float64 if isinstance(x, float) else None)
         if op not in _REDUCE:
             raise ValueError(f"all_reduce: unknown operation {op!r}: use sum, max or min")
+        if tensor.is_complex():
+            raise TypeError("all_reduce: the value is complex: pass torch.view_as_real(x), and use torch.view_as_complex on the result")
         what = "all_reduce" if op == "sum" else f"all_reduce({op})"
         parts = [unpacked(message) for message in self._exchange(what, [tensor])]
         for rank, part in enumerate(parts):
@@ -206,7 +208,13 @@ class Rank(RankData):
 
     def gather_grads(self, module: torch.nn.Module) -> None:
         """Sums the gradients of a module's parameters over the ranks. One collective."""
-        parameters = [p for p in module.parameters() if p.requires_grad]
+        named = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        for name, parameter in named.items():
+            if parameter.is_complex():
+                raise TypeError(f"gather_grads: {name} is complex: use a real parameter, and torch.view_as_complex where it is read")
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                raise TypeError(f"gather_grads: the gradient of {name} is sparse: use sparse=False, or dist.DistEmbedding")
+        parameters = list(named.values())
         known = torch.tensor([p.grad is not None for p in parameters], dtype=torch.uint8)
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
         parts = [all_unpacked(m) for m in self._exchange("gather_grads", [known, *grads], together=True)]
