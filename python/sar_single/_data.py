@@ -38,12 +38,26 @@ class RankData:
     _num_classes: Optional[int] = None
 
     def __getattr__(self, name: str) -> Any:
+        if isinstance(getattr(type(self), name, None), property):
+            return getattr(type(self), name).fget(self)  # Raises the property's own error.
         if not name.startswith("_") and "edata" in vars(self):
             found = self._array(name)
             if found is not None:
                 return found
         hint = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"rank has no {name!r}, and neither nodes nor edges of this graph have an array of that name{hint}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(f"rank.{name} is read from the partition each time: keep it in a variable, as in {name} = rank.{name}")
+        super().__setattr__(name, value)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the graph has a type of this name, or nodes or edges have an array of it."""
+        name = key[: -len("_dict")] if isinstance(key, str) and key.endswith("_dict") else key
+        if name == "edge_index" or name in self.node_types or name in self.edge_types:
+            return True
+        return isinstance(name, str) and (self.ndata.has(name) or self.edata.has(name))
 
     def __getitem__(self, key: "Union[str, EdgeType]") -> "Store":
         """The data that ``HeteroData`` has under a type's name: ``rank["paper"].x``, ``rank["author", "writes", "paper"].edge_index``."""
@@ -73,37 +87,37 @@ class RankData:
     @property
     def x(self) -> Tensor:
         """Features of the own nodes."""
-        return self.ndata["x"]
+        return self._having(self.ndata, "x")["x"]
 
     @property
     def y(self) -> Tensor:
         """Labels of the own nodes."""
-        return self.ndata["y"]
+        return self._having(self.ndata, "y")["y"]
 
     @property
     def train_mask(self) -> Tensor:
         """Own nodes to train on, bool."""
-        return self.ndata["train_mask"].bool()
+        return self._having(self.ndata, "train_mask")["train_mask"].bool()
 
     @property
     def val_mask(self) -> Tensor:
         """Own nodes to validate on, bool."""
-        return self.ndata["val_mask"].bool()
+        return self._having(self.ndata, "val_mask")["val_mask"].bool()
 
     @property
     def test_mask(self) -> Tensor:
         """Own nodes to test on, bool."""
-        return self.ndata["test_mask"].bool()
+        return self._having(self.ndata, "test_mask")["test_mask"].bool()
 
     @property
     def edge_attr(self) -> Tensor:
         """Features of the edges, in the order of ``edge_index``."""
-        return self.edata["edge_attr"]
+        return self._having(self.edata, "edge_attr")["edge_attr"]
 
     @property
     def edge_weight(self) -> Tensor:
         """Weights of the edges, in the order of ``edge_index``."""
-        return self.edata["edge_weight"]
+        return self._having(self.edata, "edge_weight")["edge_weight"]
 
     @property
     def edge_type(self) -> Tensor:
@@ -150,12 +164,12 @@ class RankData:
     @property
     def x_dict(self) -> Dict[str, Tensor]:
         """Features of the own nodes, by node type."""
-        return self.ndata.by_type("x")
+        return self._having(self.ndata, "x").by_type("x")
 
     @property
     def y_dict(self) -> Dict[str, Tensor]:
         """Labels of the own nodes, by node type; types without labels are left out."""
-        return self.ndata.by_type("y")
+        return self._having(self.ndata, "y").by_type("y")
 
     @property
     def edge_index_dict(self) -> "Dict[EdgeType, EdgeIndex]":
@@ -169,7 +183,15 @@ class RankData:
     @property
     def edge_attr_dict(self) -> Dict[EdgeType, Tensor]:
         """Features of the edges, by edge type, in the order of ``edge_index_dict``."""
-        return {as_edge_type(name): values for name, values in self.edata.by_type("edge_attr").items()}
+        return {as_edge_type(name): values for name, values in self._having(self.edata, "edge_attr").by_type("edge_attr").items()}
+
+    def _having(self, table: "Table", key: str) -> "Table":
+        """A table, after a check that a key finds an array in it."""
+        try:
+            table._lookup(key)
+        except (KeyError, ValueError) as error:
+            raise AttributeError(f"rank has no {key!r}: {error}") from None
+        return table
 
     def _array(self, name: str) -> Any:
         """An array of nodes or edges by name, or a dict of it by type; None if it does not exist. Masks are bool."""
@@ -206,7 +228,18 @@ class Store:
     def __init__(self, rank: RankData, key: "Union[str, EdgeType]") -> None:
         self._rank, self._key = rank, key
 
+    @property
+    def num_features(self) -> int:
+        """Columns of the type's ``x``, or of the edges' ``edge_attr``; 0 without it."""
+        if isinstance(self._key, str):
+            return self._rank.ndata.width("x", self._key) if self._rank.ndata.has("x") else 0
+        return self._rank.edata.width("edge_attr", ":".join(self._key)) if self._rank.edata.has("edge_attr") else 0
+
+    num_node_features = num_edge_features = num_features
+
     def __getattr__(self, name: str) -> Any:
+        if name == "num_nodes":
+            raise AttributeError(f"{self._key} has no 'num_nodes': x.size(0) is the number of own nodes, rank.all_reduce(x.size(0)) that of all ranks")
         values = None if name.startswith("_") else getattr(self._rank, f"{name}_dict")
         if values is None or self._key not in values:
             raise AttributeError(f"{self._key} has no array {name!r}")

@@ -14,6 +14,13 @@ class Frame(Dict[str, Tensor]):
         super().__init__()
         self._rows, self._what = rows, what
 
+    def __missing__(self, key: str) -> Tensor:
+        tables = {"nodes": "ndata", "edges": "edata"}
+        if self._what not in tables:
+            raise KeyError(key)
+        table = tables[self._what]
+        raise KeyError(f"{key}: values of the partition are rank.{table}[{key!r}]; graph.{table} has what the program sets")
+
     def __setitem__(self, key: str, value: Tensor) -> None:
         if len(value) != self._rows:
             raise ValueError(f"{key!r} has {len(value)} rows, but this rank has {self._rows} {self._what}")

@@ -210,12 +210,12 @@ def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
 def halo(engine: Engine, x: Tensor) -> Tensor:
     """Rows of all sources of edges."""
     check_rows("a value of nodes", x, engine.num_sources)
-    return _Exchange.apply(engine, x, True)
+    return _Exchange.apply(engine, computable(x) if x.is_floating_point() or x.is_complex() else x, True).to(x.dtype)
 
 
 def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
     """Sums, over all ranks, of the rows of sources; one row per own node."""
-    return _Exchange.apply(engine, rows, False)
+    return _Exchange.apply(engine, computable(rows), False).to(rows.dtype)
 
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:

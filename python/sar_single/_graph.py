@@ -98,7 +98,8 @@ class Graph:
     def edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
         """The edges' sources (rows of ``halo``), destinations, types, and rows of edge features."""
         if self._ends is None:
-            self._ends = self.unkept_edge_arrays()
+            with torch.inference_mode(False):  # Training may read them later.
+                self._ends = self.unkept_edge_arrays()
         return self._ends
 
     def unkept_edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -122,6 +123,7 @@ class Graph:
             self._engine.out_degrees(place(self._degrees["out"]))
         return _some(self._degrees["out"], u)
 
+    @torch.inference_mode(False)
     def by_destination(self) -> Tensor:
         """Edges ordered by destination, and per node in the order of the user's files, int64 ``[edges]``."""
         if self._order is None:

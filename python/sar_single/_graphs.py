@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -14,16 +14,20 @@ from . import _arrays
 # PyG's names for data that the command line looks for under these names.
 _NAMES = {"x": "feat", "y": "label", "edge_attr": "feat", "edge_weight": "weight"}
 
-# PyG's names for arrays of nodes and edges that the command line finds on its own.
-_DATA_NAMES = {
-    "node": {"feat": "x", "features": "x", "label": "y", "labels": "y"},
-    "edge": {"feat": "edge_attr", "features": "edge_attr", "weight": "edge_weight"},
+# PyG's names for arrays of nodes and edges that the command line finds on its own, and the names that it looks for.
+DATA_NAMES: Dict[str, Dict[str, Tuple[str, ...]]] = {
+    "node": {"x": ("feat", "features"), "y": ("label", "labels")},
+    "edge": {"edge_attr": ("feat", "features"), "edge_weight": ("weight",)},
 }
 
 
-def data_name(table: str, key: str) -> str:
-    """The PyG name of a partition's array."""
-    return _DATA_NAMES[table].get(key, key)
+def data_names(table: str, names: Sequence[str]) -> Dict[str, str]:
+    """The PyG name of each array of a type. If several arrays have usual names, the others keep their own."""
+    result = {name: name for name in names}
+    for name, usual in DATA_NAMES[table].items():
+        found = next((known for known in (name, *usual) if known in result), name)
+        result[found] = name
+    return result
 
 
 def stored_name(name: str) -> str:

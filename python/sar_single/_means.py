@@ -32,12 +32,14 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
     """The mean of a loss over the rows of all ranks; ``loss`` is the mean over ``count`` own rows."""
     if loss.numel() != 1:
         raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
-    rows = int(count.sum() if isinstance(count, Tensor) else count)
-    if rows < 0:
-        raise ValueError(f"mean_loss: count is {rows}, but must be a number of rows")
+    if isinstance(count, Tensor) and count.dim() > 0 and bool(((count != 0) & (count != 1)).any()):
+        raise ValueError("mean_loss: count is a mask or a number of rows, but these are numbers of nodes or other values: pass len(train)")
+    rows = float(count.sum() if isinstance(count, Tensor) else count)
+    if not rows >= 0:
+        raise ValueError(f"mean_loss: count is {rows:g}, but must be a number of rows")
     # A mean of no rows is NaN.
     own = loss.detach().double().reshape(()) * rows if rows else torch.zeros((), dtype=torch.float64)
-    sums = rank.all_reduce(torch.stack([own, torch.tensor(float(rows), dtype=torch.float64)]))
+    sums = rank.all_reduce(torch.stack([own, torch.tensor(rows, dtype=torch.float64)]))
     everyone = float(sums[1])
     if everyone == 0:
         raise ValueError("mean_loss: no rank has any row")
@@ -46,9 +48,10 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
 
 def mean(rank: "Rank", x: Tensor) -> Tensor:
     """The mean of rows ``[rows, *]`` over all ranks: ``[*]``."""
-    wide = x if x.is_floating_point() else x.float()
-    ones = torch.full((1,), float(len(x)), dtype=wide.dtype)
-    sums = total(rank, torch.cat([wide.sum(0).flatten(), ones]))
+    if x.dim() == 0:
+        raise ValueError("mean takes rows, but this is a single value: use rank.mean_loss(value, rows) with the rank's number of rows")
+    count = torch.tensor([float(len(x))], dtype=torch.float64)
+    sums = total(rank, torch.cat([x.sum(0, dtype=torch.float64).flatten(), count]))
     if float(sums[-1].detach()) == 0:
         raise ValueError("mean: no rank has any row")
-    return (sums[:-1] / sums[-1].detach()).reshape(x.shape[1:])
+    return (sums[:-1] / sums[-1].detach()).reshape(x.shape[1:]).to(x.dtype if x.is_floating_point() else torch.float32)

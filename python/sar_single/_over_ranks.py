@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ._tensors import computable
+
 
 class _Total(torch.autograd.Function):
     @staticmethod
@@ -67,7 +69,7 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """``torch.nn.functional.batch_norm`` of ``[rows, channels, ...]`` with the statistics of all ranks' rows. One pause each way."""
-    rows = x.movedim(1, -1).reshape(-1, x.shape[1])
+    rows = computable(x).movedim(1, -1).reshape(-1, x.shape[1])
     y, mean, variance, number = _Normalised.apply(rank, rows, eps)
     if bool((number <= 1).any()):
         raise ValueError(f"batch normalisation needs more than one row on all ranks together, but there are {int(number.max())}")
@@ -81,4 +83,4 @@ def batch_norm(
     if bias is not None:
         y = y + bias
     shape = [x.shape[0], *x.shape[2:], x.shape[1]]
-    return y.reshape(shape).movedim(-1, 1)
+    return y.reshape(shape).movedim(-1, 1).to(x.dtype)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import List, Tuple
+from typing import Any, List, Sequence, Tuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def packed(tensor: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
@@ -39,3 +40,26 @@ def all_unpacked(message: bytearray) -> List[Tensor]:
 def unpacked(message: bytearray) -> Tensor:
     (tensor,) = all_unpacked(message)
     return tensor
+
+
+class _WithoutGradient(torch.autograd.Function):
+    """A value that another one leads to, which must not be without a gradient silently."""
+
+    @staticmethod
+    def forward(ctx: Any, _: Tensor, value: List[Tensor], what: str) -> Tensor:
+        ctx.what = what
+        return value[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gy: Tensor) -> Any:
+        raise RuntimeError(f"{ctx.what} has no gradient: use rank.mean, or pass x.detach()")
+
+
+def without_gradient(what: str, sent: Sequence[Tensor], received: List[Tensor]) -> List[Tensor]:
+    """The received tensors of a collective. If what was sent needs a gradient, ``backward`` through them raises an error."""
+    if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in sent):
+        return received
+    # Not the sent tensors, whose graphs a list of losses would keep.
+    start = torch.empty(0, requires_grad=True)
+    return [_WithoutGradient.apply(start, [tensor], what) if tensor.is_floating_point() or tensor.is_complex() else tensor for tensor in received]

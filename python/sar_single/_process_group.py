@@ -15,7 +15,10 @@ _connected = False
 _backend = "gloo"
 
 #: Operations of torch's process groups that ranks do not support.
-_REFUSED = ("gather", "gather_object", "irecv", "isend", "new_group", "recv", "reduce_scatter", "scatter", "scatter_object_list", "send")
+_REFUSED = (
+    "all_gather_into_tensor all_to_all_single batch_isend_irecv gather gather_object irecv isend new_group recv reduce_scatter reduce_scatter_tensor "
+    "scatter scatter_object_list send"
+).split()
 
 
 def patch_distributed() -> None:

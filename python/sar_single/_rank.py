@@ -14,7 +14,7 @@ from ._data import RankData
 from ._engine import Rank as Engine
 from ._graph import Graph
 from ._means import mean, mean_loss
-from ._packed import all_unpacked, packed, unpacked
+from ._packed import all_unpacked, packed, unpacked, without_gradient
 from ._seeds import own_numbers
 from ._stored import StoredGraph
 from ._table import Table
@@ -116,7 +116,7 @@ class Rank(RankData):
             from ._subgraphs import SubgraphSampler
 
             outwards = num_neighbors if fanouts is None else list(fanouts)[::-1]
-            make = SubgraphSampler(self, outwards, ntype, attributes)
+            make = SubgraphSampler(self, ids, outwards, ntype, attributes)
         else:
             if attributes is not None:
                 raise TypeError('attributes belongs to form="pyg"; rank.rows reads the features of a block\'s nodes')
@@ -144,23 +144,26 @@ class Rank(RankData):
 
     def all_gather(self, x: Tensor) -> List[Tensor]:
         """The tensors of all ranks, by rank; shapes may differ."""
-        return [unpacked(message) for message in self._exchange("all_gather", [x])]
+        return without_gradient("all_gather", [x], [unpacked(message) for message in self._exchange("all_gather", [x])])
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
         """Sends ``messages[p]`` to rank p; returns the received tensors, by rank."""
         if len(messages) != self.world_size:
             raise ValueError(f"{len(messages)} tensors for {self.world_size} ranks")
-        return [unpacked(message) for message in self._exchange("all_to_all", messages)]
+        return without_gradient("all_to_all", messages, [unpacked(message) for message in self._exchange("all_to_all", messages)])
 
     def broadcast(self, x: Optional[Tensor], root: int = 0) -> Tensor:
         """The tensor of ``root``; other ranks may pass None."""
-        return unpacked(self._exchange("broadcast", [x] if self.index == root and x is not None else [])[root])
+        sent = [x] if self.index == root and x is not None else []
+        return without_gradient("broadcast", sent, [unpacked(self._exchange("broadcast", sent)[root])])[0]
 
     def all_reduce(self, x: Any, op: str = "sum") -> Any:
         """The sum, maximum (``max``) or minimum (``min``) over ranks; of a number, a number. The bits are the same on every rank."""
         tensor = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=torch.float64 if isinstance(x, float) else None)
         if op not in _REDUCE:
             raise ValueError(f"all_reduce: unknown operation {op!r}: use sum, max or min")
+        if tensor.is_complex():
+            raise TypeError("all_reduce: the value is complex: pass torch.view_as_real(x), and use torch.view_as_complex on the result")
         what = "all_reduce" if op == "sum" else f"all_reduce({op})"
         parts = [unpacked(message) for message in self._exchange(what, [tensor])]
         for rank, part in enumerate(parts):
@@ -172,7 +175,7 @@ class Rank(RankData):
         total = parts[0].to(wide)
         for part in parts[1:]:
             total = _REDUCE[op](total, part.to(wide))
-        return total.to(tensor.dtype) if isinstance(x, Tensor) else total.item()
+        return without_gradient("all_reduce", [x], [total.to(tensor.dtype)])[0] if isinstance(x, Tensor) else total.item()
 
     def mean_loss(self, loss: Tensor, count: Any) -> Tensor:
         """The mean of a loss over the rows of all ranks, the same on each; ``loss`` is the mean over ``count`` own rows (a number, or the mask that
@@ -205,7 +208,13 @@ class Rank(RankData):
 
     def gather_grads(self, module: torch.nn.Module) -> None:
         """Sums the gradients of a module's parameters over the ranks. One collective."""
-        parameters = [p for p in module.parameters() if p.requires_grad]
+        named = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        for name, parameter in named.items():
+            if parameter.is_complex():
+                raise TypeError(f"gather_grads: {name} is complex: use a real parameter, and torch.view_as_complex where it is read")
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                raise TypeError(f"gather_grads: the gradient of {name} is sparse: use sparse=False, or dist.DistEmbedding")
+        parameters = list(named.values())
         known = torch.tensor([p.grad is not None for p in parameters], dtype=torch.uint8)
         grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
         parts = [all_unpacked(m) for m in self._exchange("gather_grads", [known, *grads], together=True)]

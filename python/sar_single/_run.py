@@ -65,6 +65,8 @@ def run(
         "budget": budget,
         "resident": resident,
         "threads": threads,
+        "argv": sys.argv,
+        "torch": _of_torch(),
     }
     server, metrics = _start(), None
     try:
@@ -86,6 +88,12 @@ def run(
             metrics.close()
         if server.stdout is not None:
             server.stdout.close()
+
+
+def _of_torch() -> Optional[Tuple[int, str]]:
+    """The seed and the default type of this process's torch, for the workers; None if nothing has imported it."""
+    torch: Any = sys.modules.get("torch")
+    return None if torch is None else (torch.initial_seed(), str(torch.get_default_dtype()).split(".")[1])
 
 
 def _start() -> "subprocess.Popen[bytes]":

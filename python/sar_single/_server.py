@@ -67,7 +67,13 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     patch_dropout()
     patch_distributed()
     import_shared(request["imports"])
+    sys.argv[:] = request["argv"]
     worker, args = pickle.loads(request.pop("payload"))
+    if request["torch"] is not None:
+        seed, dtype = request["torch"]
+        torch.set_default_dtype(getattr(torch, dtype))
+        if seed != torch.initial_seed():
+            torch.manual_seed(seed)
     folder: Optional[Path] = None
 
     def on_event(kind: str, text: str, peak: int) -> None:

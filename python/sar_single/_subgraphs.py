@@ -10,7 +10,7 @@ from torch import Tensor
 from ._data import EdgeType
 from ._draws import next_key
 from ._frontier import numbered
-from ._graphs import data_name
+from ._graphs import data_names
 
 if TYPE_CHECKING:
     from ._rank import Rank
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SubgraphSampler:
     """Draws the in-edges of nodes when they are found: for a node found in hop h, ``num_neighbors[h]`` of each edge type."""
 
-    def __init__(self, rank: "Rank", num_neighbors: Any, ntype: Optional[str], attributes: Optional[Sequence[str]]) -> None:
+    def __init__(self, rank: "Rank", seeds: Tensor, num_neighbors: Any, ntype: Optional[str], attributes: Optional[Sequence[str]]) -> None:
         try:
             from torch_geometric.data import Data, HeteroData
         except ImportError as error:
@@ -30,11 +30,14 @@ class SubgraphSampler:
         if ntype is None and len(self._ntypes) > 1:
             raise TypeError(f"seeds of a graph with several node types name their type: ({self._ntypes[0]!r}, mask)")
         self._ntype = ntype or self._ntypes[0]
+        # The loader's seeds in the order of their ids, and their positions among its input nodes.
+        self._seeds, self._positions = torch.sort(seeds)
         self._fanouts = self._per_type(num_neighbors)
         self._hops = len(self._fanouts[0]) if self._fanouts else 0
         self._edges = [rank._stored.in_edges(etype) for etype in range(len(self._etypes))]
-        self._node_arrays = self._arrays("node", attributes)
-        self._edge_arrays = self._arrays("edge", attributes)
+        self._node_arrays, self._edge_arrays = self._arrays("node"), self._arrays("edge")
+        if attributes is not None:
+            self._choose(attributes)
 
     def _per_type(self, num_neighbors: Any) -> List[List[int]]:
         """The fan-outs of each edge type, by hop."""
@@ -49,14 +52,19 @@ class SubgraphSampler:
             raise ValueError("num_neighbors needs a number for each layer, equally many for each edge type")
         return fanouts
 
-    def _arrays(self, table: str, attributes: Optional[Sequence[str]]) -> List[Tuple[str, int, str]]:
+    def _arrays(self, table: str) -> List[Tuple[str, int, str]]:
         """Key, type and PyG name of the arrays of nodes (edges) in batches."""
-        found = []
-        for key, ty, _, _ in self._rank._engine.arrays(table):
-            name = data_name(table, key.rpartition("/")[2])
-            if attributes is None or name in attributes:
-                found.append((key, ty, name))
-        return found
+        arrays = [(key, ty, key.rpartition("/")[2]) for key, ty, _, _ in self._rank._engine.arrays(table)]
+        named = {ty: data_names(table, [name for _, of, name in arrays if of == ty]) for _, ty, _ in arrays}
+        return [(key, ty, named[ty][name]) for key, ty, name in arrays]
+
+    def _choose(self, attributes: Sequence[str]) -> None:
+        known = sorted({name for _, _, name in [*self._node_arrays, *self._edge_arrays]})
+        unknown = [name for name in attributes if name not in known]
+        if unknown:
+            raise ValueError(f"attributes: batches have no array {unknown[0]!r}, but {', '.join(known) or 'none'}")
+        self._node_arrays = [array for array in self._node_arrays if array[2] in attributes]
+        self._edge_arrays = [array for array in self._edge_arrays if array[2] in attributes]
 
     def batch(self, seeds: Tensor, num_new: int) -> Any:
         """The graph of the given seeds."""
@@ -71,7 +79,7 @@ class SubgraphSampler:
         data = self._hetero(found) if self._typed else self._plain(found)
         store = data[self._ntype] if self._typed else data
         store.batch_size, store.num_new = len(seeds), num_new
-        store.input_id = seeds - self._rank.first_node - (self._rank.node_range(self._ntype)[0] if self._typed else 0)
+        store.input_id = self._positions[torch.searchsorted(self._seeds, seeds)]
         return data
 
     def _plain(self, found: "_Found") -> Any:

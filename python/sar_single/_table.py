@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, Iterator, List, Mapping, Optional, Tuple
 import torch
 from torch import Tensor
 
-from ._graphs import stored_key, stored_name
+from ._graphs import DATA_NAMES, stored_key
 from ._tensors import as_torch, empty, place
 
 if TYPE_CHECKING:
@@ -27,12 +27,15 @@ class Table(Mapping[str, Tensor]):
         return iter([key for key, _, _, _ in self._arrays])
 
     def has(self, name: str) -> bool:
-        """Whether a type has an array of this name, or of the corresponding stored name."""
-        return any(key.rpartition("/")[2] in (name, stored_name(name)) for key in self)
+        """Whether a type has an array of this name, or one that a name of PyG's data finds."""
+        found = stored_key(name, self) if name in DATA_NAMES[self._table] else name
+        return found != name or any(key.rpartition("/")[2] == name for key in self)
 
-    def width(self, key: str) -> int:
-        """Number of columns of an array, if it is the same for all types."""
-        found = self._arrays_of(key)
+    def width(self, key: str, of: Optional[str] = None) -> int:
+        """Number of columns of an array: of a type, where it is 0 without the array, or if it is the same for all types."""
+        found = self._arrays_of(key) if of is None else [index for name, index in zip(self._names(), self._lookup(key)) if name == of and index is not None]
+        if not found:
+            return 0
         shape = self._arrays[found[0]][3]
         return shape[1] if len(shape) > 1 else 1
 

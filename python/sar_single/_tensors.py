@@ -17,6 +17,8 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 def place(tensor: torch.Tensor) -> Place:
     """Address and size in bytes of a contiguous tensor. Keep the tensor until the call that takes them returns."""
+    if tensor.device.type != "cpu":
+        raise ValueError(f"tensors of workers are on the CPU, this one is on {tensor.device}: leave .to(device) out")
     assert tensor.is_contiguous(), "only contiguous tensors have one place"
     return tensor.data_ptr(), tensor.numel() * tensor.element_size()
 
@@ -40,4 +42,6 @@ def as_torch(name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 def computable(x: torch.Tensor) -> torch.Tensor:
     """The same values in a type that the kernels compute in."""
+    if x.is_complex():
+        raise TypeError("operations over edges and nodes take real values, but these are complex: use torch.view_as_real")
     return x if x.dtype in (torch.float32, torch.float64) else x.float()

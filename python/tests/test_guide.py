@@ -156,15 +156,7 @@ def test_the_python_blocks_of_a_page_run(page, tmp_path, monkeypatch):
         if "rank." in block and "def worker(rank)" not in block:
             as_a_worker(block, names)
         else:
-            exec(compile(other_forms(block), f"{page}, block {number}", "exec"), names)
+            exec(compile(block, f"{page}, block {number}", "exec"), names)
     if page.endswith("pytorch-model.md"):
         assert sum(len(part) for part in names["results"]) == NODES
         assert names["run"].predict().shape == (NODES,)
-
-
-def other_forms(block):
-    """A block without the second of two lines that make the same folder."""
-    lines = block.splitlines()
-    firsts = [line for line in lines if line.startswith('parts = sar.partition("parts"')]
-    return "\n".join(line for line in lines if line not in firsts[1:])
-

@@ -75,5 +75,60 @@ def test_means_of_nothing_are_refused_on_all_ranks(karate, spill):
             rank.mean(torch.ones(0, 2))
         with pytest.raises(ValueError, match=r"one element, .*, but this one has the shape \[3\]"):
             rank.mean_loss(torch.ones(3), 3)
+        with pytest.raises(ValueError, match=r"pass len\(train\)"):
+            rank.mean_loss(torch.tensor(1.0), torch.tensor([0, 4, 7]))
+        with pytest.raises(ValueError, match="mean takes rows, but this is a single value"):
+            rank.mean(torch.tensor(1.0))
+
+    sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+
+
+def test_a_loss_with_weights_of_classes_has_their_sum_as_its_count(karate, spill):
+    weights = torch.tensor([0.5, 1.25, 2.0], dtype=torch.float64)
+
+    def worker(rank):
+        torch.manual_seed(rank.index)
+        logits, y = torch.randn(5, 3).double(), torch.arange(5) % (3 - rank.index)
+        return rank.mean_loss(F.cross_entropy(logits, y, weight=weights), weights[y].sum()), logits, y
+
+    ranks = sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+    expected = F.cross_entropy(*(torch.cat([rank[i] for rank in ranks]) for i in (1, 2)), weight=weights)
+    assert all(torch.allclose(loss, expected, atol=1e-12) for loss, _, _ in ranks)
+
+
+def test_collectives_without_a_gradient_say_so(karate, spill):
+    def worker(rank):
+        x = torch.ones(2, requires_grad=True)
+        results = rank.all_reduce(x), rank.all_gather(x)[1], rank.broadcast(x * 1), rank.all_to_all([x, x])[0]
+        for result, name in zip(results, "all_reduce all_gather broadcast all_to_all".split()):
+            if result.requires_grad:
+                with pytest.raises(RuntimeError, match=f"{name} has no gradient: use rank.mean, or pass x.detach"):
+                    result.sum().backward()
+        with torch.no_grad():
+            assert not rank.all_reduce(x).requires_grad
+        assert x.grad is None and not rank.all_reduce(x.detach()).requires_grad
+        return [result.requires_grad for result in results]
+
+    assert sar.run(worker, karate, memory_budget="min", spill_dir=spill) == [[True] * 4, [True, True, False, True]]
+
+
+def test_values_that_ranks_cannot_add_are_named(karate, spill):
+    def worker(rank):
+        table, complex_ = torch.nn.Embedding(3, 2, sparse=True), torch.nn.Linear(2, 2, dtype=torch.complex64)
+        table(torch.tensor([0])).sum().backward()
+        wrong = [
+            (TypeError, "the gradient of weight is sparse: use sparse=False, or dist.DistEmbedding", lambda: rank.gather_grads(table)),
+            (TypeError, "gather_grads: weight is complex", lambda: rank.gather_grads(complex_)),
+            (TypeError, "all_reduce: the value is complex", lambda: rank.all_reduce(torch.ones(2) * 1j)),
+            (TypeError, "are complex: use torch.view_as_real", lambda: rank.graph.halo(torch.ones(rank.graph.num_nodes(), 1) * 1j)),
+            (ValueError, "this one is on meta: leave .to", lambda: rank.graph.halo(torch.ones(rank.graph.num_nodes(), 1, device="meta"))),
+            (KeyError, r"values of the partition are rank.ndata\['feat'\]", lambda: rank.graph.ndata["feat"]),
+        ]
+        for kind, text, call in wrong:
+            with pytest.raises(kind, match=text):
+                call()
+        x = torch.ones(rank.graph.num_nodes(), 2, dtype=torch.bfloat16, requires_grad=True)
+        rank.graph.halo(x).sum().backward()
+        assert x.grad.dtype == x.dtype and (x.grad >= 1).all()
 
     sar.run(worker, karate, memory_budget="min", spill_dir=spill)

@@ -100,7 +100,8 @@ def test_batches_with_all_neighbours_give_the_logits_of_the_whole_graph(tmp_path
         for batch in loader:
             assert type(batch) is Data and batch.batch_size == len(batch.input_id)
             assert batch.num_nodes == len(batch.x) == sum(batch.num_sampled_nodes)
-            assert batch.train_mask[: batch.batch_size].all() and seeds[batch.input_id].all()
+            assert batch.train_mask[: batch.batch_size].all()
+            assert torch.equal(torch.nonzero(seeds).flatten()[batch.input_id] + rank.first_node, batch.n_id[: batch.batch_size])
             out = model(batch.x, batch.edge_index)[: batch.batch_size]
             trimmed = model(batch.x, batch.edge_index, batch)[: batch.batch_size]
             assert torch.allclose(trimmed, out, atol=1e-12)
@@ -132,7 +133,7 @@ def test_neighbours_are_drawn_once_per_node_and_edges_have_their_attributes(tmp_
         loader = rank.loader(form="pyg", fanouts=[2, 3], batch_size=10, seeds=range(rank.graph.num_nodes()), attributes=["y", "edge_attr"])
         drawn = []
         for batch in loader:
-            assert "x" not in batch and torch.equal(batch.n_id[: batch.batch_size] - rank.first_node, batch.input_id)
+            assert "x" not in batch and torch.equal(batch.n_id[: batch.batch_size] - rank.first_node, batch.input_id)  # All nodes are seeds.
             # The seeds' neighbours are three, those of nodes found then two.
             check_draws(batch.edge_index, [batch.y, batch.y], batch.edge_attr, data.edge_index, [3, 2], batch.num_sampled_edges)
             assert torch.equal(rank.edge_rows("feat", batch.e_id), batch.edge_attr)
@@ -180,6 +181,7 @@ def test_what_a_loader_cannot_do_is_named(tmp_path, spill):
         (TypeError, r"seeds of a graph with several node types name their type: \('author', mask\)", {"seeds": [1]}),
         (ValueError, "unknown node type 'book'; this graph has author, paper", {"seeds": ("book", [1])}),
         (ValueError, "num_neighbors names .*, but the edge types are", {"seeds": ("paper", [1]), "num_neighbors": {("a", "b", "c"): [1]}}),
+        (ValueError, "attributes: batches have no array 'z', but edge_attr, x, y", {"seeds": ("paper", [1]), "attributes": ["x", "z"]}),
         (ValueError, "fanouts has a number for each layer", {"seeds": ("paper", [1]), "num_neighbors": []}),
     ]
 
@@ -187,5 +189,26 @@ def test_what_a_loader_cannot_do_is_named(tmp_path, spill):
         for kind, text, arguments in wrong:
             with pytest.raises(kind, match=text):
                 rank.loader(**{"form": "pyg", "num_neighbors": [1], "batch_size": 2, **arguments})
+
+    sar.run(worker, parts, memory_budget="min", spill_dir=spill)
+
+
+def test_arrays_with_usual_names_stay_apart_and_poolings_are_those_of_the_batch(tmp_path, spill):
+    from torch_geometric.nn import global_mean_pool
+
+    data = homogeneous()
+    arrays = {"y": data.y, "labels": data.y + 1, "feat": data.x, "features": -data.x}
+    edges = {"edge_weight": data.edge_attr, "weight": data.edge_attr + 1}
+    parts = sar.partition(tmp_path / "parts", edge_index=tuple(data.edge_index), num_nodes=NODES, num_parts=2, node_data=arrays, edge_data=edges)
+
+    def worker(rank):
+        assert "x" in rank and "edge_weight" in rank and "z" not in rank and "edge_attr" not in rank
+        assert getattr(rank, "edge_attr", None) is None and not hasattr(rank, "train_mask")
+        with pytest.raises(AttributeError, match="keep it in a variable, as in x = rank.x"):
+            rank.x = 0
+        for batch in rank.loader(form="pyg", num_neighbors=[2], batch_size=7, seeds=range(10)):
+            assert torch.equal(batch.labels, batch.y + 1) and torch.equal(batch.x, -batch.features)
+            assert torch.equal(batch.weight, batch.edge_weight + 1)
+            assert torch.allclose(global_mean_pool(batch.x, None), batch.x.mean(0, keepdim=True))
 
     sar.run(worker, parts, memory_budget="min", spill_dir=spill)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 
 import pytest
 
@@ -452,8 +453,103 @@ class Kept(Plain):
         return x_j
 
 
+class Collected(Plain):
+    """Keeps its messages in a list and in a dict, which have those of one call afterwards."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.seen, self.cache = [], {}
+        out = self.propagate(edge_index, x=x)
+        (seen,) = self.seen
+        assert seen is self.cache["m"] and len(seen) == edge_index.size(1)
+        return out
+
+    def message(self, x_j):
+        m = x_j * 2
+        self.seen.append(m)
+        self.cache["m"] = m
+        return m
+
+
+class OfWeight(Plain):
+    __module__ = "__main__"
+
+    def message(self, x_j, w):
+        return x_j * w
+
+
+class Defaults(Plain):
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        if type(edge_index) is torch.Tensor:  # Old versions of PyG pass no default of a class whose code they cannot read.
+            return self.propagate(edge_index, x=x, edge_weight=None, factor=2.0, added=1.0)
+        with pytest.raises(TypeError, match="OfWeight.message needs 'w': pass it to propagate"):
+            OfWeight()(x, edge_index)
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_j, edge_weight=None, factor=2.0):
+        return x_j * factor if edge_weight is None else x_j * edge_weight
+
+    def update(self, inputs, added=1.0):
+        return inputs + added
+
+
+class Agreed(Plain):
+    """A number, and then a value per edge, for the same argument."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        values = x[edge_index[0]].sum(1) * 1.5
+        return self.propagate(edge_index, x=x, w=x.new_ones(1)) + self.propagate(edge_index, x=x, w=values)
+
+    def message(self, x_j, w):
+        return (x_j * w.view(-1, 1)).sin()
+
+
+class Wider(Plain):
+    """Weights of more digits than the values."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        values = x[edge_index[0]].sum(1) * 1.5
+        return self.propagate(edge_index, x=x.float(), w=values)
+
+    def message(self, x_j, w):
+        return x_j * w.view(-1, 1)
+
+
+class Annotated(Plain):
+    """Names a type that the worker's ``__main__`` lacks."""
+
+    __module__ = "__main__"
+
+    def message(self, x_j: "Tensor") -> "Tensor":
+        return x_j.sin()
+
+
+class Inferred(Plain):
+    """Is first called in inference mode."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        with torch.inference_mode():
+            self.propagate(edge_index, x=x)
+        x = x.clone().requires_grad_()
+        self.propagate(edge_index, x=x).square().sum().backward()
+        return x.grad
+
+    def message(self, x_j, x_i):
+        return (x_j - x_i).sin()
+
+
 # The operation that is refused, if one is.
 _RIGHT = (Aggregated, Asserted, Propagated, Updated, Recorded, Doubled, Replaced, OfHelper, OfNodes, Kept)
+_RIGHT += (Collected, Defaults, Agreed, Wider, Annotated, Inferred)
 _MEANS = (AssertedMean, Answered, HookMean, HookInPlace, HookBefore, HookOfUpdate, Explained)
 CLASSES = {**dict.fromkeys(_RIGHT), **dict.fromkeys(_MEANS, "mean"), Centred: "mean", Scaled: "aggregate", AtOnce: "mean", Pooled: "mean", Normalised: "mean", Stateful: "mean"}
 
@@ -472,7 +568,8 @@ def aggregating(rank, classes):
     return found, rank.orig_ids
 
 
-def test_aggregations_and_messages_of_all_edges_are_as_in_memory_or_refused(spill, tmp_path):
+def test_aggregations_and_messages_of_all_edges_are_as_in_memory_or_refused(spill, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "Tensor", torch.Tensor, raising=False)
     data = pyg_graphs.graph()
     ranks = sar.run(aggregating, pyg_graphs.cut(data, tmp_path, 3), args=(list(CLASSES),), spill_dir=spill)
     for number, (cls, name) in enumerate(CLASSES.items()):

@@ -215,7 +215,43 @@ def test_types_are_reached_as_in_hetero_data(spill, tmp_path):
             rank["author"].y
         with pytest.raises(KeyError, match="'institute' is not a type of this graph"):
             rank["institute"]
+        assert "paper" in rank and ("paper", "cites", "paper") in rank and "institute" not in rank
+        assert [rank[name].num_features for name in data.node_types] == [2, 3] and rank["paper", "cites", "paper"].num_features == 0
+        with pytest.raises(AttributeError, match=r"paper has no 'num_nodes': x.size\(0\)"):
+            rank["paper"].num_nodes
         return rank.train_mask_dict["author"].sum()
 
     parts = sar.partition(tmp_path / "parts", data, num_parts=2, method="random")
     assert sum(sar.run(types, parts, spill_dir=spill)) == 4
+
+
+def narrow(rank, normal):
+    """Results of norms and poolings of bfloat16 values, and the numbers of the rank's nodes."""
+    x, batch = (rank.x, rank.batch) if normal is None else normal
+    from torch_geometric import nn
+
+    norms = [nn.GraphNorm(4), nn.PairNorm(), nn.MeanSubtractionNorm(), nn.GraphSizeNorm(), nn.LayerNorm(4, mode="graph"), nn.InstanceNorm(4, affine=True, track_running_stats=True)]
+    typed = nn.HeteroBatchNorm(4, 3)
+    x = x.bfloat16()
+    if normal is not None:
+        x = x.float()
+    modules = [lambda x, norm=norm.to(x.dtype): norm(x, batch) for norm in norms]
+    modules += [nn.BatchNorm(4).to(x.dtype), lambda x: typed.to(x.dtype)(x, batch)]
+    modules += [lambda x, pool=pool: pool(x, batch) for pool in (nn.global_add_pool, nn.global_mean_pool, nn.global_max_pool)]
+    results = [module(x) for module in modules]
+    if normal is None:
+        assert all(result.dtype == x.dtype for result in results)
+        assert torch.equal(rank.mean(x.abs() * 0 + 1), torch.ones(4).bfloat16())
+    return results, None if normal is not None else rank.orig_ids
+
+
+def test_norms_and_poolings_of_short_floats_are_over_all_nodes(spill, tmp_path):
+    nodes = 1500
+    draw = torch.Generator().manual_seed(3)
+    ends = torch.randint(0, nodes, (2, 3000), generator=draw)
+    data = Data(x=torch.randn(nodes, 4, generator=draw) + 1, edge_index=ends, batch=torch.randint(0, 3, (nodes,), generator=draw))
+    ranks = sar.run(narrow, sar.partition(tmp_path / "parts", data, num_parts=2), args=(None,), spill_dir=spill)
+    for number, expected in enumerate(narrow(None, (data.x, data.batch))[0]):
+        found = [results[number] for results, _ in ranks]
+        ours = found[0] if len(expected) == 3 else pyg_graphs.joined(found, [ids for _, ids in ranks])
+        assert pyg_graphs.difference(ours, expected.detach()) < 0.01, number

@@ -163,6 +163,21 @@ def test_a_script_needs_no_main_guard(karate, spill, tmp_path):
     assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "[5, 6]\n"
 
 
+def test_workers_have_the_arguments_the_seed_and_the_dtype_of_the_program(karate, spill, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import argparse, sys, torch, sar_single as sar\n"
+        "def worker(rank):\n"
+        "    return sys.argv[3], torch.rand(1).item(), torch.ones(1).dtype\n"
+        "torch.manual_seed(7)\n"
+        "torch.set_default_dtype(torch.float64)\n"
+        "found = sar.run(worker, sys.argv[1], spill_dir=sys.argv[2], memory_budget='min')\n"
+        "assert found == [('--epochs=3', torch.rand(1).item(), torch.float64)] * 2, found\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, str(script), str(karate), str(spill), "--epochs=3"], env=environment, check=True)
+
+
 def test_a_wrong_path_is_the_users_error(tmp_path, spill):
     with pytest.raises(ValueError, match="missing.json"):
         run(lambda rank: None, tmp_path / "missing.json", spill)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -121,7 +122,7 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
         if name.endswith(("_i", "_j")):
             _of_ends(module, result, name, kwargs.get(name[:-2]))
         elif name not in kwargs:
-            result.others[name] = None if flat[name].default is flat[name].empty else flat[name].default
+            result.others[name] = default(module, function, flat[name])
         elif isinstance(kwargs[name], Deferred) and len(kwargs[name]) == len(edges.columns):
             result.edges[name] = kwargs[name]
         elif isinstance(kwargs[name], StandIn):
@@ -133,6 +134,14 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
     for name, of_edges in _agreed(module, function, unclear, len(edges.columns)).items():
         (result.edges if of_edges else result.others)[name] = unclear[name]
     return result
+
+
+def default(module: Any, function: str, parameter: Any) -> Any:
+    """The default of an argument that ``propagate`` or ``edge_updater`` did not get."""
+    if parameter.default is inspect.Parameter.empty:
+        caller = "edge_updater" if function == "edge_update" else "propagate"
+        raise TypeError(f"{type(module).__name__}.{function} needs {parameter.name!r}: pass it to {caller}")
+    return parameter.default
 
 
 def _of_ends(module: Any, result: Arguments, name: str, value: Any) -> None:
@@ -169,12 +178,12 @@ def _check(module: Any, name: str, value: Any, rows: int) -> None:
 
 
 def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -> Dict[str, bool]:
-    """The values with a row per edge. One collective when a class is first called with such arguments: on one rank, a table may have
-    as many rows as there are edges."""
+    """The values with a row per edge. One collective when a class is first called with such arguments, and whenever one of them had no row per edge:
+    on one rank, a table may have as many rows as there are edges."""
     key = (type(module), function, *[(name, value.shape[1:]) for name, value in values.items()])
     found = tuple(len(value) == edges for value in values.values())
     rank = _current.current()
-    if values and key not in _AGREED:
+    if values and not all(_AGREED.get(key, (False,))):
         _AGREED[key] = found if rank is None else tuple(rank.all_reduce(torch.tensor(found).long(), op="min").bool().tolist())
     agreed = dict(zip(values, _AGREED.get(key, ())))
     for (name, of_edges), here in zip(agreed.items(), found):

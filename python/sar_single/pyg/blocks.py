@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from .._keys import Block
 from .arguments import PADDING, Arguments
 from .pooling import of_messages, widest_of
-from .unfit import INSIDE_BLOCK, Unfit
+from .unfit import INSIDE_BLOCK, Attributes, Unfit
 
 Run = Callable[[Dict[str, Any]], Tensor]
 
@@ -65,17 +65,19 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
 
 def called(module: Any, run: Run, given: Dict[str, Any], edges: int) -> Tuple[Tensor, Dict[str, Tensor]]:
     """The result of ``run``, and attributes that the module set meanwhile, which are removed from it."""
-    before = dict(vars(module))
+    attributes = Attributes(module)
     try:
         output = run(given)
         if not isinstance(output, Tensor):
             raise Unfit("its messages are not one tensor")
-        changed = {name: value for name, value in vars(module).items() if before.get(name, _MISSING) is not value}
+        inside = attributes.changed_inside()
+        if inside is not None:
+            raise Unfit(f"it changes self.{inside}")
+        changed = {name: value for name, value in vars(module).items() if attributes.before.get(name, _MISSING) is not value}
         _check_attributes(changed, edges)
         return output, changed
     finally:
-        vars(module).clear()
-        vars(module).update(before)
+        attributes.restore()
 
 
 def _check_attributes(changed: Dict[str, Any], edges: int) -> None:

@@ -69,7 +69,8 @@ class Columns:
 
     def _array(self, name: str) -> Tensor:
         if name not in self._arrays:
-            self._arrays[name] = self._make(name)
+            with torch.inference_mode(False):  # Training may read it later.
+                self._arrays[name] = self._make(name)
         return self._arrays[name]
 
     def __len__(self) -> int:
@@ -148,7 +149,8 @@ class Columns:
         destination does not have more.
         """
         if self._in_order is None:
-            self._in_order = self._order(), self.in_degrees()
+            with torch.inference_mode(False):
+                self._in_order = self._order(), self.in_degrees()
         order, degrees = self._in_order
         if most not in self._blocks:
             self._blocks[most] = cuts(degrees, most, apart=True)

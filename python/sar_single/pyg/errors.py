@@ -41,6 +41,11 @@ _REASONS = {
             "reduce over destinations",
         ),
     ),
+    **dict.fromkeys(
+        "scatter_max scatter_min segment_coo segment_csr".split(),
+        ("torch_scatter reads the numbers itself, but sources lie in other partitions", "use torch_geometric.utils.scatter or softmax"),
+    ),
+    **dict.fromkeys("cuda to".split(), ("tensors of workers are int64 numbers of edges on the CPU", "leave .to(...) and .cuda() out")),
     **dict.fromkeys("__reduce_ex__ __reduce__ storage untyped_storage".split(), (_NUMBERS, "return what the model computes instead")),
 }
 
@@ -56,7 +61,7 @@ class Refused(ValueError):
 def refused(operation: str, what: str = "edge_index", why: str = "", remedy: str = "") -> Refused:
     """The error for an operation, with the known reason and remedy for its name, or the given ones."""
     reason, hint = _REASONS.get(
-        operation,
+        operation.replace("torch_scatter.", "").split(".")[0] if operation.startswith("torch_scatter.") else operation,
         ("sources of edges lie in other partitions", f"pass it to a module unchanged, or {_BEFORE}"),
     )
     return Refused(f"{operation} of {what}: {why or reason}; {remedy or hint}")

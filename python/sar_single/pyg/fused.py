@@ -40,7 +40,8 @@ def fused(module: Any, arguments: Arguments, message: List[str]) -> Optional[Ten
         if attended is not None:
             return attended
     counts = arguments.columns.in_degrees().clamp(min=1) if mean else None
-    linear = linear_of_input(module, x) if all(size == 1 for size in shape[1:]) else None
+    exact = factor is None or torch.promote_types(x.dtype, factor.dtype) == x.dtype
+    linear = linear_of_input(module, x) if exact and all(size == 1 for size in shape[1:]) else None
     if linear is not None:
         return linear.of(_sum(arguments.columns, linear.x, factor, shape, counts))
     return _sum(arguments.columns, x, factor, shape, counts)
@@ -104,6 +105,8 @@ def _sum(columns: Columns, x: Tensor, factor: Optional[Tensor], shape: List[int]
             own_rows = int(columns.loops.added) - (torch.zeros(topology.num_nodes) if columns.loops.of_graph else topology.own_loops())
         return functions.neighbour_sum(topology.graph._engine, x, None, functions.Around(sources, own_rows, counts, factors.destination))
     spread = [-1, *[1] * (x.dim() - 1)]
+    if factors.own is not None:
+        x = x.to(torch.promote_types(x.dtype, factors.own.dtype))
     if sources is not None:
         x = x * sources.view(spread)
     own = x.new_ones(len(columns)) if factors.own is None else factors.own

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import _current, _over_ranks
+from .._tensors import computable
 from .unfit import needs_all
 
 Forward = Callable[..., Any]
@@ -63,9 +64,9 @@ def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[An
 
 def _sums(rank: Any, x: Tensor, batch: Tensor, size: int) -> Tuple[Tensor, Tensor]:
     """The sum of each group's rows, and its number of rows."""
-    rows = torch.cat([x, x.new_ones((len(x), 1))], 1)
-    sums = _over_ranks.total(rank, rows.new_zeros((size, rows.shape[1])).index_add(0, batch, rows))
-    return sums[:, :-1], sums[:, -1:].detach().clamp(min=1)
+    own = x.new_zeros((size, x.shape[1])).index_add(0, batch, x).double()
+    sums = _over_ranks.total(rank, torch.cat([own, torch.bincount(batch, minlength=size).double().unsqueeze(1)], 1))
+    return sums[:, :-1].to(x.dtype), sums[:, -1:].detach().clamp(min=1).to(x.dtype)
 
 
 def _mean(rank: Any, x: Tensor, batch: Tensor, size: int) -> Tensor:
@@ -117,9 +118,9 @@ def _instance_norm(self: Any, x: Tensor, batch: Optional[Tensor], batch_size: Op
     squares, _ = _sums(rank, x * x, batch, size)
     if self.running_mean is not None:
         with torch.no_grad():
-            self.running_mean = torch.lerp(self.running_mean, mean.mean(0), self.momentum)
+            self.running_mean = torch.lerp(self.running_mean, mean.mean(0).to(self.running_mean.dtype), self.momentum)
             unbiased = squares / (counts - 1).clamp(min=1)
-            self.running_var = torch.lerp(self.running_var, unbiased.mean(0), self.momentum)
+            self.running_var = torch.lerp(self.running_var, unbiased.mean(0).to(self.running_var.dtype), self.momentum)
     x = x / (squares / counts + self.eps).sqrt()[batch]
     return x if self.weight is None else x * self.weight + self.bias
 
@@ -138,10 +139,15 @@ def _hetero_batch_norm(self: Any, x: Tensor, type_vec: Tensor) -> Tensor:
             rate = self.momentum if self.momentum is not None else 1.0 / float(self.num_batches_tracked)
             present = sums.new_zeros(size).index_add(0, type_vec, sums.new_ones(len(x)))
             present = rank.all_reduce(present) > 0
-            self.running_mean[present] = torch.lerp(self.running_mean[present], mean[present], rate)
-            self.running_var[present] = torch.lerp(self.running_var[present], variance[present], rate)
+            self.running_mean[present] = torch.lerp(self.running_mean[present], mean[present].to(self.running_mean.dtype), rate)
+            self.running_var[present] = torch.lerp(self.running_var[present], variance[present].to(self.running_var.dtype), rate)
     out = (x - mean[type_vec]) / variance.clamp(self.eps).sqrt()[type_vec]
     return out * self.weight[type_vec] + self.bias[type_vec] if self.affine else out
+
+
+def _like(self: Any, x: Tensor, y: Tensor) -> Tensor:
+    """A result of a module in the type that ``x`` and the module's parameters give."""
+    return y.to(functools.reduce(torch.promote_types, [parameter.dtype for parameter in self.parameters()], x.dtype))
 
 
 def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda self: True) -> Callable[[ModuleType], None]:
@@ -157,7 +163,7 @@ def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda sel
                 return theirs(self, x, *args, **kwargs)
             if needs_all(_MESSAGES):
                 return x
-            return ours(self, x, *_defaults(args, kwargs))
+            return _like(self, x, ours(self, computable(x), *_defaults(args, kwargs)))
 
         cls.forward = forward
 
@@ -195,7 +201,7 @@ def _batch_norms(module: ModuleType) -> None:
         ours = _current.current() is not None and _own_statistics(self)
         if ours and needs_all(_MESSAGES):
             return x
-        return _hetero_batch_norm(self, x, type_vec) if ours else theirs(self, x, type_vec)
+        return _like(self, x, _hetero_batch_norm(self, computable(x), type_vec)) if ours else theirs(self, x, type_vec)
 
     @functools.wraps(theirs_single)
     def forward_single(self: Any, x: Tensor) -> Any:

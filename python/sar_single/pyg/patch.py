@@ -12,8 +12,9 @@ from .. import _current
 from .._dropout import dropped
 from .._imports import change_when_imported, swap
 from .._keys import Block
+from .annotations import patch_inspector
 from .apart import check_apart
-from .arguments import Arguments, collected, own_state
+from .arguments import Arguments, collected, default, own_state
 from .attention import RETURNED, attention
 from .blocks import in_blocks
 from .edge_index import EdgeIndex, own_nodes
@@ -36,6 +37,7 @@ def patch_pyg() -> None:
     """Makes PyG's modules accept ``rank.edge_index``, as soon as they are imported."""
     change_when_imported(
         {
+            "torch_geometric.inspector": patch_inspector,
             "torch_geometric.utils.num_nodes": lambda module: swap(module, "maybe_num_nodes", _nodes),
             "torch_geometric.utils._degree": lambda module: swap(module, "degree", _degree),
             "torch_geometric.utils.dropout": lambda module: swap(module, "dropout_edge", _dropout_edge),
@@ -190,7 +192,7 @@ def _propagate(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, 
             out = in_blocks(module, arguments, names, run, per_edge=False)
     except Unfit as problem:
         return _at_once(problem, module, "message", arguments, lambda: theirs(module, edges, size=size, **kwargs))
-    return module.update(out, **_for_update(edges, inspector.get_param_dict("update"), update, kwargs))
+    return module.update(out, **_for_update(module, edges, update, kwargs))
 
 
 def _run(module: Any, message: List[str], aggregate: List[str]) -> Callable[[Dict[str, Any]], Any]:
@@ -201,10 +203,10 @@ def _run(module: Any, message: List[str], aggregate: List[str]) -> Callable[[Dic
     return run
 
 
-def _for_update(edges: EdgeIndex, parameters: Any, names: List[str], kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    nodes = edges.columns.topology.num_nodes
+def _for_update(module: Any, edges: EdgeIndex, names: List[str], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    parameters, nodes = module.inspector.get_param_dict("update"), edges.columns.topology.num_nodes
     known = {"dim_size": nodes, "size_i": nodes, "index": edges.row(0 if edges.turned else 1), "ptr": None, **kwargs}
-    return {name: known[name] if name in known else parameters[name].default for name in names}
+    return {name: known[name] if name in known else default(module, "update", parameters[name]) for name in names}
 
 
 def _edge_updater(theirs: Theirs, module: Any, edges: EdgeIndex, size: Any = None, **kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from .. import _current, _over_ranks
 from .._imports import swap
+from .._tensors import computable
 from .columns import Columns
 from .ends import Ends
 from .errors import refused
@@ -58,7 +59,8 @@ class _Extreme(torch.autograd.Function):
         own = x.new_full((size, *x.shape[1:]), float("-inf")).scatter_reduce(0, spread, x, "amax")
         largest = rank.all_reduce(own, op="max")
         chosen = x == largest[batch]
-        counts = rank.all_reduce(x.new_zeros(largest.shape).index_add(0, batch, chosen.to(x.dtype)))
+        wide = computable(x).dtype
+        counts = rank.all_reduce(torch.zeros(largest.shape, dtype=wide).index_add(0, batch, chosen.to(wide)))
         ctx.rank = rank
         ctx.save_for_backward(chosen, batch, counts.clamp(min=1))
         return largest.masked_fill(torch.isneginf(largest), 0)
@@ -68,31 +70,52 @@ class _Extreme(torch.autograd.Function):
     def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None, None]:
         chosen, batch, counts = ctx.saved_tensors
         shares = ctx.rank.all_reduce(gy.contiguous()) / counts
-        return None, shares[batch] * chosen, None, None
+        return None, (shares[batch] * chosen).to(gy.dtype), None, None
 
 
-def pooled(x: Tensor, batch: Optional[Tensor], size: Optional[int], how: str) -> Tensor:
+def is_own(rank: Any, rows: int) -> bool:
+    """Whether a number of rows equals a rank's number of nodes, of all types or of one."""
+    ranges = [rank.node_range(name) for name in rank.node_types]
+    return rows in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
+
+
+def _graphs_of_own(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Optional[int]:
+    """The number of graphs on all ranks; None if the rows of a rank are not its nodes, as in a sampled batch. One collective."""
+    rank: Any = _current.current()
+    if size is None:
+        size = 1 if batch is None else int(batch.max()) + 1 if len(batch) else 0
+    most, others = rank.all_reduce(torch.tensor([size, int(not is_own(rank, rows))]), op="max").tolist()
+    return None if others else int(most)
+
+
+def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:
     """A row per graph, the same on every rank. The gradient is the sum of the ranks' gradients."""
     rank: Any = _current.current()
     if batch is None:
-        batch, size = x.new_zeros(len(x), dtype=torch.int64), 1
-    if size is None:
-        size = int(rank.all_reduce(int(batch.max()) + 1 if len(batch) else 0, op="max"))
+        batch = x.new_zeros(len(x), dtype=torch.int64)
     if how in ("max", "min"):
         sign = 1 if how == "max" else -1
         result: Tensor = sign * _Extreme.apply(rank, sign * x, batch, size)
         return result
-    sums = _over_ranks.total(rank, x.new_zeros((size, *x.shape[1:])).index_add(0, batch, x))
+    wide = computable(x) if x.is_floating_point() else x
+    sums = _over_ranks.total(rank, wide.new_zeros((size, *x.shape[1:])).index_add(0, batch, wide))
     if how == "sum":
-        return sums
+        return sums.to(x.dtype)
     counts = rank.all_reduce(torch.bincount(batch, minlength=size)).clamp(min=1)
-    return sums / counts.to(sums.dtype).view(-1, *[1] * (sums.dim() - 1))
+    mean = sums / counts.view(-1, *[1] * (sums.dim() - 1))
+    return mean.to(x.dtype) if x.is_floating_point() else mean
 
 
 def _global(how: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def pool(x: Tensor, batch: Optional[Tensor], size: Optional[int] = None) -> Any:
-        return theirs(x, batch, size) if _current.current() is None or MESSAGES.value else pooled(x, batch, size, how)
+        if _current.current() is None or MESSAGES.value:
+            return theirs(x, batch, size)
+        graphs = _graphs_of_own(len(x), batch, size)
+        if graphs is not None:
+            return _pooled(x, batch, graphs, how)
+        with of_messages():
+            return theirs(x, batch, size)
 
     return pool
 
@@ -122,11 +145,15 @@ def _patch_aggregation(module: ModuleType) -> None:
                 return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
         if _current.current() is None or MESSAGES.value:
             return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
+        graphs = _graphs_of_own(x.size(dim % x.dim()), index, dim_size)
+        if graphs is None:
+            with of_messages():
+                return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
         how = _KINDS.get(type(self).__name__)
         if how is None or ptr is not None or dim % x.dim() != 0 or args or kwargs:
             why = "it aggregates the rows of this rank only"
             raise refused(type(self).__name__, "a rank's rows", why, "use sum, mean, max or min, which are over all ranks")
-        return pooled(x, index, dim_size, how)
+        return _pooled(x, index, graphs, how)
 
     cls.__call__ = call
 

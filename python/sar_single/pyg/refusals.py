@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .. import _current
 from .errors import refused
-from .pooling import MESSAGES
+from .pooling import MESSAGES, is_own
 from .stand_in import StandIn
 
 _COARSER = ("it chooses or joins nodes over all of the graph, but a rank has only some of them", "use layers that keep the nodes")
@@ -80,7 +80,7 @@ def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
             def either(*args: Any, theirs: Any = theirs, name: str = name, **kwargs: Any) -> Any:
                 rank: Any = _current.current()
                 rows = [len(value) for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.dim() > 0][:1]
-                if rank is not None and rank.world_size > 1 and not MESSAGES.value and _own(rank, rows):
+                if rank is not None and rank.world_size > 1 and not MESSAGES.value and (not rows or is_own(rank, rows[0])):
                     raise refused(name, "a rank's rows", *reason)
                 return theirs(*args, **kwargs)
 
@@ -90,12 +90,6 @@ def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
             setattr(found if is_class else module, (method or "forward") if is_class else name, either)
 
     return change
-
-
-def _own(rank: Any, rows: List[int]) -> bool:
-    """Whether a number of rows equals a rank's number of nodes, of all types or of one; true without rows."""
-    ranges = [rank.node_range(name) for name in rank.node_types]
-    return not rows or rows[0] in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
 
 
 _NEAREST = ("neighbours are looked for among the rows of this rank only", "make the graph before sar.partition")

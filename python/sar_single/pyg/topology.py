@@ -12,7 +12,7 @@ from .. import _current
 from .. import _functions as functions
 from .._keys import BITS, keys_of_nodes
 from .._engine import Edges as Engine
-from .._tensors import place
+from .._tensors import computable, place
 
 if TYPE_CHECKING:
     from .._graph import Graph
@@ -49,7 +49,8 @@ class Topology:
         """The ``source`` or the ``destination`` of each edge, int64 ``[edges]``."""
         if name not in self._ends:
             assert self.graph is not None
-            source, destination, _, _ = self.graph.unkept_edge_arrays()
+            with torch.inference_mode(False):
+                source, destination, _, _ = self.graph.unkept_edge_arrays()
             self._ends[name] = source if name == "source" else destination
         return self._ends[name]
 
@@ -119,10 +120,8 @@ class Topology:
 
 
 def rows_of_sources(topology: Topology, x: Tensor) -> Tensor:
-    """``halo`` of a value of any dtype."""
-    if x.dtype in (torch.float32, torch.float64) or not x.is_floating_point():
-        return topology.halo(x)
-    return topology.halo(x.float()).to(x.dtype)
+    """``halo`` of a value of any real dtype."""
+    return topology.halo(computable(x) if x.is_floating_point() or x.is_complex() else x).to(x.dtype)
 
 
 def sum_to_sources(topology: Topology, numbers: Tensor, values: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import fx
 
 from .arguments import Arguments
+from .unfit import Attributes
 
 class _Index:
     """Stands for the edges' ``index``, which is not empty."""
@@ -27,15 +28,15 @@ def traced(module: Any, function: Callable[..., Any], names: List[str], argument
         known = arguments.others.get(name)
         is_tensor = name in arguments.tensors() or isinstance(known, torch.Tensor) or name in ("dim_size", "size_i")
         given[name] = _Index() if name == "index" else tracer.create_proxy("placeholder", name, (), {}) if is_tensor else known
-    before = dict(vars(module))
+    attributes = Attributes(module)
     try:
         output = function(**given)
-        return output.node if isinstance(output, fx.Proxy) and vars(module) == before else None
+        unchanged = vars(module) == attributes.before and attributes.changed_inside() is None
+        return output.node if isinstance(output, fx.Proxy) and unchanged else None
     except Exception:  # Code that cannot be traced runs in blocks, where its errors show.
         return None
     finally:
-        vars(module).clear()
-        vars(module).update(before)
+        attributes.restore()
 
 
 def is_of_pyg(module: Any) -> bool:

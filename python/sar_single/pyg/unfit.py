@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from .. import _current
 from .scope import Scope
@@ -19,6 +19,35 @@ MADE_UP: Scope[Optional[List[str]]] = Scope(None)
 
 class Unfit(Exception):
     """A module cannot run in blocks of edges. All ranks find out together, because it depends only on the program."""
+
+
+class Attributes:
+    """A module's attributes at one time, and what its lists and dicts have in them."""
+
+    def __init__(self, module: Any) -> None:
+        self._of = vars(module)
+        self.before: Dict[str, Any] = dict(self._of)
+        self._contents = {name: value.copy() for name, value in self.before.items() if isinstance(value, (list, dict))}
+
+    def changed_inside(self) -> Optional[str]:
+        """The name of a list or dict whose contents have changed, if there is one."""
+        return next((name for name, content in self._contents.items() if not _same(self.before[name], content)), None)
+
+    def restore(self) -> None:
+        """Sets the module's attributes to what they were."""
+        self._of.clear()
+        self._of.update(self.before)
+        for name, content in self._contents.items():
+            value = self.before[name]
+            if not _same(value, content):
+                value.clear()
+                (value.extend if isinstance(value, list) else value.update)(content)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two lists (dicts) have the same objects in the same places."""
+    pairs = zip(one, other) if isinstance(one, list) else zip((*one, *one.values()), (*other, *other.values()))
+    return len(one) == len(other) and all(a is b for a, b in pairs)
 
 
 def needs_all(reason: str) -> bool:
