@@ -72,7 +72,9 @@ impl EdgeData<'_> {
                 builder.push_weight(weights[etype][row as usize]);
             }
             if self.types {
-                builder.push_type(etype as u16);
+                builder.push_type(u16::try_from(etype).map_err(|_| {
+                    Error::internal(format!("edge {id} is of a type beyond the first 65536"))
+                })?);
             }
             if self.ids {
                 builder.push_edge_id(first_ids[etype] + row);
@@ -136,7 +138,7 @@ pub(super) fn edge_columns_of(
             let problem = format!("edge type {} has no such feature", book.etypes()[etype]);
             return Err(Error::input(set.path(), key, problem));
         };
-        if feature.array().row_len() != 1 {
+        if rows > 0 && feature.array().row_len() != 1 {
             let problem =
                 format!("has shape {:?}; one weight per edge is needed", feature.array().shape());
             return Err(Error::input(set.path(), feature.key(), problem));

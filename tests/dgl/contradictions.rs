@@ -215,7 +215,7 @@ fn feature_rows_must_be_as_many_as_nodes_and_alike_in_all_partitions() {
     let findings = copy.findings();
     assert_eq!(findings.len(), 3, "{findings:?}");
     assert!(
-        findings[0].contains("does not have the rows (uint8 []) of partition 0"),
+        findings[0].contains("does not have the rows (uint8 []) of the partitions before"),
         "{findings:?}"
     );
 }

@@ -35,5 +35,6 @@ mod quality;
 mod relations;
 mod repartitioned;
 mod same_bytes;
+mod shifted_rows;
 mod triples;
 mod verified;

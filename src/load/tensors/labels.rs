@@ -53,7 +53,7 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
 /// If no array or several hold labels.
 pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
     let found = LABELS.require(partition.node_features(), key)?;
-    Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
+    Ok(found.iter().flatten().map(|feature| feature.array().row_len().max(1)).max().unwrap_or(0))
 }
 
 /// Like [`load_mask`], as a `Vec`.
@@ -165,7 +165,7 @@ pub(super) fn fill_types<T>(
     for (ntype, feature) in found.into_iter().enumerate() {
         let ids = book.node_type_range(partition.part(), ntype);
         let rows = (ids.start - first) as usize..(ids.end - first) as usize;
-        if let Some(feature) = feature {
+        if let Some(feature) = feature.filter(|_| !rows.is_empty()) {
             read(feature, &mut all[rows.start * width..rows.end * width])?;
         }
     }

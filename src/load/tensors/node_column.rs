@@ -158,7 +158,7 @@ impl NodeColumn {
             role.require(set, Some(key))
         })?;
         let mut arrays = column.arrays.iter().flatten().flatten();
-        let integers = arrays.all(|array| array.dtype().is_integer());
+        let integers = arrays.all(|array| array.num_rows() == 0 || array.dtype().is_integer());
         Ok(NodeColumn { integers, ..column })
     }
 
@@ -168,12 +168,17 @@ impl NodeColumn {
         find: impl Fn(&FeatureSet) -> Result<Vec<Option<&Feature>>>,
     ) -> Result<Self> {
         let mut arrays = vec![Vec::new(); config.parts().len()];
-        let mut width = None;
+        let (mut width, mut bare) = (None, None);
         for part in parts {
             let set = open_node_features(config, part)?;
             let found = find(&set)?;
             for feature in found.iter().flatten() {
                 let this = feature.array().row_len();
+                // DGL's pipeline writes arrays without rows in another form.
+                if feature.array().num_rows() == 0 {
+                    bare.get_or_insert(this);
+                    continue;
+                }
                 if *width.get_or_insert(this) != this {
                     let problem = format!(
                         "has {this} columns, but others of the graph have {}",
@@ -185,7 +190,7 @@ impl NodeColumn {
             }
             arrays[part] = found.into_iter().map(|f| f.map(|f| f.array().clone())).collect();
         }
-        let (book, width) = (config.book().clone(), width.unwrap_or(0));
+        let (book, width) = (config.book().clone(), width.or(bare).unwrap_or(0));
         let normalize = Normalize::None;
         Ok(NodeColumn {
             book,

@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use super::labels::{LABELS, fill_types};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::formats::dgl::Partition;
+use crate::formats::dgl::{ArrayRef, Partition};
 
 /// Values that rows of labels may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,11 @@ impl Targets {
 pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) -> Result<Tensor> {
     let set = partition.node_features();
     let found = LABELS.require(set, key)?;
-    let widths: Vec<u64> = found.iter().flatten().map(|f| f.array().row_len()).collect();
-    let width = widths.first().copied().unwrap_or(0);
+    // Without rows, an array says nothing of the width.
+    let arrays = || found.iter().flatten().map(|feature| feature.array());
+    let widths: Vec<u64> = arrays().filter(|a| a.num_rows() > 0).map(ArrayRef::row_len).collect();
+    let width = widths.first().copied().or_else(|| arrays().next().map(|a| a.row_len().max(1)));
+    let width = width.unwrap_or(0);
     if width == 0 || widths.iter().any(|w| *w != width) {
         let problem = format!("has {widths:?} columns on its node types; one number is needed");
         return Err(Error::input(set.path(), key.unwrap_or("label"), problem));

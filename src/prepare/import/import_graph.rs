@@ -12,11 +12,11 @@ use super::files::{
 use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use super::id_spaces::{id_spaces, space_of};
 use super::ids::IdSpace;
-use super::readers::{Ask, BadRowList, CellValue, Wants};
+use super::readers::{Ask, BadRowList, CellValue, TextRules, Wants};
 use super::tables::{
     ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, SeveralSplits, Table,
-    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_array, read_split,
-    remarks,
+    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_arrays, read_split,
+    refuse_signs, remarks, unlabelled,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -139,13 +139,18 @@ impl Import<'_> {
     fn open_tables<T: Ord + Clone>(&mut self, files: &[DataFile<T>]) -> Result<Tables<T>> {
         let mut tables: Tables<T> = BTreeMap::new();
         for ((ty, name), files) in grouped(files) {
-            let mut arrays = Vec::new();
-            for file in files {
+            let all = files.iter().map(|file| {
                 let array = file.array.as_ref().unwrap_or(name);
-                let opened = open_array(&file.path, name, &Ask { array: Some(array), ..self.ask })?;
-                arrays.push(opened.array);
-                let is_known = self.is_of_layout(&file.path);
-                self.notes.extend(opened.note.filter(|_| !is_known));
+                (file.path.as_path(), Some(array.as_str()))
+            });
+            let all: Vec<_> = all.collect();
+            let is_of_layout = self.is_of_layout(&files[0].path);
+            // Data sets do not name columns.
+            let header = self.ask.rules.header.or(is_of_layout.then_some(false));
+            let rules = TextRules { header, ..self.ask.rules };
+            let (arrays, notes) = open_arrays(&all, name, &Ask { rules, ..self.ask })?;
+            if !is_of_layout {
+                self.notes.extend(notes);
             }
             let table = Table::new(arrays)?;
             tables.entry(ty.clone()).or_default().insert(name.clone(), table);
@@ -181,6 +186,9 @@ impl Import<'_> {
     fn node_tables(&mut self, mut node_tables: Tables<String>) -> Result<Tables<String>> {
         self.choose_splits(&mut node_tables)?;
         self.check_node_data(&node_tables)?;
+        let data = node_tables.values().flatten();
+        data.filter(|(name, _)| name.starts_with("label"))
+            .try_for_each(|(_, table)| refuse_signs(table))?;
         for table in &self.scanned {
             let tables = node_tables.entry(table.file.ty.clone()).or_default();
             for (name, data) in table.convert(&self.files.node_tables, &self.ask)? {
@@ -202,21 +210,25 @@ impl Import<'_> {
                     list.labels.display()
                 )),
                 (Some(_), None) => {
-                    let table = listed_labels(&lists, space.count(), &self.ask)?;
+                    let table = listed_labels(&lists, space.count(), self.memory, &self.ask)?;
                     tables.insert(LABEL_NAMES[0].to_owned(), table);
                 }
                 (None, _) => {}
             }
         }
-        for tables in node_tables.values_mut() {
+        for (ty, tables) in &mut node_tables {
             let labels = tables.iter_mut().filter(|(name, _)| name.starts_with("label"));
             for (name, table) in labels {
-                let Some(numbers) = class_numbers(table, self.ask.folder)? else { continue };
-                let width = table.row_shape().iter().product::<u64>();
-                self.notes.push(format!(
-                    "{name} has a 1 for one of {width} classes in each row: stored as class numbers"
-                ));
-                *table = numbers;
+                if let Some(numbers) = class_numbers(table, self.ask.folder)? {
+                    let width = table.row_shape().iter().product::<u64>();
+                    self.notes.push(format!(
+                        "{name} has a 1 for one of {width} classes in each row: stored as class numbers"
+                    ));
+                    *table = numbers;
+                }
+                self.notes.extend(unlabelled(table)?.map(|count| {
+                    format!("{ty}/{name}: {count} of {} nodes have no label", table.num_rows())
+                }));
             }
         }
         Ok(node_tables)

@@ -8,8 +8,9 @@ use crate::formats::dgl::partition::Partition;
 use crate::io::Dtype;
 use std::collections::BTreeMap;
 
-/// The row type and shape of each feature, by type and name.
-type Rows = BTreeMap<(usize, String), (Dtype, Vec<u64>)>;
+/// The row type and shape of each feature, by type and name. Without rows it has none: DGL's pipeline writes arrays without
+/// rows in another form.
+type Rows = BTreeMap<(usize, String), Option<(Dtype, Vec<u64>)>>;
 
 /// The features of the partitions seen so far.
 #[derive(Default)]
@@ -48,7 +49,10 @@ fn check_array(feature: &Feature) -> Result<()> {
 }
 
 fn compare(known: &mut Option<Rows>, set: &FeatureSet) -> Vec<Error> {
-    let rows = |f: &Feature| (f.array().dtype(), f.array().row_shape().to_vec());
+    let rows = |f: &Feature| {
+        let array = f.array();
+        (array.num_rows() > 0).then(|| (array.dtype(), array.row_shape().to_vec()))
+    };
     let here: Rows =
         set.features().iter().map(|f| ((f.ty(), f.name().to_owned()), rows(f))).collect();
     let Some(known) = known else {
@@ -56,11 +60,17 @@ fn compare(known: &mut Option<Rows>, set: &FeatureSet) -> Vec<Error> {
         return Vec::new();
     };
     let mut findings = Vec::new();
-    for ((_, name), (dtype, shape)) in
-        known.iter().filter(|(key, rows)| here.get(*key) != Some(*rows))
-    {
-        let problem = format!("does not have the rows ({dtype} {shape:?}) of partition 0");
-        findings.push(Error::input(set.path(), name, problem));
+    for (key, due) in known.iter_mut() {
+        match here.get(key) {
+            Some(found) if found.is_none() || found == due => {}
+            Some(found) if due.is_none() => due.clone_from(found),
+            _ => {
+                let due = due.as_ref().map(|(dtype, shape)| format!(" ({dtype} {shape:?})"));
+                let due = due.unwrap_or_default();
+                let problem = format!("does not have the rows{due} of the partitions before");
+                findings.push(Error::input(set.path(), &key.1, problem));
+            }
+        }
     }
     for ((_, name), _) in here.iter().filter(|(key, _)| !known.contains_key(*key)) {
         findings.push(Error::input(set.path(), name, "is not in partition 0"));

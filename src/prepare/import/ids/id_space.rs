@@ -17,6 +17,9 @@ const FEWEST_EDGES: u64 = 100;
 /// Hint for a list of nodes.
 pub(crate) const LIST: &str = "a mask has a row of 0 or 1 for every node, ‹node_data=train_mask=FILE›; a list of nodes is ‹split=train=FILE›";
 
+/// Hint for node data with a row too many or too few.
+const ONE_MORE: &str = "every node has one row; if the first line of a text file is pandas' name of a column, such as 0, remove it";
+
 /// Origin of the number of nodes of a graph to which nodes are added.
 pub(crate) const WITH_NEW_NODES: &str = "the graph with its new nodes";
 
@@ -139,7 +142,12 @@ impl IdSpace {
                 );
                 let error = Error::config(&origin, problem);
                 let is_mask = is_mask(first) || is_mask(&origin);
-                Err(error.with_hint(if is_mask { LIST } else { "every node has one row" }))
+                let is_data = [first, &origin].iter().any(|text| text.starts_with("node_data="));
+                Err(error.with_hint(match () {
+                    () if is_mask => LIST,
+                    () if is_data && known.abs_diff(count) == 1 => ONE_MORE,
+                    () => "every node has one row",
+                }))
             }
             Some(_) => Ok(()),
             None => {
@@ -235,7 +243,12 @@ impl IdSpace {
                 let hint = "nodes are numbered from 0; state more rows or a larger number";
                 Some(refusal.with_hint(if is_mask(origin) { LIST } else { hint }))
             }
-            None if id >= MAX_IDS => Some(Refusal::new(format!("node {id} is beyond 2^40 nodes"))),
+            None if id >= MAX_IDS => {
+                let refusal = Refusal::new(format!("node {id} is beyond 2^40 nodes"));
+                Some(
+                    refusal.with_hint("for other numbers than those from 0 pass ‹node_ids=string›"),
+                )
+            }
             _ => None,
         }
     }
@@ -347,6 +360,9 @@ fn not_an_id(word: &[u8]) -> Refusal {
     let refusal = Refusal::new(format!("{} is not a node id", shown(word)));
     refusal.with_hint(if parse_id(&with_or_without_decimals(word)).is_some() {
         DECIMALS
+    } else if matches!(CellValue::of(word), CellValue::Real(number) if number >= 0.0 && number.fract() == 0.0)
+    {
+        "write ids as whole numbers: numpy.savetxt(FILE, edges, fmt=\"%d\"), or options(scipen=99) in R"
     } else {
         "nodes are numbered from 0; if they have names or other numbers, pass ‹node_ids=string›"
     })

@@ -62,7 +62,7 @@ impl Dialect {
         }
         let (mut names, mut names_in) = (None, "the first line");
         if let Some(first) = records.first()
-            && is_header(&records, ask)
+            && is_header(input, &sample, &records, ask)?
         {
             let mut header = first.clone();
             // R omits the name of the column of row numbers.
@@ -83,10 +83,11 @@ impl Dialect {
             let text = text.trim_start_matches(['#', '%']);
             let fields = Sample::fields(separator, text);
             let words = fields.iter().map(String::as_str);
-            if ask.rules.header != Some(false)
-                && fields.len() == width
-                && matches!(usual_ends(words), UsualEnds::Pair(_))
-            {
+            // Of tables, too: `#string_protein_id<TAB>preferred_name`.
+            let is_asked = |name: &String| ask.names.contains(&name.as_str()) || is_usual_id(name);
+            let names_columns = matches!(usual_ends(words), UsualEnds::Pair(_))
+                || ask.wants == Wants::Table && fields.iter().any(is_asked);
+            if ask.rules.header != Some(false) && fields.len() == width && names_columns {
                 (names, names_in) = (Some(fields), "a comment");
             }
         }
@@ -114,13 +115,51 @@ impl Dialect {
 }
 
 /// Whether the first record names the columns: it contains neither values nor nodes, but other records do.
-fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
-    let Some((words, rest)) = records.split_first() else { return false };
-    // `--header` for edge files does not apply to lists and tables.
-    let forced = ask.rules.header.filter(|header| !header || ask.wants == Wants::Edges);
-    if let Some(header) = forced.filter(|header| !header || !ask.has_others) {
-        return header;
+fn is_header(
+    input: &Input,
+    sample: &Sample,
+    records: &[Vec<String>],
+    ask: &Ask<'_>,
+) -> Result<bool> {
+    let Some((words, rest)) = records.split_first() else { return Ok(false) };
+    // `--header` for edge files does not apply to lists. In tables, it leaves numbers to be values.
+    let forced = ask.rules.header.filter(|header| !header || ask.wants != Wants::List);
+    let has_others = ask.has_others || ask.wants == Wants::Table;
+    if let Some(header) = forced.filter(|header| !header || !has_others) {
+        return Ok(header);
     }
+    if ask.wants == Wants::Table && numbers_columns(words) {
+        let is_row = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
+        if forced.is_none() && is_row && words.len() < SURE && !words[0].is_empty() {
+            let problem =
+                format!("{} may number the columns, or be the first row", words.join(","));
+            return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
+                .with_hint(
+                    "if it numbers the columns, as pandas does, pass ‹header›; if it is a row, pass ‹no_header›",
+                ));
+        }
+        return Ok(true);
+    }
+    Ok(is_header_of_words(words, rest, ask, forced))
+}
+
+/// Number of columns from which on whole numbers from 0 in the first line are names, even if all others are whole, too.
+const SURE: usize = 4;
+
+/// Whether the words number the columns, as pandas does if these have no names: `0,1,2` or, with its index, `,0,1,2`.
+fn numbers_columns(words: &[String]) -> bool {
+    let of_index = usize::from(words.len() > 1 && words[0].is_empty());
+    let is_number = |(at, word): (u64, &String)| parse_id(word.as_bytes()) == Some(at);
+    words.len() > 1 && (0..).zip(&words[of_index..]).all(is_number)
+}
+
+/// Whether these words are names of columns, judging by them and by other records.
+fn is_header_of_words(
+    words: &[String],
+    rest: &[Vec<String>],
+    ask: &Ask<'_>,
+    forced: Option<bool>,
+) -> bool {
     if let Some(is_node) = ask.is_node {
         let count =
             |record: &[String]| record.iter().filter(|word| is_node(word.as_bytes())).count();

@@ -70,6 +70,11 @@ impl Separator {
         }
     }
 
+    /// Whether a line holds neither text nor separators.
+    pub(crate) fn is_empty_line(self, line: &[u8]) -> bool {
+        line.iter().all(|byte| byte.is_ascii_whitespace() && self != Separator::Byte(*byte))
+    }
+
     /// White space before a field.
     fn is_padding(self, byte: u8) -> bool {
         let is_separator = matches!(self, Separator::Byte(separator) if separator == byte);

@@ -28,6 +28,11 @@ fn has(input: &Input) -> bool {
     let mut bytes = input.head.iter().filter(|byte| !byte.is_ascii_whitespace());
     match (bytes.next(), bytes.next()) {
         (Some(b'{'), second) => second != Some(&b'['),
+        (Some(b'['), Some(b'-' | b'0'..=b'9')) => {
+            // A list of numbers, whose reader says how to write it, and not a name that begins with a bracket.
+            let line = input.head.trim_ascii_start().split(|byte| *byte == b'\n').next();
+            matches!(line.unwrap_or_default().trim_ascii_end().last(), Some(b'[' | b']' | b','))
+        }
         (Some(b'['), second) => matches!(second, Some(b'[' | b'{' | b'"')),
         _ => false,
     }

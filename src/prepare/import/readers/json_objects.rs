@@ -87,7 +87,18 @@ impl JsonObjects {
         }
         self.bytes += self.text.len();
         let parsed = serde_json::from_slice::<JsonObject>(&self.text);
-        let mut object = parsed.map_err(|e| self.fail(format!("is not JSON: {e}")))?;
+        let mut object = parsed.map_err(|e| {
+            let error = self.fail(format!("is not JSON: {e}"));
+            // Python's json writes them.
+            let has_words = ["NaN", "Infinity"]
+                .iter()
+                .any(|word| self.text.windows(word.len()).any(|bytes| bytes == word.as_bytes()));
+            if has_words {
+                error.with_hint("write null for missing values, not NaN")
+            } else {
+                error
+            }
+        })?;
         if self.is_map {
             let Some(JsonField { key, value }) = object.fields.pop() else { return Ok(None) };
             let id = JsonField { key: "id".to_owned(), value: Value::String(key) };

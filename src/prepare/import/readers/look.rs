@@ -68,6 +68,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) is_node: Option<&'a IsNode<'a>>,
     /// Whether the rules also apply to other files.
     pub(crate) has_others: bool,
+    /// Columns of a table of which the file is a part; they decide on lists.
+    pub(crate) columns: &'a [Column],
     /// Name of the array in an archive of several.
     pub(crate) array: Option<&'a str>,
     pub(crate) rules: TextRules,
@@ -88,6 +90,7 @@ impl<'a> Ask<'a> {
             edge_shape: None,
             is_node: None,
             has_others: false,
+            columns: &[],
             array: None,
             rules: TextRules::default(),
             bad_rows: None,
@@ -128,6 +131,22 @@ impl Form {
     }
 }
 
+/// Whether lists of several lengths may hold numbers of this type.
+pub(super) fn lists_hold(dtype: Dtype) -> bool {
+    dtype.is_integer() && ![Dtype::U32, Dtype::U64].contains(&dtype)
+}
+
+/// The element type that holds the values of all these: the only one, or one of 64 bits if need be.
+pub(crate) fn holding_all(dtypes: &[Dtype]) -> Dtype {
+    let is_small = |dtype: &Dtype| dtype.size() < 4 || *dtype == Dtype::F32;
+    match dtypes {
+        [first, rest @ ..] if rest.iter().all(|dtype| dtype == first) => *first,
+        _ if dtypes.iter().all(|dtype| dtype.is_integer()) => Dtype::I64,
+        _ if dtypes.iter().all(is_small) => Dtype::F32,
+        _ => Dtype::F64,
+    }
+}
+
 /// A column of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
@@ -142,6 +161,31 @@ impl Column {
     /// A column of plain values.
     pub(crate) fn new(name: &str, form: Form) -> Self {
         Column { name: name.to_owned(), form, width: None }
+    }
+
+    /// The column whose values are those of two parts of a table; `None` if they are of different kinds. Lists of several
+    /// lengths have no width, and a part without lists has width 0.
+    pub(super) fn with(&self, other: &Column) -> Option<Self> {
+        let form = match (&self.form, &other.form) {
+            (Form::Number(a), Form::Number(b)) if a != b => Form::Number(holding_all(&[*a, *b])),
+            (Form::Number(dtype), Form::List) | (Form::List, Form::Number(dtype))
+                if lists_hold(*dtype) && self.width.or(other.width).is_some() =>
+            {
+                Form::List
+            }
+            (a, b) if a == b => a.clone(),
+            _ => return None,
+        };
+        let width = match (self.width, other.width) {
+            _ if form == Form::List => None,
+            (Some(0), width @ Some(_)) | (width @ Some(_), Some(0)) => width,
+            (a, b) if a == b => a,
+            (Some(_), Some(_)) if matches!(&form, Form::Number(dtype) if lists_hold(*dtype)) => {
+                return Some(Column::new(&self.name, Form::List));
+            }
+            _ => return None,
+        };
+        Some(Column { name: self.name.clone(), form, width })
     }
 
     /// The columns of edges in a format that does not name them.
@@ -179,6 +223,8 @@ pub(crate) struct Opened {
     pub(crate) first: u64,
     /// The array that all rows form, if it can be read in place.
     pub(crate) array: Option<ArrayRef>,
+    /// Whether words such as `NA` stand for missing values, as in text.
+    pub(crate) has_words_for_missing: bool,
     /// Dimensions of a row, if the file states more than the number of values.
     pub(crate) row_shape: Option<Vec<u64>>,
 }
@@ -195,6 +241,7 @@ impl Opened {
             unit: "row",
             first: 0,
             array: None,
+            has_words_for_missing: false,
             row_shape: None,
         }
     }

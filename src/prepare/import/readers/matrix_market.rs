@@ -77,7 +77,7 @@ impl Header {
         let is_dense = form == "array";
         let dtype = match field {
             "real" | "double" => Some(Dtype::F64),
-            "integer" => Some(Dtype::I64),
+            "integer" | "unsigned-integer" => Some(Dtype::I64),
             "pattern" if !is_dense => None,
             _ => {
                 return Err(fail(format!("the values are {field}, which is not read"))

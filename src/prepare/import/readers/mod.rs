@@ -36,7 +36,7 @@ mod zip_member;
 
 pub(crate) use archive_arrays::ArchiveArrays;
 pub(crate) use bad_rows::{BadRowList, BadRowSummary};
-pub(crate) use look::{Ask, Form, Wants};
+pub(crate) use look::{Ask, Form, Wants, holding_all};
 pub use look::{Comment, EdgeShape, TextRules};
 pub(crate) use names::{
     UsualEnds, ends_of, has_ends, is_index, is_like_id, is_usual_id, listed, usual_ends,
@@ -44,4 +44,4 @@ pub(crate) use names::{
 pub(crate) use nearest::nearest;
 pub(crate) use npz::{USUAL_EDGES, member_names};
 pub(crate) use rows::FileRows;
-pub(crate) use values::{CellValue, is_missing, parse_id, shown};
+pub(crate) use values::{CellValue, is_missing, is_sign, parse_id, shown};

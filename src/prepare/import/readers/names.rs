@@ -116,9 +116,10 @@ pub(crate) fn is_like_id(name: &str) -> bool {
     })
 }
 
-/// Whether the name is one that pandas gives to row numbers: none in text, or a special one.
+/// Whether the name is one that pandas or Dask gives to row numbers: none in text, or a special one.
 pub(crate) fn is_index(name: &str) -> bool {
-    name.is_empty() || name.starts_with("__index_level_") || name.starts_with("Unnamed: ")
+    let starts = ["__index_level_", "__null_dask_index__", "Unnamed: "];
+    name.is_empty() || starts.iter().any(|start| name.starts_with(start))
 }
 
 /// Joins names for a message.

@@ -12,7 +12,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::format::Format;
-use super::look::{Ask, Column, Form, Opened};
+use super::look::{Ask, Column, Form, Opened, lists_hold};
 use super::parquet_columns::ParquetReader;
 use super::parquet_pages::check_pages;
 use super::sample::MOST_COLUMNS;
@@ -22,6 +22,9 @@ use crate::io::{Dtype, open_input};
 
 /// Metadata key that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";
+
+/// Number of rows whose lists are measured at a time.
+const ROWS: usize = 1 << 12;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Parquet",
@@ -44,7 +47,7 @@ pub(super) fn unreadable(path: &Path, error: &ParquetError) -> Error {
     Error::input(path, "", format!("is not a readable Parquet file: {error}"))
 }
 
-fn open(path: &Path, _: &Ask<'_>) -> Result<Opened> {
+fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
     let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
     let file = SerializedFileReader::new(file).map_err(|e| unreadable(path, &e))?;
     let input = InputFile::open(path)?;
@@ -55,19 +58,23 @@ fn open(path: &Path, _: &Ask<'_>) -> Result<Opened> {
     }
     let mut columns = Vec::new();
     for (at, column) in schema.columns().iter().enumerate() {
+        let name = name_of(column);
         let mut form = form_of(column);
         let is_list =
             column.max_rep_level() == 1 && !matches!(form, Form::Other { .. } | Form::List);
         let mut width = None;
-        if is_list {
+        let known = ask.columns.iter().find(|known| known.name == name);
+        if let Some(known) = known.filter(|_| is_list) {
+            width = known.width;
+            form = if known.form == Form::List { Form::List } else { form };
+        } else if is_list {
             let first = first_length(&file, at).map_err(|e| unreadable(path, &e))?;
             width = Some(first);
-            let is_whole = matches!(&form, Form::Number(dtype) if dtype.is_integer() && ![Dtype::U32, Dtype::U64].contains(dtype));
-            if is_whole && !are_of_length(&file, at, first) {
+            let is_whole = matches!(&form, Form::Number(dtype) if lists_hold(*dtype));
+            if is_whole && !are_of_length(&file, at, first).map_err(|e| unreadable(path, &e))? {
                 (form, width) = (Form::List, None);
             }
         }
-        let name = name_of(column);
         if let Some(width) = width.filter(|width| *width > MOST_COLUMNS) {
             let problem = format!("holds lists of {width} values");
             return Err(Error::input(path, &name, problem)
@@ -121,28 +128,56 @@ fn row_shape(
     Ok(sides[1..].to_vec())
 }
 
-/// Whether all lists of a column have this length, judging by the numbers of values.
-fn are_of_length(file: &SerializedFileReader<File>, at: usize, length: usize) -> bool {
+/// Whether all lists of a column have this length. An empty list takes a place, too.
+fn are_of_length(
+    file: &SerializedFileReader<File>,
+    at: usize,
+    length: usize,
+) -> Result<bool, ParquetError> {
+    let length = length.max(1);
     let of_group = |group: &RowGroupMetaData| (group.column(at).num_values(), group.num_rows());
-    file.metadata().row_groups().iter().map(of_group).all(|(values, rows)| {
-        // An empty list takes a place, too.
-        i128::from(values) == i128::from(rows) * length.max(1) as i128
-    })
+    let mut groups = file.metadata().row_groups().iter().map(of_group);
+    if groups.any(|(values, rows)| i128::from(values) != i128::from(rows) * length as i128) {
+        return Ok(false);
+    }
+    let mut are_same = true;
+    each_list(file, at, ROWS, |places, _| {
+        are_same = places == length;
+        are_same
+    })?;
+    Ok(are_same)
 }
 
 /// Length of the first list of a column that is not missing.
 fn first_length(file: &SerializedFileReader<File>, at: usize) -> Result<usize, ParquetError> {
-    let level = schema_of(file).column(at).max_def_level();
+    let full = schema_of(file).column(at).max_def_level();
+    let mut length = 0;
+    each_list(file, at, 1, |places, level| {
+        let is_there = places > 1 || level.is_none_or(|level| level == full);
+        length = if is_there { places } else { 0 };
+        !is_there
+    })?;
+    Ok(length)
+}
+
+/// Calls `take` with the number of places of each list of a column, and with the level of the first, while it returns
+/// true. Reads `most` rows at a time.
+fn each_list(
+    file: &SerializedFileReader<File>,
+    at: usize,
+    most: usize,
+    mut take: impl FnMut(usize, Option<i16>) -> bool,
+) -> Result<(), ParquetError> {
     for group in 0..file.num_row_groups() {
         let mut reader = file.get_row_group(group)?.get_column_reader(at)?;
         loop {
             let (mut levels, mut repeats) = (Vec::new(), Vec::new());
-            /// Reads the next row of any type.
+            /// Reads the next rows of any type.
             macro_rules! next {
                 ($($variant:ident),*) => {
                     match &mut reader {
                         $(ColumnReader::$variant(reader) => reader.read_records(
-                            1, Some(&mut levels), Some(&mut repeats), &mut Vec::new(),
+                            most, Some(&mut levels), Some(&mut repeats), &mut Vec::new(),
                         )?,)*
                     }
                 };
@@ -160,12 +195,16 @@ fn first_length(file: &SerializedFileReader<File>, at: usize) -> Result<usize, P
             if rows == 0 {
                 break;
             }
-            if repeats.len() > 1 || levels.first().is_none_or(|found| *found == level) {
-                return Ok(repeats.len());
+            let mut first = 0;
+            for list in repeats.chunk_by(|_, next| *next > 0) {
+                if !take(list.len(), levels.get(first).copied()) {
+                    return Ok(());
+                }
+                first += list.len();
             }
         }
     }
-    Ok(0)
+    Ok(())
 }
 
 const SECONDS_OF_DAY: f64 = 86_400.0;

@@ -20,6 +20,12 @@ use crate::io::Dtype;
 /// Number of values read at a time.
 const BATCH: usize = 1 << 16;
 
+/// The problem of numbers that are larger than those that are read.
+const TOO_LARGE: &str = "numbers of 2^63 and more are not read";
+
+/// Approximate number of bytes read at a time, for long strings.
+const BYTES: usize = 16 << 20;
+
 /// Reader of the rows of a Parquet file.
 pub(super) struct ParquetReader {
     path: PathBuf,
@@ -34,6 +40,8 @@ pub(super) struct ParquetReader {
     groups: usize,
     /// Columns of the current group.
     readers: Vec<ColumnReader>,
+    /// Number of rows of the current group that take [`BYTES`].
+    most: usize,
     /// Remaining rows of a group from which no column is read.
     bare: usize,
 }
@@ -47,13 +55,14 @@ impl ParquetReader {
         rows: u64,
     ) -> Self {
         let (path, readers) = (path.to_owned(), Vec::new());
-        ParquetReader { path, file, columns, bytes, rows, done: 0, groups: 0, readers, bare: 0 }
+        let (done, groups, most, bare) = (0, 0, BATCH, 0);
+        ParquetReader { path, file, columns, bytes, rows, done, groups, readers, most, bare }
     }
 
     fn read_batch(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
         let width = |at: &usize| self.columns[*at].width.unwrap_or(1).max(1);
         let all: usize = columns.iter().map(width).sum();
-        let most = (BATCH / all.max(1)).max(1);
+        let mut most = (BATCH / all.max(1)).min(self.most).max(1);
         let broken = |e: ParquetError| unreadable(&self.path, &e);
         loop {
             block.clear();
@@ -83,7 +92,16 @@ impl ParquetReader {
                     let scale = is_decimal.then(|| 10f64.powi(descriptor.type_scale()));
                     values.read(reader, &column.form, scale, block)
                 };
-                let cells = cells.map_err(broken)?;
+                let cells = cells.map_err(|e| match e {
+                    ParquetError::General(problem) if problem == TOO_LARGE => {
+                        let name = &column.name;
+                        let problem = format!("column {name}: {problem}");
+                        Error::input(&self.path, "", problem).with_hint(format!(
+                            "write them as strings; in pandas: df[\"{name}\"] = df[\"{name}\"].astype(str)"
+                        ))
+                    }
+                    other => broken(other),
+                })?;
                 if let Some(uneven) = values.uneven {
                     return Err(self.uneven(column, uneven));
                 }
@@ -101,6 +119,10 @@ impl ParquetReader {
             let readers = columns.iter().map(|at| group.get_column_reader(*at));
             self.readers = readers.collect::<Result<_, _>>().map_err(broken)?;
             self.bare = group.metadata().num_rows().max(0) as usize;
+            let sizes = columns.iter().map(|at| group.metadata().column(*at).uncompressed_size());
+            let size = sizes.sum::<i64>().max(0) as usize / self.bare.max(1);
+            self.most = BYTES / size.max(1);
+            most = most.min(self.most).max(1);
         }
     }
 
@@ -117,6 +139,11 @@ impl Reader for ParquetReader {
     fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
         let path = self.path.clone();
         guarded(&path, || self.read_batch(columns, block))?;
+        // Places in a block have 32 bits.
+        if u32::try_from(block.bytes.len()).is_err() {
+            return Err(Error::input(&path, "", "holds strings of more than 4 GiB in a few rows")
+                .with_hint("leave the column of long strings out"));
+        }
         self.done += block.rows as u64;
         if std::str::from_utf8(&block.bytes).is_err() {
             return Err(Error::input(&path, "", "holds bytes that are not UTF-8")
@@ -192,8 +219,7 @@ impl Values {
                     *value
                 })?;
                 if *form == Form::Number(Dtype::U64) && is_large {
-                    let problem = "a column holds numbers of 2^63 and more";
-                    return Err(ParquetError::General(problem.to_owned()));
+                    return Err(ParquetError::General(TOO_LARGE.to_owned()));
                 }
                 Cells::Whole(cells)
             }

@@ -86,7 +86,8 @@ impl Sample {
             let of_excel = text.strip_prefix(b"sep=").filter(|rest| rest.len() == 1);
             let shown =
                 || SampleLine { number, text: String::from_utf8_lossy(line).trim_end().to_owned() };
-            if text.is_empty() {
+            // Tabs may separate empty fields.
+            if text.is_empty() && !line.contains(&b'\t') {
             } else if start.is_none() && rule.may_be(text) {
                 comments.push(shown());
             } else if start.is_none() && of_excel.is_some() {
@@ -123,8 +124,9 @@ impl Sample {
         while at < end && found.len() < RECORDS {
             let Some(next) = separator.split(&mut self.bytes, at, end, &mut fields) else { break };
             lines += next.lines;
-            let text = self.bytes[at..next.at].trim_ascii();
-            if !text.is_empty() && (found.is_empty() || !self.rule.may_be(text)) {
+            let text = &self.bytes[at..next.at];
+            let is_comment = !found.is_empty() && self.rule.may_be(text.trim_ascii());
+            if !is_comment && !separator.is_empty_line(text) {
                 let words = fields.iter().take(MOST_COLUMNS + 1);
                 found.push(words.map(|field| field.text_of(&self.bytes)).collect());
                 if found.len() == 1 {

@@ -46,7 +46,8 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     };
     let opened = Opened::new(columns, &dialect.describe(), Box::new(reader));
     let (named, first) = (dialect.names.is_some(), dialect.skip + 1);
-    Ok(Opened { named, unit: "line", first, facts: dialect.facts, ..opened })
+    let facts = dialect.facts;
+    Ok(Opened { named, unit: "line", first, facts, has_words_for_missing: true, ..opened })
 }
 
 struct TextReader {
@@ -133,8 +134,8 @@ impl TextReader {
             if (stop - at) as u64 > LONGEST {
                 return Err(too_long(&self.input, self.line + 1));
             }
-            let text = block.bytes[at..stop].trim_ascii();
-            if self.line < self.skip || text.is_empty() {
+            let line = &block.bytes[at..stop];
+            if self.line < self.skip || self.separator.is_empty_line(line) {
                 self.line += 1;
                 if self.keeps_empty && self.line > self.skip {
                     self.empty.push(self.line);
@@ -142,7 +143,7 @@ impl TextReader {
                 at = stop + 1;
                 continue;
             }
-            let may_be_comment = self.comments.may_be(text);
+            let may_be_comment = self.comments.may_be(line.trim_ascii());
             let before = block.bytes.len();
             let next = self.separator.split(&mut block.bytes, at, end, &mut fields);
             let Some(next) = next else {

@@ -101,6 +101,11 @@ pub(crate) fn is_missing(word: &[u8]) -> bool {
         && MISSING.iter().any(|text| text.as_bytes().eq_ignore_ascii_case(word))
 }
 
+/// Whether a word stands for a missing value only among numbers, because it may be a name.
+pub(crate) fn is_sign(word: &[u8]) -> bool {
+    matches!(word.trim_ascii(), b"-" | b"?") || word.trim_ascii().eq_ignore_ascii_case(b"nil")
+}
+
 /// Whether a word cannot be a column name: a number in any notation, a truth value, a date, or a word for a missing
 /// value.
 pub(crate) fn is_value(word: &[u8]) -> bool {

@@ -43,6 +43,11 @@ impl ConvertedArray {
         ConvertedArray { takes_missing: true, ..self }
     }
 
+    /// Whether the element type was known from the beginning.
+    pub(crate) fn has_type(&self) -> bool {
+        self.dtype.is_some()
+    }
+
     /// Whether all values are whole numbers.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole.is_none()
@@ -66,7 +71,10 @@ impl ConvertedArray {
             (value, Some(dtype)) => {
                 return match bytes_of(value, dtype) {
                     Some((bytes, size)) => self.file.write(&bytes[..size]).map(|()| None),
-                    None => Ok(Some("the value is missing".to_owned())),
+                    None if value.number().is_none_or(f64::is_nan) => {
+                        Ok(Some("the value is missing".to_owned()))
+                    }
+                    None => Ok(Some(format!("{} cannot be stored as {dtype}", value.shown()))),
                 };
             }
             (CellValue::Whole(number), None) if self.whole.is_none() => number.to_le_bytes(),
@@ -137,14 +145,19 @@ pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
     }
 }
 
-/// The bytes of a number of type `dtype`, and their count; `None` for a missing integer.
+/// The bytes of a number of type `dtype`, and their count; `None` for a missing integer, and for one beyond the type.
 pub(crate) fn bytes_of(value: CellValue<'_>, dtype: Dtype) -> Option<([u8; 8], usize)> {
     let number = value.number()?;
     let mut bytes = [0; 8];
     let size = dtype.size();
     match (value, dtype) {
         (_, Dtype::F64) => bytes = number.to_le_bytes(),
-        (CellValue::Whole(whole), dtype) if dtype.is_integer() => bytes = whole.to_le_bytes(),
+        (CellValue::Whole(whole), dtype) if dtype.is_integer() => {
+            bytes = whole.to_le_bytes();
+            let mut kept = [0];
+            let is_kept = dtype.to_i64(&bytes[..size], &mut kept).is_ok() && kept[0] == whole;
+            is_kept.then_some(())?;
+        }
         (_, dtype) if dtype.is_integer() => return None,
         (_, dtype) => dtype.from_f32(&[number as f32], &mut bytes[..size]),
     }

@@ -9,94 +9,64 @@ use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{
-    Ask, CellValue, FileRows, Form, has_ends, is_index, is_like_id, is_usual_id, listed, parse_id,
+    Ask, CellValue, FileRows, Form, has_ends, holding_all, is_index, is_like_id, is_usual_id,
+    listed, parse_id,
 };
 
 const STRINGS: &str =
     "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";
 
-/// An array, and a note on how its file was read.
-pub(crate) struct OpenedArray {
-    pub(crate) array: ArrayRef,
-    pub(crate) note: Option<String>,
+const SEVERAL_COLUMNS: &str = "labels have one column of class numbers, or a column of 0 and 1 for each class; a table with a column of ids is read \
+     with ‹node_table=FILE›";
+
+/// Opens the array in a file; `name` is the data's name.
+pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<ArrayRef> {
+    let (mut arrays, _) = open_arrays(&[(path, ask.array)], name, ask)?;
+    arrays.pop().ok_or_else(|| Error::internal("a file without an array"))
 }
 
-/// Opens the array in a file; `name` is the data's name. Files in formats other than NumPy's are converted to unnamed
-/// files.
-pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<OpenedArray> {
-    let mut rows = FileRows::open(path, ask)?;
-    if let Some(array) = rows.file.array.take() {
-        return Ok(OpenedArray { array, note: None });
-    }
-    let mut table = ArrayColumns::of(&rows)?;
-    table.find_row_numbers(&rows, ask)?;
-    rows.select(table.id.into_iter().chain(table.data.iter().copied()))?;
-    let mut out = ConvertedArray::create(path, ask.folder, table.dtype(&rows))?;
-    if name.starts_with("label") {
-        out = out.taking_missing();
-    }
-    let first = usize::from(table.id.is_some());
-    // A first column of ids looks like a class number.
-    let may_have_ids = name.starts_with("label") && !rows.file.named && table.data.len() > 1;
-    let mut number = None;
-    let mut count = 0;
-    while rows.advance()? {
-        if let Some(id) = table.id {
-            check_id(&rows, &rows.name(id), count)?;
+/// Opens the arrays in files, given with the name of each in its archive; also returns notes on how they were read. Files in
+/// formats other than NumPy's are converted to unnamed files.
+/// Consecutive files that state no type of numbers, such as texts, make one array.
+pub(crate) fn open_arrays(
+    files: &[(&Path, Option<&str>)],
+    name: &str,
+    ask: &Ask<'_>,
+) -> Result<(Vec<ArrayRef>, Vec<String>)> {
+    let (mut arrays, mut notes, mut open) = (Vec::new(), Vec::new(), None);
+    let finish = |(out, shape): (ConvertedArray, Vec<u64>)| out.finish(&shape);
+    for (path, array) in files {
+        let ask = Ask { array: *array, ..*ask };
+        let mut rows = FileRows::open(path, &ask)?;
+        if let Some(array) = rows.file.array.take() {
+            arrays.extend(open.take().map(finish).transpose()?);
+            arrays.push(array);
+            continue;
         }
-        for (at, column) in (first..).zip(&table.data) {
-            for element in 0..rows.columns()[*column].width.unwrap_or(1) {
-                let value = rows.element(at, element);
-                if may_have_ids
-                    && number.is_none()
-                    && ![Some(0.0), Some(1.0)].contains(&value.parsed().number())
-                {
-                    let problem =
-                        format!("{} in one of {} columns", value.shown(), table.data.len());
-                    number = Some(rows.fail(problem));
-                }
-                if let Some(problem) = out.push(value)? {
-                    let error = rows.fail(format!("column {}: {problem}", rows.name(*column)));
-                    let is_mask = name.ends_with("mask");
-                    return Err(error.with_hint(if is_mask { LIST } else { STRINGS }));
-                }
+        let mut table = ArrayColumns::of(&rows)?;
+        table.find_row_numbers(&rows, &ask)?;
+        let shape = table.row_shape(&rows);
+        let is_label = name.starts_with("label");
+        // Whole numbers with gaps need another type, and most columns of Parquet may have gaps.
+        let may_have_gaps = |dtype: &Dtype| is_label && shape.is_empty() && dtype.is_integer();
+        let dtype = table.dtype(&rows).filter(|dtype| !may_have_gaps(dtype));
+        let continues = |(out, due): &(ConvertedArray, Vec<u64>)| {
+            dtype.is_none() && !out.has_type() && *due == shape
+        };
+        let (mut out, shape) = match open.take() {
+            Some(before) if continues(&before) => before,
+            before => {
+                arrays.extend(before.map(finish).transpose()?);
+                let out = ConvertedArray::create(path, ask.folder, dtype)?;
+                (if is_label { out.taking_missing() } else { out }, shape)
             }
-        }
-        count += 1;
+        };
+        table.convert(&mut rows, name, &mut out)?;
+        notes.push(table.note(&rows, name));
+        open = Some((out, shape));
     }
-    if let Some(error) = number.filter(|_| out.is_whole()) {
-        return Err(error.with_hint(
-            "labels have one column of class numbers, or a column of 0 and 1 for each class; a table with a column of ids \
-             is read with ‹node_table=FILE›",
-        ));
-    }
-    if let Some(id) = table.id {
-        let problem = format!("{}, the numbers of the rows", rows.name(id));
-        table.left_out.push(problem);
-    }
-    let row_shape = match (&rows.file.row_shape, &table.data[..]) {
-        (Some(shape), _) => shape.clone(),
-        (None, [column]) if rows.columns()[*column].width.is_none() => Vec::new(),
-        (None, all) => {
-            let width = |at: &usize| rows.columns()[*at].width.unwrap_or(1) as u64;
-            vec![all.iter().map(width).sum()]
-        }
-    };
-    let mut more = String::new();
-    if rows.file.named {
-        let names: Vec<String> = table.data.iter().map(|at| rows.name(*at)).collect();
-        more = format!("; {name} is {}", listed(&names));
-    }
-    for at in &table.data {
-        if matches!(rows.columns()[*at].form, Form::Date { .. }) {
-            more.extend(["; ", &rows.name(*at), " is in days since 1970"]);
-        }
-    }
-    if !table.left_out.is_empty() {
-        more.extend(["; left out: ", &table.left_out.join(", ")]);
-    }
-    let note = Some(rows.note(&more));
-    Ok(OpenedArray { array: out.finish(&row_shape)?, note })
+    arrays.extend(open.map(finish).transpose()?);
+    Ok((arrays, notes))
 }
 
 /// Columns of a file that become an array.
@@ -104,7 +74,8 @@ struct ArrayColumns {
     /// The column of ids, which must equal the row numbers.
     id: Option<usize>,
     data: Vec<usize>,
-    left_out: Vec<String>,
+    /// Columns of pandas' index.
+    index: Vec<usize>,
 }
 
 impl ArrayColumns {
@@ -127,11 +98,86 @@ impl ArrayColumns {
         if data.is_empty() {
             return Err(Error::input(rows.path(), "", "holds numbers of rows, but no data"));
         }
-        let name = |at: &usize| match columns[*at].name.as_str() {
+        Ok(ArrayColumns { id, data, index: left })
+    }
+
+    /// Appends all rows of the file to an array.
+    fn convert(&self, rows: &mut FileRows, name: &str, out: &mut ConvertedArray) -> Result<()> {
+        let index = self.index.first().filter(|_| self.index.len() == 1);
+        let others = self.id.into_iter().chain(index.copied());
+        rows.select(self.data.iter().copied().chain(others))?;
+        // A first column of ids looks like a class number.
+        let may_have_ids = name.starts_with("label") && !rows.file.named && self.data.len() > 1;
+        let mut number = None;
+        let (mut count, mut order) = (0, IndexOrder::default());
+        while rows.advance()? {
+            let mut place = self.data.len();
+            if let Some(id) = self.id {
+                check_id(rows, place, &rows.name(id), count)?;
+                place += 1;
+            }
+            if index.is_some() {
+                order.check(rows, place)?;
+            }
+            for (at, column) in self.data.iter().enumerate() {
+                for element in 0..rows.columns()[*column].width.unwrap_or(1) {
+                    let value = rows.element(at, element);
+                    if may_have_ids
+                        && number.is_none()
+                        && ![Some(0.0), Some(1.0)].contains(&value.parsed().number())
+                    {
+                        let problem =
+                            format!("{} in one of {} columns", value.shown(), self.data.len());
+                        number = Some(rows.fail(problem));
+                    }
+                    if let Some(problem) = out.push(value)? {
+                        let error = rows.fail(format!("column {}: {problem}", rows.name(*column)));
+                        let is_mask = name.ends_with("mask");
+                        return Err(error.with_hint(if is_mask { LIST } else { STRINGS }));
+                    }
+                }
+            }
+            count += 1;
+        }
+        let error = number.filter(|_| out.is_whole());
+        error.map_or(Ok(()), |error| Err(error.with_hint(SEVERAL_COLUMNS)))
+    }
+
+    /// The dimensions of a row.
+    fn row_shape(&self, rows: &FileRows) -> Vec<u64> {
+        match (&rows.file.row_shape, &self.data[..]) {
+            (Some(shape), _) => shape.clone(),
+            (None, [column]) if rows.columns()[*column].width.is_none() => Vec::new(),
+            (None, all) => {
+                let width = |at: &usize| rows.columns()[*at].width.unwrap_or(1) as u64;
+                vec![all.iter().map(width).sum()]
+            }
+        }
+    }
+
+    /// A note on how the file was read.
+    fn note(&self, rows: &FileRows, name: &str) -> String {
+        let columns = rows.columns();
+        let of_index = |at: &usize| match columns[*at].name.as_str() {
             "" => "the first column, which has no name".to_owned(),
             name => format!("{name}, pandas' index"),
         };
-        Ok(ArrayColumns { id, data, left_out: left.iter().map(name).collect() })
+        let of_id = |at| format!("{}, the numbers of the rows", rows.name(at));
+        let left: Vec<String> = self.index.iter().map(of_index).chain(self.id.map(of_id)).collect();
+        let mut more = String::new();
+        if rows.file.named {
+            let names: Vec<String> = self.data.iter().map(|at| rows.name(*at)).collect();
+            more = format!("; {name} is {}", listed(&names));
+        }
+        for at in &self.data {
+            if matches!(columns[*at].form, Form::Date { .. }) {
+                more.extend(["; ", &rows.name(*at), " is in days since 1970"]);
+            }
+        }
+        if !left.is_empty() {
+            more.extend(["; left out: ", &left.join(", ")]);
+        }
+        rows.note(&more)
     }
 
     /// Takes a column as ids whose name is like one of ids, and whose values number the rows.
@@ -161,23 +207,46 @@ impl ArrayColumns {
             _ => None,
         });
         let dtypes: Vec<Dtype> = dtypes.collect::<Option<_>>()?;
-        let first = *dtypes.first()?;
-        let is_small = |dtype: &Dtype| dtype.size() < 4 || *dtype == Dtype::F32;
-        Some(if dtypes.iter().all(|dtype| *dtype == first) {
-            first
-        } else if dtypes.iter().all(|dtype| dtype.is_integer()) {
-            Dtype::I64
-        } else if dtypes.iter().all(is_small) {
-            Dtype::F32
-        } else {
-            Dtype::F64
-        })
+        (!dtypes.is_empty()).then(|| holding_all(&dtypes))
     }
 }
 
-/// Checks that a column of ids counts the rows.
-fn check_id(rows: &FileRows, name: &str, due: u64) -> Result<()> {
-    let found = match rows.value(0) {
+/// The values of pandas' index so far: whole numbers, unless the first is another word.
+#[derive(Default)]
+struct IndexOrder {
+    /// The first number and the last.
+    ends: Option<[i64; 2]>,
+    /// Whether the first is another word.
+    has_words: bool,
+}
+
+impl IndexOrder {
+    /// Checks that the index counts the rows from 0 or 1. It may begin again, as in the parts of a folder.
+    fn check(&mut self, rows: &FileRows, place: usize) -> Result<()> {
+        let CellValue::Whole(number) = rows.value(place).parsed() else {
+            self.has_words |= self.ends.is_none();
+            return Ok(());
+        };
+        let is_due = match self.ends {
+            _ if self.has_words => return Ok(()),
+            None => matches!(number, 0 | 1),
+            Some([first, last]) => number == last + 1 || number == first,
+        };
+        self.ends = Some([self.ends.map_or(number, |[first, _]| first), number]);
+        if is_due {
+            return Ok(());
+        }
+        let problem =
+            format!("the index is {number}, but rows are in the order of nodes or edges from 0");
+        Err(rows.fail(problem).with_hint(
+            "before saving, call df.sort_index() if rows are out of order, or df.reset_index(drop=True) if their order is right",
+        ))
+    }
+}
+
+/// Checks that the column of ids, which is selected as number `place`, counts the rows.
+fn check_id(rows: &FileRows, place: usize, name: &str, due: u64) -> Result<()> {
+    let found = match rows.value(place) {
         CellValue::Whole(number) => u64::try_from(number).ok(),
         CellValue::Text(word) => parse_id(word),
         _ => None,
@@ -185,7 +254,7 @@ fn check_id(rows: &FileRows, name: &str, due: u64) -> Result<()> {
     if found == Some(due) {
         return Ok(());
     }
-    let value = rows.value(0).shown();
+    let value = rows.value(place).shown();
     let problem =
         format!("column {name}: {value}, but rows are in the order of nodes or edges from 0");
     Err(rows.fail(problem).with_hint(format!(

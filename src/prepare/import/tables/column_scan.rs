@@ -8,18 +8,20 @@ use super::encoding::{Encoding, WordPlaces, split_of};
 use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
 use super::node_columns::{ColumnRole, UsedColumn};
+use super::notation::notation;
 use super::row_numbers::RowNumbers;
+use super::unlabelled::SIGNS;
 use crate::error::{Error, Result};
 use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
-use crate::prepare::import::readers::{CellValue, FileRows, is_like_id, shown};
+use crate::prepare::import::readers::{CellValue, FileRows, is_like_id, is_sign, shown};
 
 /// Largest number of class names, and of the bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
 const TRUTH: &str = "is a truth value among numbers";
 /// Largest number of different values that are counted.
-const COUNTED: usize = 4096;
+const COUNTED: usize = 128;
 
 /// The error for a row without a value in a column.
 pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
@@ -49,6 +51,10 @@ pub(super) struct ColumnScan {
     first_word: Option<Error>,
     first_wrong: Option<Error>,
     first_missing: Option<Error>,
+    /// Words that stand for a missing label or name a class, as other labels show.
+    doubtful: BTreeMap<Box<[u8]>, u64>,
+    /// Number of numbers that are 1 or -1.
+    signs: u64,
     /// Error for the first truth value, and whether there are numbers other than 0 and 1.
     first_truth: Option<Error>,
     is_beyond: bool,
@@ -78,6 +84,8 @@ impl ColumnScan {
             first_word: None,
             first_wrong: None,
             first_missing: None,
+            doubtful: BTreeMap::new(),
+            signs: 0,
             first_truth: None,
             is_beyond: false,
             values: Some(BTreeMap::new()),
@@ -97,6 +105,13 @@ impl ColumnScan {
         match value {
             CellValue::Missing => {
                 self.first_missing.get_or_insert_with(|| missing_value(rows, &self.name));
+                // Formats other than text have values for missing ones.
+                let is_doubtful = |word| !rows.file.has_words_for_missing || is_sign(word);
+                if let (ColumnRole::Label, CellValue::Text(word)) = (self.role, raw)
+                    && is_doubtful(word)
+                {
+                    *self.doubtful.entry(word.into()).or_default() += 1;
+                }
                 return;
             }
             CellValue::Date(days) => {
@@ -123,6 +138,7 @@ impl ColumnScan {
                 } else {
                     self.numbers.add(number);
                     self.is_beyond |= ![0.0, 1.0].contains(&number);
+                    self.signs += u64::from([-1.0, 1.0].contains(&number));
                     if let CellValue::Truth(_) = value {
                         self.first_truth
                             .get_or_insert_with(|| fail(format!("{} {TRUTH}", raw.shown())));
@@ -249,6 +265,20 @@ impl ColumnScan {
             return None;
         };
         self.first_word.take().map(|error| error.with_hint(hint))
+    }
+
+    /// Whether lists of one word are numbers, which are not among the lists: `7` besides `12|14`.
+    pub(super) fn lacks_words(&self) -> bool {
+        self.lists.is_lists() && self.has_others()
+    }
+
+    /// Adds a value, if it is a list that was not added.
+    pub(super) fn add_late(&mut self, raw: CellValue<'_>) {
+        if let CellValue::Text(word) = raw
+            && !matches!(raw.parsed(), CellValue::Text(_) | CellValue::Missing)
+        {
+            self.lists.add(word);
+        }
     }
 
     /// Whether there are values other than lists. In a label column, lists of one word may be numbers.
@@ -401,15 +431,19 @@ impl ColumnScan {
             return Err(Error::input(path, "", format!("column {name} holds dates, not labels")));
         }
         if !self.is_strings() {
+            let are_both = self.numbers.mean.abs() < 1.0;
+            if self.signs == self.numbers.count && are_both && self.first_missing.is_none() {
+                let problem = format!("column {name} {}", SIGNS[0]);
+                return Err(Error::input(path, "", problem).with_hint(SIGNS[1]));
+            }
             return Ok(if self.whole { Encoding::ClassNumber } else { Encoding::Target });
         }
-        let Some(values) = self.values else {
-            let count = self.different.len();
-            let more = if count == COUNTED { " or more" } else { "" };
-            let problem = format!("column {name}: {count}{more} names are too many for classes");
+        let Some(mut values) = self.values else {
+            let problem = format!("column {name} holds too many names for classes");
             return Err(Error::input(path, "", problem)
                 .with_hint(format!("up to {MOST_CLASSES} classes can have names")));
         };
+        values.extend(self.doubtful);
         let names: Vec<Box<[u8]>> = values.into_keys().collect();
         match names.iter().find(|name| name.contains(&b'\n')) {
             None => Ok(Encoding::ClassName(names)),
@@ -433,37 +467,4 @@ fn wrong_number(role: ColumnRole, number: f64) -> Option<&'static str> {
 fn line_break(path: &Path, name: &str, broken: &[u8]) -> Error {
     let problem = format!("column {name}: the class {} holds a line break", shown(broken));
     Error::input(path, "", problem).with_hint("a file of classes has one name per line")
-}
-
-/// Supported way to write a word in an unsupported notation of a number, time or date: `1,5`, `12%`, `$3`, `0x1F`,
-/// `12:30`, `31.12.2024`.
-fn notation(word: &[u8]) -> Option<&'static str> {
-    let text = std::str::from_utf8(word).ok()?.trim_ascii();
-    let bare = text.strip_prefix(['-', '+', '−']).unwrap_or(text);
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let is_number = |text: &str| text.split(['.', ',']).all(is_digits);
-    // The lengths of numbers between separators.
-    let lengths = |separator: char| -> Vec<usize> {
-        bare.split(separator).map(|part| if is_digits(part) { part.len() } else { 0 }).collect()
-    };
-    let is_date =
-        |separator| matches!(lengths(separator)[..], [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2]);
-    if is_number(bare) && bare.contains(',') {
-        Some("write numbers with a decimal point and no other separators")
-    } else if is_number(bare) && text.starts_with('−') {
-        Some("write - before negative numbers")
-    } else if bare.strip_suffix('%').is_some_and(|bare| is_number(bare.trim_end())) {
-        Some("write numbers without %")
-    } else if bare.strip_prefix(['$', '€', '£']).is_some_and(|bare| is_number(bare.trim_start()))
-    {
-        Some("write numbers without a currency")
-    } else if bare.strip_prefix("0x").is_some_and(|bare| u64::from_str_radix(bare, 16).is_ok()) {
-        Some("write numbers with decimal digits")
-    } else if matches!(lengths(':')[..], [1 | 2, 2] | [1 | 2, 2, 2]) {
-        Some("write times as numbers, or with their date: 2024-05-01 12:30:00")
-    } else if ['/', '.', '-'].into_iter().any(is_date) {
-        Some("write dates as 2024-05-01")
-    } else {
-        None
-    }
 }

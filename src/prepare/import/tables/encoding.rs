@@ -192,11 +192,12 @@ impl Encoding {
             Encoding::ClassNumber => {
                 out.extend(number.map_or(-1, |value| value as i64).to_le_bytes());
             }
-            Encoding::ClassName(_) if is_missing => out.extend((-1i64).to_le_bytes()),
-            Encoding::ClassName(names) => {
-                let Some(at) = place(names, word) else { return false };
-                out.extend((at as i64).to_le_bytes());
-            }
+            Encoding::ClassName(names) => match place(names, word) {
+                // A word for a missing value may be a class.
+                Some(at) => out.extend((at as i64).to_le_bytes()),
+                None if is_missing => out.extend((-1i64).to_le_bytes()),
+                None => return false,
+            },
             Encoding::Order => out.extend(number.unwrap_or(f64::NAN).to_le_bytes()),
             Encoding::Target => {
                 out.extend(number.map_or(f32::NAN, |value| value as f32).to_le_bytes());

@@ -2,7 +2,7 @@
 
 use super::arrays::open_array;
 use super::table::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::prepare::import::files::ListedLabels;
@@ -20,10 +20,16 @@ const AS_DATA: &str = "only class numbers of nodes are read from sets; store oth
 ///
 /// # Errors
 /// If a list and its labels differ in length, nodes or labels are not whole numbers, or a node has two labels.
-pub(crate) fn listed_labels(lists: &[&ListedLabels], count: u64, ask: &Ask<'_>) -> Result<Table> {
+pub(crate) fn listed_labels(
+    lists: &[&ListedLabels],
+    count: u64,
+    memory: u64,
+    ask: &Ask<'_>,
+) -> Result<Table> {
+    check_memory(count, memory)?;
     let mut all = vec![UNLABELLED; count as usize];
     for ListedLabels { nodes, labels, .. } in lists {
-        let open = |path| Table::new(vec![open_array(path, "nodes", ask)?.array]);
+        let open = |path| Table::new(vec![open_array(path, "nodes", ask)?]);
         let (nodes, labels) = (open(nodes)?, open(labels)?);
         for (table, problem) in [
             (&nodes, "lists edges with labels, which are not read"),
@@ -38,6 +44,7 @@ pub(crate) fn listed_labels(lists: &[&ListedLabels], count: u64, ask: &Ask<'_>) 
                 format!("has {} labels for {} nodes", labels.num_rows(), nodes.num_rows());
             return Err(labels.fail(problem));
         }
+        check_memory(count.saturating_add(labels.num_rows()), memory)?;
         let mut found = Vec::new();
         let read = labels.each_i64(|_, label| {
             found.push(label);
@@ -64,4 +71,14 @@ pub(crate) fn listed_labels(lists: &[&ListedLabels], count: u64, ask: &Ask<'_>) 
     }
     let path = lists.first().map_or(ask.folder, |list| &list.labels);
     Table::new(vec![out.finish(path, Dtype::I64, vec![count])?])
+}
+
+/// Returns an error if this number of nodes and labels is too large for the memory.
+fn check_memory(count: u64, memory: u64) -> Result<()> {
+    let bytes = count.saturating_mul(size_of::<i64>() as u64);
+    if bytes <= memory {
+        return Ok(());
+    }
+    let problem = format!("is {memory} bytes, but {count} nodes and labels of sets take {bytes}");
+    Err(Error::config("memory", problem).with_hint(AS_DATA))
 }

@@ -67,10 +67,10 @@ fn arrays(path: &Path, folder: &Path) -> Result<Vec<(String, ArrayRef)>> {
         return open_saved_tensors(path);
     }
     if names.is_empty() {
-        return Ok(vec![(String::new(), open_array(path, "", &ask)?.array)]);
+        return Ok(vec![(String::new(), open_array(path, "", &ask)?)]);
     }
     let arrays = names.into_iter().map(|name| {
-        let array = open_array(path, "", &Ask { array: Some(&name), ..ask })?.array;
+        let array = open_array(path, "", &Ask { array: Some(&name), ..ask })?;
         Ok((name, array))
     });
     arrays.collect()

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::column_scan::ColumnScan;
 use super::encoding::Encoding;
+use super::late_words::add_late_words;
 use super::lists::MOST_STRINGS;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
 use super::table::Table;
@@ -206,7 +207,7 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = encode(tables, &file.path, used, scans)?;
+        let columns = encode(tables, &file.path, used, scans, scan)?;
         let kind = rows.file.kind.clone();
         let (file, names, left_out) = (file.clone(), ids.into_names(), left_out.clone());
         let embedded = chosen.embedded;
@@ -418,10 +419,12 @@ fn encode(
     path: &Path,
     used: &[UsedColumn],
     mut scans: Vec<ColumnScan>,
+    scan: TableScan<'_>,
 ) -> Result<Vec<StoredColumn>> {
     if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
         return Err(error);
     }
+    add_late_words(tables, path, used, &mut scans, scan)?;
     refuse_many_strings(path, &scans)?;
     let mut columns = Vec::new();
     for (column, scan) in used.iter().zip(scans) {

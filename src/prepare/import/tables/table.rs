@@ -22,7 +22,9 @@ impl Table {
     /// If they differ in element type or row shape, or the list is empty.
     pub fn new(arrays: Vec<ArrayRef>) -> Result<Self> {
         let mut table = Table { pieces: Vec::new(), rows: 0 };
-        for array in arrays {
+        // DGL's pipeline writes arrays without rows in another form.
+        let has_rows = arrays.iter().any(|array| array.num_rows() > 0);
+        for array in arrays.into_iter().filter(|array| !has_rows || array.num_rows() > 0) {
             if let Some((_, first)) = table.pieces.first()
                 && (first.dtype(), first.row_shape()) != (array.dtype(), array.row_shape())
             {
@@ -33,7 +35,9 @@ impl Table {
                     first.dtype(),
                     first.row_shape()
                 );
-                return Err(array.fail(problem));
+                return Err(array
+                    .fail(problem)
+                    .with_hint("all files of one name need rows of one kind"));
             }
             let first = table.rows;
             // Rows without values take no bytes, so a file can claim any number of rows.
@@ -157,6 +161,18 @@ impl Table {
         out.resize(bytes.len() / self.first().dtype().size(), 0.0);
         self.read_rows(rows, &mut bytes)?;
         self.first().dtype().to_f64(&bytes, out);
+        Ok(())
+    }
+
+    /// Calls `take` with each value.
+    pub(super) fn each_f64(&self, mut take: impl FnMut(f64)) -> Result<()> {
+        let mut values = Vec::new();
+        for rows in blocks::ranges(self.rows) {
+            self.read_f64(rows, &mut values)?;
+            for value in &values {
+                take(*value);
+            }
+        }
         Ok(())
     }
 

@@ -50,20 +50,28 @@ impl MoreEdgeData {
     /// Appends the value of an edge of the block, or 1 for an edge that no file lists.
     pub(super) fn push(&mut self, at: Option<usize>) -> Result<()> {
         let value = at.map_or(1.0, |at| self.values[at]);
-        let mut bytes = [0; 8];
+        let (mut bytes, size) = ([0; 8], self.dtype.size());
         match self.dtype {
             Dtype::F64 => bytes = value.to_le_bytes(),
-            dtype => dtype.from_f32(&[value as f32], &mut bytes[..dtype.size()]),
-        }
-        if self.dtype.is_integer() && value.fract() != 0.0 {
-            let problem = format!("holds {value:?}, but the edges of the graph have whole numbers");
-            return Err(self.listed.as_ref().map_or_else(
-                || Error::internal("edge data of no file"),
-                |table| table.fail(problem),
-            ));
+            dtype if dtype.is_integer() => {
+                bytes = (value as i64).to_le_bytes();
+                let mut kept = [0];
+                let is_read = dtype.to_i64(&bytes[..size], &mut kept).is_ok();
+                let is_same = value.fract() == 0.0 && (kept[0] as f64 - value).abs() <= 0.0;
+                if !is_read || !is_same {
+                    let problem = format!(
+                        "holds {value:?}, but the edges of the graph have whole numbers of type {dtype}"
+                    );
+                    return Err(self.listed.as_ref().map_or_else(
+                        || Error::internal("edge data of no file"),
+                        |table| table.fail(problem),
+                    ));
+                }
+            }
+            dtype => dtype.from_f32(&[value as f32], &mut bytes[..size]),
         }
         self.count += 1;
-        self.file.write(&bytes[..self.dtype.size()])
+        self.file.write(&bytes[..size])
     }
 
     /// The graph's array with the new values.

@@ -105,6 +105,10 @@ impl MoreNodes {
                 let is = |other: &Option<String>| other.as_ref() == Some(&name);
                 let more = if is(&kept.features[ty]) {
                     new.features.clone()
+                } else if is(&kept.labels[ty]) && count > 0 && has_no_signs(table.dtype()) {
+                    let problem = "its type cannot mark new nodes as nodes without a label";
+                    graph.notes.push(format!("{name} is left out: {problem}"));
+                    continue;
                 } else if is(&kept.labels[ty]) {
                     Some(filled(&table, count, NO_LABEL, folder)?)
                 } else if kept.masks.contains(&name) {
@@ -133,6 +137,11 @@ const CUT_AND_TRAIN: &str = "cut the graph with its new nodes, and train again";
 
 /// The label of a node that has none; NaN for numbers.
 const NO_LABEL: f32 = -1.0;
+
+/// Whether a type has no negative numbers.
+fn has_no_signs(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64)
+}
 
 fn unknown_encoding(config: &PartitionConfig, ntype: &NodeType) -> Error {
     let problem =

@@ -1,0 +1,187 @@
+//! Guards against: rows that go to other nodes, and values that are cut, without an error.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use predicates::str::contains;
+
+use super::as_they_are::tables;
+use super::columns::{refused, sar};
+use super::support::write;
+
+const EDGES: &str = "--edges e.txt";
+
+/// Values of the node data that a file makes.
+fn data(folder: &Path, words: &str) -> Vec<f64> {
+    tables(folder, &format!("{EDGES} {words}")).remove(0).1
+}
+
+/// Writes a Parquet file of one column `f`, either of 8 bits or of 64.
+fn write_column(path: &Path, is_small: bool, values: &[i32]) {
+    let kind = if is_small { "int32 f (INTEGER(8,true))" } else { "int64 f" };
+    let schema =
+        Arc::new(parse_message_type(&format!("message m {{ required {kind}; }}")).unwrap());
+    let file = File::create(path).unwrap();
+    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    if is_small {
+        column.typed::<Int32Type>().write_batch(values, None, None).unwrap();
+    } else {
+        let values: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
+        column.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+    }
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+}
+
+#[test]
+fn rows_without_values_keep_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    write(here, "f.tsv", "a\tb\n1\t2\n\t\n5\t6\n");
+    refused(
+        here,
+        &format!("{EDGES} --node-data feat=f.tsv"),
+        "line 3: column a: the value is missing",
+    );
+    write(here, "n.tsv", "id\ta\n0\t2\n\t\n");
+    refused(here, &format!("{EDGES} --node-table n.tsv"), "line 3");
+    // White space alone is still an empty line.
+    write(here, "f.csv", "1,2\n \t\n5,6\n");
+    assert_eq!(data(here, "--node-data feat=f.csv"), [1.0, 2.0, 5.0, 6.0]);
+}
+
+#[test]
+fn parts_of_a_folder_are_in_numeric_order_and_keep_all_their_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    std::fs::create_dir(here.join("parts")).unwrap();
+    for (at, value) in [(0, 1), (2, 300), (10, 70_000)] {
+        write_column(&here.join(format!("parts/part.{at}.parquet")), at == 0, &[value]);
+    }
+    assert_eq!(data(here, "--node-data feat=parts"), [1.0, 300.0, 70_000.0]);
+}
+
+#[test]
+fn an_index_of_pandas_counts_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    for index in [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "0"], ["a", "b", "1"]] {
+        let [a, b, c] = index;
+        write(here, "f.csv", &format!(",x\n{a},7\n{b},8\n{c},9\n"));
+        assert_eq!(data(here, "--node-data feat=f.csv"), [7.0, 8.0, 9.0], "{index:?}");
+    }
+    for [a, b, c] in [["2", "1", "0"], ["0", "2", "1"], ["0", "1", "3"]] {
+        write(here, "f.csv", &format!(",x\n{a},7\n{b},8\n{c},9\n"));
+        refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index is")
+            .stderr(contains("df.sort_index()"));
+    }
+}
+
+#[test]
+fn numbers_of_columns_are_a_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    for text in ["0,1\n0.5,2\n3,4\n", ",0,1\n0,0.5,2\n1,3,4\n"] {
+        write(here, "f.csv", text);
+        assert_eq!(data(here, "--node-data feat=f.csv"), [0.5, 2.0, 3.0, 4.0], "{text}");
+    }
+    write(here, "l.csv", ",0\n0,3\n1,2\n");
+    assert_eq!(data(here, "--node-data label=l.csv"), [3.0, 2.0]);
+    // Two classes, one-hot, or a header.
+    write(here, "h.csv", "0,1\n1,0\n");
+    refused(here, &format!("{EDGES} --node-data feat=h.csv"), "0,1 may number the columns")
+        .stderr(contains("pass --header; if it is a row, pass --no-header"));
+    assert_eq!(data(here, "--node-data feat=h.csv --no-header"), [0.0, 1.0, 1.0, 0.0]);
+    write(here, "l.csv", "0\n1\n1\n");
+    let words = format!("{EDGES} --node-data label=l.csv --node-data feat=f.csv");
+    refused(here, &words, "states 3 nodes").stderr(contains("pandas' name of a column"));
+}
+
+#[test]
+fn nodes_without_a_label_are_counted_and_two_signs_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    write(here, "l.txt", "1\n-1\n-1\n");
+    write(here, "n.csv", "id,y\n0,1\n1,-1\n2,1\n");
+    for words in ["--node-data label=l.txt", "--node-table n.csv --label y"] {
+        refused(here, &format!("{EDGES} {words}"), "the labels -1 and 1")
+            .stderr(contains("number classes from 0"));
+    }
+    write(here, "l.txt", "1\n-1\n0\n");
+    sar(here, &format!("{EDGES} --node-data label=l.txt --num-parts 1 --out a"))
+        .success()
+        .stderr(contains("_N/label: 1 of 3 nodes have no label"));
+    // A hyphen among names is a name; among numbers it is not.
+    write(here, "n.csv", "id,y\n0,no\n1,-\n2,NA\n");
+    assert_eq!(data(here, "--node-table n.csv --label y"), [1.0, 0.0, -1.0]);
+    write(here, "n.csv", "id,y\n0,1\n1,-\n2,0\n");
+    assert_eq!(data(here, "--node-table n.csv --label y"), [1.0, -1.0, 0.0]);
+}
+
+#[test]
+fn a_number_among_lists_is_a_list_of_one_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    write(here, "n.csv", "id,g\n0,12|14\n1,7\n2,7|12\n");
+    // The columns are 7, 12 and 14.
+    let due = [0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0];
+    assert_eq!(data(here, "--node-table n.csv"), due);
+}
+
+#[test]
+fn hints_name_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (text, due) in [
+        ("[0, 1]\n[1, 2]\n", "each row is an object"),
+        ("{\"source\": 0, \"target\": 1, \"w\": NaN}\n", "write null for missing values"),
+        ("1.000000e+00 2.000000e+00\n", "fmt=\"%d\""),
+        ("0 99999999999999\n", "pass --node-ids string"),
+    ] {
+        write(here, "e.txt", text);
+        refused(here, EDGES, "e.txt: line 1").stderr(contains(due));
+    }
+    write(here, "e.txt", "a b\n");
+    write(here, "n.tsv", "#protein\tx\na\t1\nb\t2\n");
+    assert_eq!(data(here, "--node-table n.tsv --id protein --scale none"), [1.0, 2.0]);
+}
+
+#[test]
+fn lists_whose_mean_length_is_whole_are_still_of_several_lengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n");
+    let schema = "message m { required int64 id; required group w (LIST) { repeated group list { \
+                  required int32 element; } } }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(here.join("n.parquet")).unwrap();
+    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[0, 1, 2], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let (values, repeats) = ([1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 1, 1]);
+    column.typed::<Int32Type>().write_batch(&values, Some(&[1; 6]), Some(&repeats)).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    let found = tables(here, &format!("{EDGES} --node-table n.parquet")).remove(0);
+    assert_eq!(
+        (found.0.as_str(), &found.1[..6]),
+        ("_N/feat uint8 [6]", &[1.0, 1.0, 0.0, 0.0, 0.0, 0.0][..])
+    );
+}
