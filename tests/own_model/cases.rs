@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getppid, kill_process};
 use sar::Error;
 use sar::event::Event;
 use sar::run::{Job, Rank, launch};
@@ -59,17 +58,6 @@ pub(crate) fn results_come_by_rank() {
     }
     assert_eq!(logged, [(1, vec![("nodes".to_owned(), 34.0)], 2)]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-pub(crate) fn an_interrupt_of_ranks_that_have_done_their_work_changes_nothing() {
-    let (job, _folder) = job();
-    let results = launch(&job, &mut |_| {}, |rank| {
-        if rank.index() == 0 {
-            kill_process(getppid().unwrap(), Signal::INT).unwrap();
-        }
-        Ok(rank.index())
-    });
-    assert_eq!(results.unwrap(), [0, 1]);
 }
 
 pub(crate) fn an_error_names_its_rank() {

@@ -26,10 +26,6 @@ type Case = (&'static str, fn());
 
 const CASES: &[Case] = &[
     ("results_come_by_rank", cases::results_come_by_rank),
-    (
-        "an_interrupt_of_ranks_that_have_done_their_work_changes_nothing",
-        cases::an_interrupt_of_ranks_that_have_done_their_work_changes_nothing,
-    ),
     ("an_error_names_its_rank", cases::an_error_names_its_rank),
     ("a_panic_is_an_error", cases::a_panic_is_an_error),
     ("a_killed_worker_is_an_error", cases::a_killed_worker_is_an_error),
