@@ -62,7 +62,7 @@ impl Dialect {
         }
         let (mut names, mut names_in) = (None, "the first line");
         if let Some(first) = records.first()
-            && is_header(input, &sample, &records, ask)?
+            && is_header(input, &sample, separator, &records, ask)?
         {
             let mut header = first.clone();
             // R omits the name of the column of row numbers.
@@ -118,6 +118,7 @@ impl Dialect {
 fn is_header(
     input: &Input,
     sample: &Sample,
+    separator: Separator,
     records: &[Vec<String>],
     ask: &Ask<'_>,
 ) -> Result<bool> {
@@ -129,8 +130,12 @@ fn is_header(
         return Ok(header);
     }
     if ask.wants == Wants::Table && numbers_columns(words) {
-        let is_row = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
-        if forced.is_none() && is_row && words.len() < SURE && !words[0].is_empty() {
+        let is_whole = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
+        if forced.is_none() && is_whole && words.len() < SURE && !words[0].is_empty() {
+            // pandas writes commas.
+            if separator == Separator::Blank {
+                return Ok(false);
+            }
             let problem =
                 format!("{} may number the columns, or be the first row", words.join(","));
             return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
