@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What the kernel lists of a process in `/proc/PID/stat`.
+/// A process as the kernel lists it in `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     /// `R` (running), `S` and `D` (waiting), `T` and `t` (stopped), `Z` and `X` (ended), or `I` (idle).

@@ -83,14 +83,15 @@ impl Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice::Named;
 
     #[test]
     fn the_code_of_an_operation_is_its_place_in_the_list() {
-        for (i, operation) in OPERATIONS.into_iter().enumerate() {
-            let tag = Tag { sequence: 7, operation };
+        for (i, Named { value: operation, .. }) in Operation::VALUES.iter().enumerate() {
+            let tag = Tag { sequence: 7, operation: *operation };
             assert_eq!(tag.words(), [7, i as u64]);
             assert_eq!(Tag::from_words(tag.words()), Some(tag));
         }
-        assert_eq!(Tag::from_words([0, OPERATIONS.len() as u64]), None);
+        assert_eq!(Tag::from_words([0, Operation::VALUES.len() as u64]), None);
     }
 }

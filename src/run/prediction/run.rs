@@ -37,8 +37,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     Question::check(config, format)?;
     check_weights(config, observe)?;
     // The first machine writes the output.
-    let place = reports().then(|| Destination::find(&config.output, "out", config.overwrite));
-    let place = place.transpose()?;
+    let find = || Destination::find(&config.output, "out", config.overwrite);
+    let place = reports().then(find).transpose()?;
     let mut trace = config.trace.clone();
     if reports() {
         trace = trace.map(|path| TraceFile::check(&path, config.overwrite)).transpose()?;
@@ -108,11 +108,11 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         let columns = TableColumns::new(config, folder, &space, form)?;
         write_table(&rows, place, format, &columns, &space, labels)
     });
-    if let (Err(_), Some(path)) = (&result, place.regular()) {
-        // The first error is the result.
-        if let Err(error) = RowFile::remove_partial(path) {
-            observe(&Event::Note(error.to_string()));
-        }
+    // The first error is the result.
+    if let (Err(_), Some(path)) = (&result, place.regular())
+        && let Err(error) = RowFile::remove_partial(path)
+    {
+        observe(&Event::Note(error.to_string()));
     }
     result
 }

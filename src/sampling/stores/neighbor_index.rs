@@ -29,8 +29,6 @@ pub(super) struct Layout {
     type_ends: Vec<u64>,
     has_weights: bool,
     has_probabilities: bool,
-    /// Whether an edge of probability 0 is no edge of the graph.
-    is_reduced: bool,
     has_ends: bool,
 }
 
@@ -57,7 +55,6 @@ impl Layout {
             type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
             has_weights: keys.weight.is_some(),
             has_probabilities: keys.probability.is_some() || keys.drawn,
-            is_reduced: keys.drawn,
             has_ends: keys.ends,
         })
     }
@@ -105,6 +102,8 @@ impl Layout {
 /// can be shared by threads.
 pub struct NeighborIndex {
     layout: Layout,
+    /// Whether an edge of probability 0 is no edge of the graph.
+    is_reduced: bool,
     index: IndexFile,
 }
 
@@ -129,7 +128,8 @@ impl NeighborIndex {
             let problem = format!("has {len} bytes, not {}", layout.byte_len());
             return Err(Error::corrupt(&path, problem));
         }
-        Ok(NeighborIndex { layout, index: IndexFile { path, file, counters } })
+        let index = IndexFile { path, file, counters };
+        Ok(NeighborIndex { layout, is_reduced: keys.drawn, index })
     }
 
     /// Number of nodes of the partition.
@@ -170,7 +170,7 @@ impl NeighborIndex {
     /// The in-degree of each node (counted inside the partition, ascending), without edges that are never drawn.
     pub(super) fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let rows = self.rows(nodes)?;
-        if !self.layout.is_reduced {
+        if !self.is_reduced {
             return Ok(rows.into_iter().map(|row| row.end - row.start).collect());
         }
         let mut degrees = vec![0; nodes.len()];

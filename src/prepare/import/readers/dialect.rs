@@ -62,7 +62,7 @@ impl Dialect {
         }
         let (mut names, mut names_in) = (None, "the first line");
         if let Some(first) = records.first()
-            && is_header(input, &sample, &records, ask)?
+            && is_header(&records, ask)
         {
             let mut header = first.clone();
             // R omits the name of the column of row numbers.
@@ -115,32 +115,20 @@ impl Dialect {
 }
 
 /// Whether the first record names the columns: it contains neither values nor nodes, but other records do.
-fn is_header(
-    input: &Input,
-    sample: &Sample,
-    records: &[Vec<String>],
-    ask: &Ask<'_>,
-) -> Result<bool> {
-    let Some((words, rest)) = records.split_first() else { return Ok(false) };
+fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
+    let Some((words, rest)) = records.split_first() else { return false };
     // `--header` for edge files does not apply to lists. In tables, it leaves numbers to be values.
     let forced = ask.rules.header.filter(|header| !header || ask.wants != Wants::List);
     let has_others = ask.has_others || ask.wants == Wants::Table;
     if let Some(header) = forced.filter(|header| !header || !has_others) {
-        return Ok(header);
+        return header;
     }
     if ask.wants == Wants::Table && numbers_columns(words) {
-        let is_row = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
-        if forced.is_none() && is_row && words.len() < SURE && !words[0].is_empty() {
-            let problem =
-                format!("{} may number the columns, or be the first row", words.join(","));
-            return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
-                .with_hint(
-                    "if it numbers the columns, as pandas does, pass ‹header›; if it is a row, pass ‹no_header›",
-                ));
-        }
-        return Ok(true);
+        let is_whole = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
+        let may_be_row = is_whole && words.len() < SURE && !words[0].is_empty();
+        return forced.is_some() || !may_be_row;
     }
-    Ok(is_header_of_words(words, rest, ask, forced))
+    is_header_of_words(words, rest, ask, forced)
 }
 
 /// Number of columns from which on whole numbers from 0 in the first line are names, even if all others are whole, too.
