@@ -100,9 +100,7 @@ fn numbers_of_columns_are_a_header() {
     assert_eq!(data(here, "--node-data label=l.csv"), [3.0, 2.0]);
     // Two classes, one-hot, or a header.
     write(here, "h.csv", "0,1\n1,0\n");
-    refused(here, &format!("{EDGES} --node-data feat=h.csv"), "0,1 may number the columns")
-        .stderr(contains("pass --header; if it is a row, pass --no-header"));
-    assert_eq!(data(here, "--node-data feat=h.csv --no-header"), [0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(data(here, "--node-data feat=h.csv"), [0.0, 1.0, 1.0, 0.0]);
     write(here, "l.csv", "0\n1\n1\n");
     let words = format!("{EDGES} --node-data label=l.csv --node-data feat=f.csv");
     refused(here, &words, "states 3 nodes").stderr(contains("pandas' name of a column"));
