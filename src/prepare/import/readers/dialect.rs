@@ -62,7 +62,7 @@ impl Dialect {
         }
         let (mut names, mut names_in) = (None, "the first line");
         if let Some(first) = records.first()
-            && is_header(&records, ask)
+            && is_header(input, &sample, separator, &records, ask)?
         {
             let mut header = first.clone();
             // R omits the name of the column of row numbers.
@@ -115,24 +115,33 @@ impl Dialect {
 }
 
 /// Whether the first record names the columns: it contains neither values nor nodes, but other records do.
-fn is_header(records: &[Vec<String>], ask: &Ask<'_>) -> bool {
-    let Some((words, rest)) = records.split_first() else { return false };
+fn is_header(
+    input: &Input,
+    sample: &Sample,
+    separator: Separator,
+    records: &[Vec<String>],
+    ask: &Ask<'_>,
+) -> Result<bool> {
+    let Some((words, rest)) = records.split_first() else { return Ok(false) };
     // `--header` for edge files does not apply to lists. In tables, it leaves numbers to be values.
     let forced = ask.rules.header.filter(|header| !header || ask.wants != Wants::List);
     let has_others = ask.has_others || ask.wants == Wants::Table;
     if let Some(header) = forced.filter(|header| !header || !has_others) {
-        return header;
+        return Ok(header);
     }
     if ask.wants == Wants::Table && numbers_columns(words) {
         let is_whole = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
-        let may_be_row = is_whole && words.len() < SURE && !words[0].is_empty();
-        return forced.is_some() || !may_be_row;
+        let is_named = forced.is_some() || words[0].is_empty();
+        // pandas separates by commas.
+        if is_named || is_whole || separator == Separator::Blank {
+            return Ok(is_named);
+        }
+        let problem = format!("{} may number the columns, or be the first row", words.join(","));
+        return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
+            .with_hint("if it numbers the columns, as pandas does, pass ‹header›; if it is a row, pass ‹no_header›"));
     }
-    is_header_of_words(words, rest, ask, forced)
+    Ok(is_header_of_words(words, rest, ask, forced))
 }
-
-/// Number of columns from which on whole numbers from 0 in the first line are names, even if all others are whole, too.
-const SURE: usize = 4;
 
 /// Whether the words number the columns, as pandas does if these have no names: `0,1,2` or, with its index, `,0,1,2`.
 fn numbers_columns(words: &[String]) -> bool {
