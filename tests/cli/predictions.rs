@@ -53,6 +53,8 @@ fn weights_that_are_older_than_their_run_are_noted() {
     sar("predict --run run --out new.csv").success().stderr(contains(older).not());
     // As after an interrupt before the end.
     std::fs::rename(path("old"), path("run/model.safetensors")).unwrap();
+    let end = std::fs::read_to_string(path("run/end.json")).unwrap();
+    std::fs::write(path("run/end.json"), end.replace("\"done\"", "\"interrupted\"")).unwrap();
     sar("predict --run run --out old.csv").success().stderr(contains(older));
 }
 

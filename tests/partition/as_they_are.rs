@@ -65,7 +65,6 @@ fn a_header_is_a_line_without_a_number() {
     assert_eq!(found, [("_N/train_mask int64 []".to_owned(), vec![1.0, 0.0, 1.0])]);
     // pandas' names of columns without names, or whole numbers.
     write(here, "x.csv", "0,1,2\n1,2,3\n4,5,6\n");
-    assert_eq!(tables(here, "--edges e.csv --node-data x=x.csv --header")[0].1.len(), 6);
     assert_eq!(tables(here, "--edges e.csv --node-data x=x.csv")[0].1.len(), 9);
     sar(here, "--edges e.csv --node-data x=x.csv --num-parts 1 --out noted")
         .success()

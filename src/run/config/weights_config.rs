@@ -15,11 +15,11 @@ use crate::train::{EvaluationConfig, SamplingConfig};
 
 /// Key of the configuration in the header of a weights file.
 const CONFIG: &str = "config";
-/// Key of the number of complete epochs in the header of a weights file.
+/// Key of the epoch whose update made the weights in the header of their file.
 const EPOCH: &str = "epoch";
 
 impl RunConfig {
-    /// Keys and texts that are stored with weights of a run with this number of complete epochs.
+    /// Keys and texts that are stored with the weights of an epoch.
     ///
     /// # Errors
     /// If the configuration cannot be encoded.
@@ -28,7 +28,7 @@ impl RunConfig {
         Ok([(CONFIG.to_owned(), config), (EPOCH.to_owned(), epoch.to_string())])
     }
 
-    /// The number of complete epochs of the run that wrote weights; `None` in files of earlier versions.
+    /// The epoch whose update made the weights; `None` in files of earlier versions.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -6,9 +6,9 @@ use crate::event::Event;
 use crate::graph::PartitionBook;
 use crate::load::etypes_within;
 use crate::nn::{Task, verify_state_dict};
-use crate::run::EndedRun;
 use crate::run::config::RunConfig;
 use crate::run::rank::{PredictConfig, Prediction, WEIGHTS};
+use crate::run::{EndedRun, Ending};
 
 /// Checks that the prediction makes sense for the task.
 pub(super) fn check(config: &PredictConfig) -> Result<()> {
@@ -82,7 +82,8 @@ pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Eve
     }
     let ended = EndedRun::read(&run.out).ok().flatten();
     if let (Some(epoch), Some(ended)) = (RunConfig::epoch_of_weights(weights)?, ended)
-        && epoch != ended.epoch
+        && ended.ending != Ending::Done
+        && epoch < ended.epoch
     {
         observe(&Event::Note(format!(
             "{}: holds the weights of epoch {epoch}, but the run has completed {} epochs; it writes its weights when it ends",

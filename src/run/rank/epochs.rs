@@ -12,7 +12,7 @@ use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training};
 
 /// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. `write` then writes the
-/// weights, and gets the number of epochs if there are weights to keep: not if a run continued with a model that is not
+/// weights, and gets their epoch if there are weights to keep: not if a run continued with a model that is not
 /// finite. The rank has no turn afterwards.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
@@ -88,7 +88,7 @@ pub(super) fn run_epochs(
         diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
     let (last, kept) = (training.epoch(), training.take_kept());
-    let evaluation = finish(training, setup, || write(finite.then_some(last)));
+    let evaluation = finish(training, setup, |epoch| write(finite.then_some(epoch)));
     let evaluation = evaluation.map_err(|stopped| saving.save_kept(stopped, kept.as_ref()))?;
     tell_turns(last, turns)?;
     tell(Event::Evaluation(evaluation))
@@ -98,11 +98,11 @@ pub(super) fn run_epochs(
 fn finish(
     training: Training<'_>,
     setup: &RankSetup,
-    write: impl FnOnce() -> Result<()>,
+    write: impl FnOnce(u32) -> Result<()>,
 ) -> Result<Evaluation> {
     let evaluation = training.finish()?;
     setup.manager.set_phase(Phase::Finishing);
-    write()?;
+    write(evaluation.epoch)?;
     // The last wait, and so without another turn.
     setup.manager.precall_func()?;
     barrier(&*setup.group, &NoHooks)?;

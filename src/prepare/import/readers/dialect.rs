@@ -138,7 +138,7 @@ fn is_header(
         }
         let problem = format!("{} may number the columns, or be the first row", words.join(","));
         return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
-            .with_hint("if it numbers the columns, as pandas does, pass ‹header›; if it is a row, pass ‹no_header›"));
+            .with_hint("if it numbers the columns, write the file without it (in pandas, header=False); if it is a row, pass ‹no_header›"));
     }
     Ok(is_header_of_words(words, rest, ask, forced))
 }
