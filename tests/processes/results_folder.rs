@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::Signal;
 use sar::engine::spill_dir::LivingRun;
 
 use super::common::repository;
@@ -48,9 +48,9 @@ fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
 #[test]
 fn a_run_in_its_first_epoch_has_a_page() {
     let run = Run::endless(&[]);
-    // A run that is planned has other workers before.
     wait_for("the run", || LivingRun::find(&run.out()).ok().map(drop));
-    kill_process(run.workers(2)[1], Signal::STOP).unwrap();
+    // Its launcher writes the metrics.
+    run.signal(Signal::STOP);
     let page = run.out().with_file_name("page.html");
     let metrics = run.out().join("metrics.jsonl");
     let mut report = Program::new();
