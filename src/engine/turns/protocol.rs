@@ -196,6 +196,6 @@ mod tests {
         assert_eq!(turns_ahead(TURNS, 1), -2);
         assert_eq!(turns_ahead(1, STOPPED | 5 << SLOTS_AT | TURNS), 2);
         assert_eq!(next(COUNT), 0);
-        assert_eq!(next(STOPPED | COUNT), STOPPED);
+        assert_eq!(next(STOPPED | 5), STOPPED | 5);
     }
 }

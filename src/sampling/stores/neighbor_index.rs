@@ -102,7 +102,7 @@ impl Layout {
 /// can be shared by threads.
 pub struct NeighborIndex {
     layout: Layout,
-    /// Whether an edge of probability 0 is no edge of the graph.
+    /// Whether the graph lacks the edges of probability 0.
     is_reduced: bool,
     index: IndexFile,
 }
