@@ -109,9 +109,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         write_table(&rows, place, format, &columns, &space, labels)
     });
     // The first error is the result.
-    if let (Err(_), Some(path)) = (&result, place.regular())
-        && let Err(error) = RowFile::remove_partial(path)
-    {
+    let partial = place.regular().filter(|_| result.is_err());
+    if let Some(Err(error)) = partial.map(RowFile::remove_partial) {
         observe(&Event::Note(error.to_string()));
     }
     result
