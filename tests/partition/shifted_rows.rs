@@ -82,7 +82,7 @@ fn an_index_of_pandas_counts_the_rows() {
     }
     for [a, b, c] in [["2", "1", "0"], ["0", "2", "1"], ["0", "1", "3"]] {
         write(here, "f.csv", &format!(",x\n{a},7\n{b},8\n{c},9\n"));
-        refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index is")
+        refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index (column 1) is")
             .stderr(contains("df.sort_index()"));
     }
 }

@@ -106,6 +106,7 @@ impl ArrayColumns {
         let index = self.index.first().filter(|_| self.index.len() == 1);
         let others = self.id.into_iter().chain(index.copied());
         rows.select(self.data.iter().copied().chain(others))?;
+        let index = index.map(|index| rows.name(*index));
         // A first column of ids looks like a class number.
         let may_have_ids = name.starts_with("label") && !rows.file.named && self.data.len() > 1;
         let mut number = None;
@@ -116,8 +117,8 @@ impl ArrayColumns {
                 check_id(rows, place, &rows.name(id), count)?;
                 place += 1;
             }
-            if index.is_some() {
-                order.check(rows, place)?;
+            if let Some(index) = &index {
+                order.check(rows, place, index)?;
             }
             for (at, column) in self.data.iter().enumerate() {
                 for element in 0..rows.columns()[*column].width.unwrap_or(1) {
@@ -222,7 +223,7 @@ struct IndexOrder {
 
 impl IndexOrder {
     /// Checks that the index counts the rows from 0 or 1. It may begin again, as in the parts of a folder.
-    fn check(&mut self, rows: &FileRows, place: usize) -> Result<()> {
+    fn check(&mut self, rows: &FileRows, place: usize, name: &str) -> Result<()> {
         let CellValue::Whole(number) = rows.value(place).parsed() else {
             self.has_words |= self.ends.is_none();
             return Ok(());
@@ -236,8 +237,9 @@ impl IndexOrder {
         if is_due {
             return Ok(());
         }
-        let problem =
-            format!("the index is {number}, but rows are in the order of nodes or edges from 0");
+        let problem = format!(
+            "the index (column {name}) is {number}, but rows are in the order of nodes or edges from 0"
+        );
         Err(rows.fail(problem).with_hint(
             "before saving, call df.sort_index() if rows are out of order, or df.reset_index(drop=True) if their order is right",
         ))
