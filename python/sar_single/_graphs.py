@@ -11,14 +11,12 @@ import numpy as np
 
 from . import _arrays
 
-# PyG's names for data that the command line looks for under these names.
-_NAMES = {"x": "feat", "y": "label", "edge_attr": "feat", "edge_weight": "weight"}
-
 # PyG's names for arrays of nodes and edges that the command line finds on its own, and the names that it looks for.
 DATA_NAMES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     "node": {"x": ("feat", "features"), "y": ("label", "labels")},
     "edge": {"edge_attr": ("feat", "features"), "edge_weight": ("weight",)},
 }
+_STORED = {name: usual[0] for names in DATA_NAMES.values() for name, usual in names.items()}
 
 
 def data_names(table: str, names: Sequence[str]) -> Dict[str, str]:
@@ -32,7 +30,7 @@ def data_names(table: str, names: Sequence[str]) -> Dict[str, str]:
 
 def stored_name(name: str) -> str:
     """The partition's name for an array of PyG's data."""
-    return _NAMES.get(name, name)
+    return _STORED.get(name, name)
 
 
 def stored_key(key: str, known: Iterable[str]) -> str:

@@ -62,8 +62,7 @@ def _folder_for(out: Path) -> Iterator[Path]:
 def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: Any = None, **options: Any) -> "Run":
     """Trains one of the built-in models. Results go to the new folder ``out``; without it, to a new temporary folder, ``run.folder``, which stays.
 
-    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG with the same layers. A state dict goes to a file next to the
-    folder (``run-init.safetensors`` for ``run``), from which ``--resume`` reads it again.
+    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG with the same layers.
     """
     model = options.get("model")
     if model is not None and not isinstance(model, str):
@@ -72,8 +71,9 @@ def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: A
             "PyTorch, in a function that each worker calls"
         )
     folder = Path(tempfile.mkdtemp(prefix="sar-single-run-")) / "run" if out is None else Path(out)
-    given = _weights_file(init_params, folder.absolute().with_name(f"{folder.name}-init.safetensors"), options)
-    call(flags({"part_json": part_json, "out": folder, "init_params": given, **options}))
+    with tempfile.TemporaryDirectory(prefix="sar-single-weights-") as weights:
+        given = _weights_file(init_params, Path(weights) / "weights.safetensors", options)
+        call(flags({"part_json": part_json, "out": folder, "init_params": given, **options}))
     return Run(folder)
 
 
@@ -87,7 +87,6 @@ def _weights_file(weights: Any, path: Path, options: Mapping[str, Any]) -> Optio
     kind = str(options.get("model") or "sage")
     if _pyg_weights.is_of_pyg(state, kind):
         state = _pyg_weights.from_pyg(state, _pyg_weights.Model(kind, learns_eps=bool(options.get("learn_eps"))))
-    path.parent.mkdir(parents=True, exist_ok=True)
     _safetensors.write(path, state)
     return path
 

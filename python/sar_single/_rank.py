@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor
@@ -40,6 +40,8 @@ class Rank(RankData):
         self.graph = Graph(self._collectives.over_edges(engine.edges()), self.num_total_nodes, self._places_if_one_type)
         self.graph._stored = self._stored = StoredGraph(engine.files(), Path(engine.folder), [engine.index], self)
         self._node_keys: Optional[Tensor] = None
+        # Numbers of nodes and edges of the last batch of a loader of PyG's batches; None before the first of these loaders.
+        self._batch_sizes: Optional[Set[int]] = None
         self.ndata = Table(self, "node")
         self.edata = Table(self, "edge")
 

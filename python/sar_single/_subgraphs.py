@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor
@@ -38,6 +38,7 @@ class SubgraphSampler:
         self._node_arrays, self._edge_arrays = self._arrays("node"), self._arrays("edge")
         if attributes is not None:
             self._choose(attributes)
+        rank._batch_sizes = rank._batch_sizes or set()
 
     def _per_type(self, num_neighbors: Any) -> List[List[int]]:
         """The fan-outs of each edge type, by hop."""
@@ -80,6 +81,7 @@ class SubgraphSampler:
         store = data[self._ntype] if self._typed else data
         store.batch_size, store.num_new = len(seeds), num_new
         store.input_id = self._positions[torch.searchsorted(self._seeds, seeds)]
+        self._rank._batch_sizes = found.sizes()
         return data
 
     def _plain(self, found: "_Found") -> Any:
@@ -128,6 +130,12 @@ class _Found:
         self.edges: Dict[EdgeType, List[Tuple[Tensor, Tensor, Tensor]]] = {etype: [(none, none, none)] for etype in etypes}
         self.num_nodes = {ntype: [len(nodes)] for ntype, nodes in self.nodes.items()}
         self.num_edges: Dict[EdgeType, List[int]] = {etype: [] for etype in etypes}
+
+    def sizes(self) -> Set[int]:
+        """Numbers of seeds, and of nodes and edges of each type."""
+        nodes = [(counts[0], sum(counts)) for counts in self.num_nodes.values()]
+        edges = [sum(counts) for counts in self.num_edges.values()]
+        return {*edges, *(size for sizes in nodes for size in sizes)}
 
     def frontier(self) -> Dict[str, _Frontier]:
         """The nodes of the last hop, by type."""

@@ -194,7 +194,7 @@ def test_what_a_loader_cannot_do_is_named(tmp_path, spill):
 
 
 def test_arrays_with_usual_names_stay_apart_and_poolings_are_those_of_the_batch(tmp_path, spill):
-    from torch_geometric.nn import global_mean_pool
+    from torch_geometric.nn import global_add_pool, global_mean_pool
 
     data = homogeneous()
     arrays = {"y": data.y, "labels": data.y + 1, "feat": data.x, "features": -data.x}
@@ -210,5 +210,7 @@ def test_arrays_with_usual_names_stay_apart_and_poolings_are_those_of_the_batch(
             assert torch.equal(batch.labels, batch.y + 1) and torch.equal(batch.x, -batch.features)
             assert torch.equal(batch.weight, batch.edge_weight + 1)
             assert torch.allclose(global_mean_pool(batch.x, None), batch.x.mean(0, keepdim=True))
+        some = rank.x[:2]  # Rows of no batch are pooled over all ranks.
+        assert torch.allclose(global_add_pool(some, None), rank.all_reduce(some.sum(0, keepdim=True)))
 
     sar.run(worker, parts, memory_budget="min", spill_dir=spill)

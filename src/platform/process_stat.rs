@@ -14,7 +14,7 @@ pub(crate) struct ProcessStat {
 }
 
 impl ProcessStat {
-    /// Reads the entry of `process`, a number or `self`; `None` if there is no process of this number.
+    /// Reads the entry of `process`, which is the id of a process or `self`; `None` if the process does not exist.
     pub(crate) fn read(process: &str) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
     }

@@ -64,7 +64,7 @@ impl RunData {
         let is_running = LivingRun::find(folder).is_ok();
         let metrics = folder.join(METRICS);
         let text = match read_input(&metrics) {
-            // There are no metrics in the first epoch.
+            // A run writes its first metrics when its first epoch is complete.
             Err(e) if e.kind() == ErrorKind::NotFound && is_running => String::new(),
             read => read.map_err(|e| {
                 Error::unreadable(&metrics, &e).with_hint("name folders that training runs wrote")

@@ -67,6 +67,7 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
     let config = RunConfig::from_toml(&path, &checkpoint.config)?;
     let path = folder.join(CONFIG);
+    // The checkpoint suffices if the file is missing or cannot be read.
     let started = fs::read_to_string(&path).ok();
     let started = started.and_then(|text| RunConfig::from_toml(&path, &text).ok());
     let config = match started {

@@ -126,9 +126,7 @@ impl BatchTrainer<'_> {
     ) -> Result<(Tensor, [f64; N])> {
         let BatchTrainer { manager, model, parameters, .. } = *self;
         let forward = model.take_up(manager, parameters, graph, batch)?;
-        // The random numbers of dropout are functions of seed and epoch. An odd factor gives each step a seed whose
-        // lower half is its own, so that no other step or epoch has the same numbers; that of step 0 is the run's seed.
-        let seed = self.seed ^ (step as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let seed = seed_of_step(self.seed, step);
         let mut tape = Tape::training(manager, parameters, self.policy, seed, self.epoch);
         let (output, learned) = output(&mut tape, &*forward)?;
         let (gradient, counts) = loss(&*output.pin()?)?;
@@ -147,4 +145,30 @@ impl BatchTrainer<'_> {
 /// Bytes of input rows that this rank's batches have used so far, and bytes that were read for them.
 pub(super) fn row_bytes<T: NeighborTask>(loader: &Loader<T>, model: &dyn BatchModel) -> RowBytes {
     loader.sampler().row_bytes() + model.row_bytes()
+}
+
+/// The seed of a step of an epoch; that of step 0 is the run's. Random numbers are functions of both halves of the seed and
+/// of the epoch, which changes the upper half. Each step changes the lower half in its own way, so that no two steps share numbers.
+fn seed_of_step(seed: u64, step: usize) -> u64 {
+    // An odd factor maps different steps to different lower halves.
+    seed ^ (step as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::seed_of_step;
+
+    #[test]
+    fn no_two_steps_of_a_run_have_the_same_random_numbers() {
+        let keys = (0..64_u32).flat_map(|epoch| {
+            (0..64).map(move |step| {
+                let seed = seed_of_step(7, step);
+                (seed as u32, (seed >> 32) as u32 ^ epoch)
+            })
+        });
+        assert_eq!(keys.collect::<BTreeSet<_>>().len(), 64 * 64);
+        assert_eq!(seed_of_step(7, 0), 7);
+    }
 }

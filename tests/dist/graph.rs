@@ -2,11 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use sar::formats::dgl::InnerEdge;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling};
+use sar::formats::dgl::{InnerEdge, Partition};
+use sar::io::{DiskStorage, IoCounters};
+use sar::sampling::stores::{
+    DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling, write_index,
+};
 
 use crate::common;
+
+/// Edges of probability 0 carry no messages: training for links keeps them back.
+#[test]
+fn in_degrees_leave_out_edges_that_are_never_drawn() {
+    let config = PartitionConfig::open(&common::repository("data/karate/karate.json")).unwrap();
+    let (book, folder) = (config.book(), tempfile::tempdir().unwrap());
+    let (storage, counters) = (DiskStorage::default(), IoCounters::default());
+    let keys = IndexConfig { drawn: true, ..IndexConfig::default() };
+    let mut expected = vec![0; book.num_nodes() as usize];
+    for part in 0..book.num_parts() {
+        let partition = Partition::open(&config, part).unwrap();
+        let first = book.edge_range(part).start;
+        let mut drawn = vec![0.0; partition.num_inner_edges() as usize];
+        let mut count = |edge: InnerEdge| {
+            if edge.id.is_multiple_of(3) {
+                drawn[(edge.id - first) as usize] = 1.0;
+                expected[edge.dst as usize] += 1;
+            }
+            Ok(())
+        };
+        partition.each_edge(&mut count).unwrap();
+        let degrees = vec![0; partition.num_inner_nodes() as usize];
+        let drawn = Some(&drawn[..]);
+        write_index(&partition, &degrees, &keys, drawn, folder.path(), &storage, &counters)
+            .unwrap();
+    }
+    let graph = DistGraph::open(&config, &keys, folder.path(), &storage, counters).unwrap();
+    let nodes: Vec<u64> = (0..book.num_nodes()).collect();
+    assert_eq!(graph.in_degrees(&nodes).unwrap(), expected);
+}
 
 #[test]
 fn counts_degrees_and_ends_are_those_of_the_files() {

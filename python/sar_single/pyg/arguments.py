@@ -18,7 +18,6 @@ from .ends import Ends
 from .errors import refused
 from .places import Destinations
 from .stand_in import Deferred, StandIn, read
-from .topology import rows_of_sources
 from .unfit import Unfit
 
 # Arguments that PyG passes and that are known for a block.
@@ -54,7 +53,7 @@ class Arguments:
     def in_rows(self) -> "BlockArguments":
         """The arguments for blocks. One pause per argument of sources."""
         topology = self.columns.topology
-        sources = {name: Rows(rows_of_sources(topology, self.sources[name])) for name in sorted(self.sources)}
+        sources = {name: Rows(topology.halo(self.sources[name])) for name in sorted(self.sources)}
         destinations = {name: Rows(value) for name, value in self.destinations.items()}
         edges = {name: Rows(read(value)) for name, value in self.edges.items()}
         return BlockArguments(self.columns, sources, destinations, edges, self.others, self.dims)

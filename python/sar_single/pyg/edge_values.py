@@ -11,7 +11,6 @@ from torch import Tensor
 from .columns import Columns
 from .scope import Scope
 from .stand_in import Deferred, Operation, StandIn
-from .topology import rows_of_sources
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class EdgeProduct(Deferred):
             return EdgeProduct(columns, Factors(destination=x), x.dtype)
         if EXCHANGED_LATER.value:
             return EdgeProduct(columns, Factors(source=x, shared=False), x.dtype)
-        return EdgeProduct(columns, Factors(source=rows_of_sources(columns.topology, x)), x.dtype)
+        return EdgeProduct(columns, Factors(source=columns.topology.halo(x)), x.dtype)
 
     @property
     def factors(self) -> Factors:
@@ -83,7 +82,7 @@ class EdgeProduct(Deferred):
         factors, columns = self._factors, self.columns
         result = factors.own
         if factors.source is not None:
-            rows = factors.source if factors.shared else rows_of_sources(columns.topology, factors.source)
+            rows = factors.source if factors.shared else columns.topology.halo(factors.source)
             result = _product(rows[columns.source], result)
         if factors.destination is not None:
             result = _product(result, factors.destination[columns.destination])

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .errors import Refused, refused
-from .topology import Topology, rows_of_sources, sum_to_sources
+from .topology import Topology, sum_to_sources
 
 
 class Sources:
@@ -21,8 +21,8 @@ class Sources:
         """Values of the nodes, one per edge. One pause."""
         self.check("indexing", x.shape[dim])
         if dim % x.dim() == 0:
-            return rows_of_sources(self.topology, x)[numbers]
-        return rows_of_sources(self.topology, x.transpose(0, dim).contiguous())[numbers].transpose(0, dim)
+            return self.topology.halo(x)[numbers]
+        return self.topology.halo(x.transpose(0, dim).contiguous())[numbers].transpose(0, dim)
 
     def add(self, name: str, out: Tensor, dim: int, numbers: Tensor, values: Tensor) -> Tensor:
         """``out`` plus the sums of edge values. One pause."""

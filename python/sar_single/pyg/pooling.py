@@ -79,13 +79,17 @@ def is_own(rank: Any, rows: int) -> bool:
     return rows in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
 
 
-def _graphs_of_own(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Optional[int]:
-    """The number of graphs on all ranks; None if the rows of a rank are not its nodes, as in a sampled batch. One collective."""
+def _num_graphs(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Optional[int]:
+    """The number of graphs on all ranks; None if the rows are those of a sampled batch. One collective if there is something to agree on."""
     rank: Any = _current.current()
+    samples, given = rank._batch_sizes is not None, size is not None or batch is None
     if size is None:
         size = 1 if batch is None else int(batch.max()) + 1 if len(batch) else 0
-    most, others = rank.all_reduce(torch.tensor([size, int(not is_own(rank, rows))]), op="max").tolist()
-    return None if others else int(most)
+    if given and not samples:
+        return size
+    is_sampled = samples and rows in rank._batch_sizes and not is_own(rank, rows)
+    most, sampled = rank.all_reduce(torch.tensor([size, int(is_sampled)]), op="max").tolist()
+    return None if sampled else int(most)
 
 
 def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:
@@ -111,7 +115,7 @@ def _global(how: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
     def pool(x: Tensor, batch: Optional[Tensor], size: Optional[int] = None) -> Any:
         if _current.current() is None or MESSAGES.value:
             return theirs(x, batch, size)
-        graphs = _graphs_of_own(len(x), batch, size)
+        graphs = _num_graphs(len(x), batch, size)
         if graphs is not None:
             return _pooled(x, batch, graphs, how)
         with of_messages():
@@ -145,7 +149,7 @@ def _patch_aggregation(module: ModuleType) -> None:
                 return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
         if _current.current() is None or MESSAGES.value:
             return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
-        graphs = _graphs_of_own(x.size(dim % x.dim()), index, dim_size)
+        graphs = _num_graphs(x.size(dim % x.dim()), index, dim_size)
         if graphs is None:
             with of_messages():
                 return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)

@@ -12,7 +12,7 @@ from .. import _current
 from .. import _functions as functions
 from .._keys import BITS, keys_of_nodes
 from .._engine import Edges as Engine
-from .._tensors import computable, place
+from .._tensors import place
 
 if TYPE_CHECKING:
     from .._graph import Graph
@@ -62,7 +62,7 @@ class Topology:
         return self._own_loops
 
     def halo(self, x: Tensor) -> Tensor:
-        """Rows of all sources of edges. One pause."""
+        """Rows of all sources of edges, of any real dtype. One pause."""
         assert self.graph is not None
         return functions.halo(self.graph._engine, x)
 
@@ -117,11 +117,6 @@ class Topology:
             first = torch.arange(self.num_edges) if places is None else torch.argsort(places)
             self._by_destination = first[torch.argsort(self.ends("destination")[first], stable=True)]
         return self._by_destination
-
-
-def rows_of_sources(topology: Topology, x: Tensor) -> Tensor:
-    """``halo`` of a value of any real dtype."""
-    return topology.halo(computable(x) if x.is_floating_point() or x.is_complex() else x).to(x.dtype)
 
 
 def sum_to_sources(topology: Topology, numbers: Tensor, values: Tensor) -> Tensor:

@@ -142,3 +142,17 @@ fn softmax<'a>(
         None => Ok(attention),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_at_zero_is_that_of_negative_numbers() {
+        let sums = Tensor::from_slice(&[-2.0_f64, 0.0, 3.0]).set_requires_grad(true);
+        let y = leaky_relu(&sums, 0.5).unwrap();
+        y.sum(Kind::Double).backward();
+        assert_eq!(Vec::<f64>::try_from(&y.detach()).unwrap(), [-1.0, 0.0, 3.0]);
+        assert_eq!(Vec::<f64>::try_from(sums.grad()).unwrap(), [0.5, 0.5, 1.0]);
+    }
+}

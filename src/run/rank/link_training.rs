@@ -36,14 +36,14 @@ impl LinkTraining<'_> {
         let width = config.model.hidden;
         // Degrees are those of the graph without the edges that are kept back.
         let uses = self.link.uses(&setup.partition, config.seed)?;
-        let within: Vec<bool> = uses.into_iter().map(EdgeUse::carries_messages).collect();
+        let within: Vec<bool> = uses.iter().map(|of| of.carries_messages()).collect();
         match layers {
             Layers::Shared(_) => {
                 let whole = WholeGraph::new(setup, config, Some(&within))?;
                 let built = BuiltModel::new(setup, config, &whole, &[width])?;
                 assignment.load_initial(&built.parameters)?;
                 let edge_types = config.model.kind.uses_edge_types();
-                self.run(&whole, &built, &GraphBatches { model: &*built.model, edge_types })
+                self.run(&whole, &uses, &built, &GraphBatches { model: &*built.model, edge_types })
             }
             Layers::PerRelation(relations, _) => {
                 let hetero = RankHeteroGraph::new(setup, config, relations, Some(&within))?;
@@ -54,7 +54,7 @@ impl LinkTraining<'_> {
                 let batches = HeteroBatches::new(&built.model, &inputs, optimizer, degrees);
                 let learned = batches.learned_rows();
                 hetero.load_initial(setup, assignment, &built.parameters, &learned)?;
-                self.run(&hetero, &built, &batches)
+                self.run(&hetero, &uses, &built, &batches)
             }
         }
     }
@@ -63,12 +63,13 @@ impl LinkTraining<'_> {
     fn run<G: RankGraph>(
         self,
         graph: &G,
+        uses: &[EdgeUse],
         BuiltModel { score, parameters, .. }: &BuiltModel<G::Model>,
         model: &dyn BatchModel,
     ) -> Result<()> {
         let LinkTraining { setup, assignment, sampling, .. } = self;
         let Assignment { here, config, .. } = assignment;
-        let loaders = self.loaders(graph)?;
+        let loaders = self.loaders(graph, uses)?;
         setup.sync(parameters)?;
         // From here, ranks take a turn per batch, or none.
         setup.manager.precall_func()?;
@@ -99,12 +100,11 @@ impl LinkTraining<'_> {
     /// Loaders of the rank's edges, by use. Messages follow training edges and edges that are not predicted; during
     /// training, not those between the ends of the batch's edges (or only those of their edge types). One collective per
     /// loader, and those of the graph.
-    fn loaders(self, graph: &impl RankGraph) -> Result<LinkLoaders> {
+    fn loaders(self, graph: &impl RankGraph, uses: &[EdgeUse]) -> Result<LinkLoaders> {
         let LinkTraining { setup, assignment, link, sampling } = self;
         let Assignment { here, config, .. } = assignment;
         let partition = &setup.partition;
         let target = link.target(partition.book())?;
-        let uses = link.uses(partition, config.seed)?;
         let drawn = uses.iter().map(|edge| f32::from(u8::from(edge.carries_messages())));
         let drawn: Vec<f32> = drawn.collect();
         let weight = config.keys.edge_weight.clone();

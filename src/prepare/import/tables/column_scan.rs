@@ -432,7 +432,11 @@ impl ColumnScan {
         }
         if !self.is_strings() {
             let are_both = self.numbers.mean.abs() < 1.0;
-            if self.signs == self.numbers.count && are_both && self.first_missing.is_none() {
+            if self.signs > 0
+                && self.signs == self.numbers.count
+                && are_both
+                && self.first_missing.is_none()
+            {
                 let problem = format!("column {name} {}", SIGNS[0]);
                 return Err(Error::input(path, "", problem).with_hint(SIGNS[1]));
             }
