@@ -64,22 +64,23 @@ test: libtorch
 # Seeds and models that are drawn, many times as many as `make test` draws, and a crate that depends on this one: what each change has to
 # pass, too.
 campaign: libtorch
-	SAR_CALLS=16 cargo test --release --locked --test simulator
-	SAR_SEED=0 SAR_SEEDS=480 cargo test --release --locked --test simulator
-	SAR_SEEDS=240 cargo test --release --locked --test simulator
-	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline
+	SAR_CALLS=32 cargo test --release --locked --test simulator
+	SAR_SEED=0 SAR_SEEDS=240 cargo test --release --locked --test simulator
+	SAR_SEEDS=120 cargo test --release --locked --test simulator
+	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline memory_stays_within_the_budget
 	cargo test --release --locked --test dependent_crate -- --ignored
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.
 SEEDS ?= 20000
 
 # Hours of tests, for before a release.
-soak: soak-parsers
+soak: soak-parsers wheel
 	SAR_CALLS=1 cargo test --release --locked --test simulator
 	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
 	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
 	SAR_BUDGET_CASES=290 cargo test --release --locked --test headline -- --nocapture
 	SAR_TABLE_CASES=5000 cargo test --release --locked --test partition -- files_of_other_libraries --nocapture
+	python/check.sh target/python-with-dgl $(DGL_PYTHON) torch_geometric==2.5.3
 
 # Generates a small community graph and trains on it.
 demo: build

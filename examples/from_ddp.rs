@@ -18,7 +18,7 @@ use sar::nn::{
 use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, Sampling};
-use sar::train::block_graphs;
+use sar::train::{block_graphs, seed_of_step};
 use sar::{Error, Result};
 use tch::Kind;
 
@@ -132,7 +132,7 @@ fn learn(
 ) -> Result<(Gradients, [f64; 3])> {
     let bipartites = block_graphs(rank.manager(), &**graph, batch, false)?;
     let bipartites: Vec<&dyn Graph> = bipartites.iter().map(|block| block as &dyn Graph).collect();
-    let seed = (step as u64) << 32;
+    let seed = seed_of_step(0, step);
     let mut tape = Tape::training(rank.manager(), parameters, Policy::default(), seed, epoch);
     let inputs = rank.manager().track("inputs", batch.input("features")?.shallow_clone());
     let inputs = tape.input(&inputs);

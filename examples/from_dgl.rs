@@ -15,7 +15,7 @@ use sar::nn::{
 use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, TrainerRank, node_split};
-use sar::train::block_graphs;
+use sar::train::{block_graphs, seed_of_step};
 use tch::{Kind, Tensor};
 
 const PART_CONFIG: &str = "data/karate/karate.json";
@@ -107,11 +107,12 @@ fn train(rank: &Rank<'_>, g: &Arc<DistGraph>) -> sar::Result<(Vec<f64>, f64, Vec
     for epoch in 1..=NUM_EPOCHS {
         let mut sums = [0.0, 0.0];
         // for step, blocks in enumerate(dataloader):
-        for batch in train.epoch(epoch) {
+        for (step, batch) in train.epoch(epoch).enumerate() {
             let batch = batch?;
             let blocks = block_graphs(rank.manager(), &**g, &batch, false)?;
             let (inputs, labels) = load_subtensor(g, &batch)?;
-            let mut tape = Tape::training(rank.manager(), &parameters, Policy::default(), 0, epoch);
+            let (policy, seed) = (Policy::default(), seed_of_step(0, step));
+            let mut tape = Tape::training(rank.manager(), &parameters, policy, seed, epoch);
             let batch_pred = predict(rank, &mut tape, &model, &blocks, inputs)?;
             // loss = loss_fcn(batch_pred, batch_labels)
             let (all, seeds) = (labels.f_ge(0)?, batch.seeds().len() as f64);

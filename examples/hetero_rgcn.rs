@@ -67,7 +67,6 @@ fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
         let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
         let gradients = tape.backward(logits, gradient)?;
         // Weights have the same gradient on all ranks; learned rows belong to one rank.
-        // Weights have one gradient on all ranks; learned rows belong to one.
         rows_optimizer.step(embedding.parameters(), embedding.flat_gradient(&rows, &gradients)?)?;
         let sums = rank.gather_grads(&parameters, gradients, &[part])?;
         losses[usize::from(epoch > 1)] = sums.numbers[0];

@@ -22,7 +22,7 @@ use sar::sampling::loaders::{
     NegativeSampler,
 };
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
-use sar::train::block_graphs;
+use sar::train::{block_graphs, seed_of_step};
 use tch::{Kind, Tensor};
 
 const PARTS: &str = "data/karate/karate.json";
@@ -96,11 +96,12 @@ fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<Outcome> {
     let mut optimizer = Optimizer::new(OptimizerConfig::default(), manager)?;
     for epoch in 1..=EPOCHS {
         let mut sums = [0.0, 0.0];
-        for batch in train.epoch(epoch) {
+        for (step, batch) in train.epoch(epoch).enumerate() {
             let batch = batch?;
             let blocks = block_graphs(manager, &**graph, &batch.neighbourhood, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-            let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
+            let (policy, seed) = (Policy::default(), seed_of_step(0, step));
+            let mut tape = Tape::training(manager, &parameters, policy, seed, epoch);
             let x = features(rank, &mut tape, &batch)?;
             let scores = scores(&mut tape, &model, (&blocks, x), &batch)?;
             let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;

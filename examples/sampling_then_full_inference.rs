@@ -16,7 +16,7 @@ use sar::nn::{
 use sar::run::{Job, Rank, launch};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, TrainerRank, node_split};
-use sar::train::block_graphs;
+use sar::train::{block_graphs, seed_of_step};
 use tch::Kind;
 
 const PARTS: &str = "data/karate/karate.json";
@@ -72,11 +72,12 @@ fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>) -> sar::Result<(Vec<f64>, Vec<
 
     let mut accuracies = Vec::new();
     for epoch in 1..=EPOCHS {
-        for batch in loader.epoch(epoch) {
+        for (step, batch) in loader.epoch(epoch).enumerate() {
             let batch = batch?;
             let blocks = block_graphs(manager, &**graph, &batch, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-            let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
+            let (policy, seed) = (Policy::default(), seed_of_step(0, step));
+            let mut tape = Tape::training(manager, &parameters, policy, seed, epoch);
             let x = manager.track("features", batch.input("features")?.shallow_clone());
             let x = tape.input(&x);
             let logits = model.forward(&mut tape, &blocks, x)?;

@@ -9,6 +9,7 @@ mod karate;
 #[path = "common/program.rs"]
 mod program;
 
+use common::metrics;
 use karate::{assert_close, case, check_correct_and_smooth, check_curve, check_step, run, tensors};
 
 const MODELS: &str = "karate_models";
@@ -67,9 +68,7 @@ fn training_ends_in_the_same_state_running_statistics_included() {
             assert_eq!(ours[&key].0, shape, "{name} {key}");
             assert_close(&format!("{name} {key}"), &ours[&key].1, &values);
         }
-        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-        let last: serde_json::Value =
-            serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+        let last = metrics(&folder.path().join("run")).pop().unwrap();
         let loss = last["loss"].as_f64().unwrap();
         assert_close(name, &[loss], &case.tensors["evaluation"].1);
     }

@@ -14,7 +14,7 @@ mod uneven;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use common::repository;
+use common::{metrics, repository};
 use karate::{
     assert_close, check_correct_and_smooth, check_curve, check_step, check_step_with, tensors,
 };
@@ -23,7 +23,7 @@ use program::Program;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::load::original_places;
-use uneven::{metrics, repartitioned, step, train, uneven, weights};
+use uneven::{repartitioned, step, train, uneven, weights};
 
 const STEPS: &str = "hetero_steps";
 
@@ -156,7 +156,7 @@ fn turns_do_not_depend_on_the_number_of_relations() {
     let turns = |graph: &Path, flags: &str| {
         let folder = tempfile::tempdir().unwrap();
         train(graph, folder.path(), &format!("--epochs 2 {flags}")).assert().success();
-        let lines = metrics(folder.path());
+        let lines = metrics(&folder.path().join("run"));
         lines.iter().filter_map(|line| line["lock_turns"].as_u64()).collect::<Vec<_>>()
     };
     let homogeneous = repository("data/karate/karate.json");
@@ -189,7 +189,8 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
             command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
             command.assert().success();
         }
-        let losses: Vec<_> = metrics(folder.path()).iter().map(|l| l["loss"].clone()).collect();
+        let losses: Vec<_> =
+            metrics(&folder.path().join("run")).iter().map(|l| l["loss"].clone()).collect();
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
         assert_eq!(names.count(), 7, "nothing is left behind");
         (weights(folder.path()), losses)
@@ -204,7 +205,7 @@ fn early_stopping_keeps_the_best_rows_after_a_stop_too() {
     let folder = tempfile::tempdir().unwrap();
     let flags = "--lr 0.05 --dropout 0.2 --patience 5 --seed 4";
     train(&uneven(), folder.path(), flags).assert().success();
-    let lines = metrics(folder.path());
+    let lines = metrics(&folder.path().join("run"));
     let (last, epochs) = lines.split_last().unwrap();
     let best = last["epoch"].as_u64().unwrap();
     assert_eq!(epochs.len() as u64, best + 5, "it has stopped early");

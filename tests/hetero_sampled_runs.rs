@@ -15,15 +15,16 @@ mod uneven;
 
 use std::path::Path;
 
+use common::{epochs, metrics};
 use karate::{assert_close, tensors};
 use predicates::str::contains;
-use uneven::{metrics, repartitioned, step, train, uneven, weights};
+use uneven::{repartitioned, step, train, uneven, weights};
 
 use program::Program;
 
 fn losses(folder: &Path) -> Vec<f64> {
-    let lines = metrics(folder).into_iter().filter(|line| line["event"] == "epoch");
-    lines.map(|line| line["loss"].as_f64().unwrap()).collect()
+    let epochs = epochs(&folder.join("run"));
+    epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect()
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn early_stopping_keeps_the_best_rows_and_predictions_are_theirs() {
     let flags = "--mode sample --fanouts 4,4 --batch-size 3 --lr 0.05 --seed 2";
     let stopping = format!("{flags} --patience 4");
     train(&uneven(), path, &stopping).assert().success();
-    let lines = metrics(path);
+    let lines = metrics(&path.join("run"));
     let (last, epochs) = lines.split_last().unwrap();
     let best = last["epoch"].as_u64().unwrap();
     assert_eq!(epochs.len() as u64, best + 4, "it has stopped early");

@@ -14,12 +14,12 @@ mod uneven;
 
 use std::path::{Path, PathBuf};
 
-use common::repository;
+use common::{epochs, metrics, repository};
 use karate::{assert_close, case, check_curve, check_step, check_step_with, run, tensors};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use program::Program;
-use uneven::{metrics, train, uneven, weights};
+use uneven::{train, uneven, weights};
 
 const STEPS: &str = "hetero_targets";
 /// All of `STEPS`.
@@ -51,8 +51,8 @@ fn predict(folder: &Path, name: &str, flags: &str) -> Program {
 }
 
 fn losses(folder: &Path) -> Vec<f64> {
-    let lines = metrics(folder).into_iter().filter(|line| line["event"] == "epoch");
-    lines.map(|line| line["loss"].as_f64().unwrap()).collect()
+    let epochs = epochs(&folder.join("run"));
+    epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect()
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_order_of_the_types_is_the_graphs() {
         .stderr(contains("nodes of types author, paper are predicted").and(contains(
         "classes of all types are numbered one after the other: 0 to 3 of author, 4 to 6 of paper",
     )));
-    let (ours, evaluated) = (weights(folder.path()), metrics(folder.path()));
+    let (ours, evaluated) = (weights(folder.path()), metrics(&folder.path().join("run")));
     let config = std::fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
     assert!(config.contains("\"author\",\n    \"paper\","), "{config}");
     train(&graph(), folder.path(), "--target-type paper,author --epochs 3").assert().success();
@@ -110,7 +110,7 @@ fn the_order_of_the_types_is_the_graphs() {
     assert!(tensors[0] == tensors[1]);
     assert_eq!(
         evaluated.last().unwrap()["val_acc"],
-        metrics(folder.path()).last().unwrap()["val_acc"]
+        metrics(&folder.path().join("run")).last().unwrap()["val_acc"]
     );
 }
 
@@ -122,7 +122,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         let flags = format!("{BOTH} --epochs 4 --lr 0.02 --dropout 0 --model {model}");
         train(&graph, folder.path(), &flags).assert().success();
         let (curve, full) = (losses(folder.path()), tensors(&weights(folder.path())));
-        let last = metrics(folder.path()).pop().unwrap();
+        let last = metrics(&folder.path().join("run")).pop().unwrap();
         let sampled =
             format!("{flags} --mode sample --fanouts -1,-1 --eval-every 2 --eval-fanouts -1,-1");
         train(&graph, folder.path(), &sampled).assert().success();
@@ -131,7 +131,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         for (key, (_, values)) in &full {
             assert_close(&format!("{model} {key}"), &ours[key].1, values);
         }
-        let lines = metrics(folder.path());
+        let lines = metrics(&folder.path().join("run"));
         let (end, epochs) = lines.split_last().unwrap();
         for key in ["train_acc", "val_acc", "test_acc"] {
             assert_eq!(end[key], last[key], "{model} {key}");
@@ -224,7 +224,7 @@ fn scores_of_the_types_make_up_those_of_the_run() {
         let table = std::fs::read_to_string(path.join("train.csv")).unwrap();
         assert_eq!(table.lines().count(), nodes as usize + 1, "{table}");
     }
-    let of_run = metrics(path).pop().unwrap()["train_acc"].as_f64().unwrap();
+    let of_run = metrics(&path.join("run")).pop().unwrap()["train_acc"].as_f64().unwrap();
     assert!((right / 9.0 - of_run).abs() < 1e-6, "{right} of 9, not {of_run}");
 }
 

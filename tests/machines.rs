@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use sar::engine::turns::Control;
 
+use common::epochs;
 use mpirun::mpirun;
 
 /// Time limit of anything that the tests wait for.
@@ -263,10 +264,7 @@ fn a_machine_works_on_the_partitions_that_it_is_told() {
     };
     let told = |list: &'static str| vec!["--partitions", list];
     let sent = |name: &str| -> Vec<Option<u64>> {
-        let metrics = fs::read_to_string(out(name).join("metrics.jsonl")).unwrap();
-        let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
-        let epochs = lines.filter(|line: &serde_json::Value| line["event"] == "epoch");
-        epochs.map(|line| line["bytes_sent"].as_u64()).collect()
+        epochs(&out(name)).iter().map(|line| line["bytes_sent"].as_u64()).collect()
     };
     let weights = |name: &str| fs::read(out(name).join("model.safetensors")).unwrap();
     assert_eq!(train("alone", &[vec![]]).code, Some(0));

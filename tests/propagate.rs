@@ -7,7 +7,7 @@ use std::rc::Rc;
 use sar::Result;
 use sar::engine::tape::{
     Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
-    Var,
+    Var, Weight,
 };
 use sar::nn::{
     AttentionConfig, Conv, ConvInput, GatConv, GinConv, GinConvConfig, HeadMerge, Mlp, RgcnConv,
@@ -182,4 +182,46 @@ fn copied_rows_are_the_built_in_aggregation() {
         Ok(worst)
     });
     assert!(differences.unwrap().into_iter().all(|d| d < 1e-9));
+}
+
+#[test]
+fn shapes_and_types_that_do_not_fit_are_named() {
+    let graph = TestGraph { edges: vec![(0, 1, 1.0)], types: vec![], boundaries: vec![0, 2] };
+    let found = on_ranks(1, 1, |context| {
+        let (full, manager) = (graph.on(&context)?, &context.manager);
+        let mut builder = ParameterBuilder::new(0);
+        let weight = Weight::InOut(builder.add("weight", &[4, 2], Init::Zeros));
+        let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+        let table = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0]).view([2, 2]);
+        // A view is copied, because files hold contiguous tensors.
+        let column = manager.track("degrees", table.select(1, 1));
+        manager.precall_func()?;
+        manager.callback_func()?;
+        assert_eq!(Vec::<f32>::try_from(&*column.pin()?)?, [2.0, 4.0]);
+
+        let mut tape = Tape::evaluation(manager, &parameters);
+        let column = tape.input(&column);
+        let double = tape.input(&manager.track("x", table.to_kind(Kind::Double).repeat([1, 2])));
+        let narrow = tape.input(&manager.track("x", table));
+        let inputs =
+            Propagation { src: narrow.clone(), dst: narrow.clone(), edge: None, parameters: &[] };
+        let message = |e: &EdgeBatch<'_>| Ok(e.src.f_to_kind(Kind::Double)?);
+        let errors = [
+            tape.linear(&column, &weight, None, None).err(),
+            tape.aggregate(&full, column, Aggregation::new(Reduce::Sum)).err(),
+            tape.linear(&double, &weight, None, None).err(),
+            tape.linear(&narrow, &weight, None, None).err(),
+            tape.propagate(&full, inputs, Reduce::Sum, message).err(),
+        ];
+        Ok(errors.map(|error| error.unwrap().to_string()))
+    });
+    let found = found.unwrap().remove(0);
+    let expected = [
+        "degrees: has shape [2], but this operation takes a row per node",
+        "degrees: has shape [2], but this operation takes a row per node",
+        "linear: x is Double [2, 4], which does not fit the weight, Float [4, 2]",
+        "linear: x is Float [2, 2], which does not fit the weight, Float [4, 2]",
+        "message function: returned Double, but rows of sources are Float",
+    ];
+    assert_eq!(found, expected);
 }

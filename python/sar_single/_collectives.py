@@ -58,8 +58,8 @@ class Collectives:
         site = call_site() if at is None else at
         self._write(what, site, waits=True)
         result = self._explained(self._number, collective, *args)
-        if alike:
-            self._check_alike(what)
+        for rank in range(self._world_size if alike else 0):
+            self._check_alike(what, rank, self._number)
         self._write(what, site, waits=False)
         self._number += 1
         return result
@@ -76,6 +76,12 @@ class Collectives:
         """Calls a function that reads the arrivals of the last collective."""
         return self._explained(self._number - 1, reading, *args)
 
+    def message(self, what: str, reading: Callable[[int], Result], rank: int) -> Result:
+        """Calls a function that reads what a rank has sent to the last collective, which must be ``what`` there, too."""
+        result = self.after(reading, rank)
+        self._check_alike(what, rank, self._number - 1)
+        return result
+
     def last(self, other: int) -> str:
         """Places at which this rank and another one called this rank's last collective."""
         return self._places(other, self._number - 1)
@@ -89,12 +95,11 @@ class Collectives:
                 raise
             raise RuntimeError(f"{error}\n{self._places(int(other[1]), number)}") from None
 
-    def _check_alike(self, what: str) -> None:
-        for rank in range(self._world_size):
-            other = None if rank == self._rank else self._read(rank, self._number)
-            if other is not None and other.what != what:
-                text = f"rank {self._rank} is in {what}, but rank {rank} is in {other.what}"
-                raise RuntimeError(f"{text}\nhint: {_ALIKE}\n{self._places(rank, self._number)}")
+    def _check_alike(self, what: str, rank: int, number: int) -> None:
+        other = None if rank == self._rank else self._read(rank, number)
+        if other is not None and other.what != what:
+            text = f"rank {self._rank} is in {what}, but rank {rank} is in {other.what}"
+            raise RuntimeError(f"{text}\nhint: {_ALIKE}\n{self._places(rank, number)}")
 
     def _places(self, other: int, number: int) -> str:
         calls = {rank: self._read(rank, number) for rank in (self._rank, other)}

@@ -84,6 +84,11 @@ class RankData:
             begin += count
         raise ValueError(f"unknown node type {ntype!r}; this graph has {', '.join(self.node_types)}")
 
+    def _is_own(self, rows: int) -> bool:
+        """Whether a number of rows equals the number of own nodes, of all types or of one."""
+        counts = [count for _, count in self._engine.ntypes]
+        return rows in (sum(counts), *counts)
+
     @property
     def x(self) -> Tensor:
         """Features of the own nodes."""

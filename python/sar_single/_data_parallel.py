@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Iterable, Iterator, List, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from ._sar import here
 
 #: Options of torch's class that change no result here: gradients are averaged in one message, and buffers are the same on all ranks.
 _INDIFFERENT = {"broadcast_buffers", "bucket_cap_mb", "check_reduction", "dim", "find_unused_parameters", "gradient_as_bucket_view", "static_graph"}
+
+_AVERAGE = "DistributedDataParallel"
 
 
 class DistributedDataParallel(nn.Module):
@@ -61,7 +63,7 @@ class DistributedDataParallel(nn.Module):
             return
         self._steps = 0
         yield
-        while self._exchange([]):
+        while self._rank._sums(_AVERAGE, []):
             pass
         steps = torch.cat(self._rank.all_gather(torch.tensor([self._steps])))
         if int(steps.min()) < int(steps.max()):
@@ -79,22 +81,7 @@ class DistributedDataParallel(nn.Module):
     def _average(self) -> None:
         self._queued = False
         self._steps += 1
-        parameters = [p for p in self.module.parameters() if p.requires_grad]
-        known = torch.tensor([float(p.grad is not None) for p in parameters])
-        grads = [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters]
-        parts = self._exchange([known, *grads])
-        totals = [part.double() for part in parts]
-        sums = sum(totals[1:], totals[0]).split([len(parameters), *(p.numel() for p in parameters)])
-        for parameter, anyone, total in zip(parameters, sums[0].tolist(), sums[1:]):
-            if anyone:
-                parameter.grad = (total / self._rank.world_size).reshape(parameter.shape).to(parameter.dtype)
-        self._rank._engine.step()
-
-    def _exchange(self, values: List[Tensor]) -> List[Tensor]:
-        """The values of the ranks that still make steps."""
-        wide = torch.float64 if any(value.dtype == torch.float64 for value in values) else torch.float32
-        own = torch.cat([value.to(wide) for value in values]) if values else torch.empty(0)
-        return [part for part in self._rank.all_gather(own) if len(part)]
+        self._rank._add_grads(_AVERAGE, self.module, self._rank.world_size)
 
 
 def _tensors(result: Any) -> Iterable[Tensor]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Tuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from ._functions import Exchange
 from ._keys import drawn, keyed
 
 
@@ -20,18 +19,11 @@ _ROW, _COLUMN = -0x61C8864680B583EB, 0x2545F4914F6CDD1D
 _FACTORS = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15
 
 
-class _Dropped(torch.autograd.Function):
-    """Dropout that keeps only the seed for the backward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
-        ctx.how = keys, probability, seed
-        return _dropped(x, *ctx.how)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[Tensor, None, None, None]:
-        return _dropped(gy, *ctx.how), None, None, None
+def _dropout(x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
+    """Dropout that keeps only keys and seed for the backward pass."""
+    how = functools.partial(_dropped, keys=keys.contiguous(), probability=probability, seed=seed)
+    result: Tensor = Exchange.apply(how, how, x)
+    return result
 
 
 def _dropped(x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
@@ -53,8 +45,7 @@ def _mixed(x: Tensor) -> Tensor:
 
 def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
     """``x`` after dropout, drawn by the keys of its rows."""
-    result: Tensor = _Dropped.apply(x, keys.contiguous(), probability, drawn())
-    return result
+    return _dropout(x, keys, probability, drawn())
 
 
 def patch_dropout() -> None:
@@ -69,7 +60,7 @@ def patch_dropout() -> None:
         rows = keyed(len(input)) if fits and input.dim() > 0 and input.is_floating_point() else None
         if rows is None:
             return theirs(input, p, training, inplace)
-        result: Tensor = _Dropped.apply(input, rows.keys.contiguous(), p, rows.seed)
+        result = _dropout(input, rows.keys, p, rows.seed)
         return input.copy_(result) if inplace else result
 
     torch.nn.functional.dropout = dropout

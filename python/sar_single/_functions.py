@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -114,6 +115,7 @@ def check_rows(what: str, x: Tensor, rows: int) -> None:
 
 
 def _gather(engine: Engine, x: Tensor) -> Tensor:
+    """Rows of all sources of edges, first the own nodes', then other ranks'."""
     x = x.contiguous()
     engine.share_rows(place(x))
     rows = torch.empty((engine.num_halo_rows, *x.shape[1:]), dtype=x.dtype)
@@ -122,6 +124,7 @@ def _gather(engine: Engine, x: Tensor) -> Tensor:
 
 
 def _scatter(engine: Engine, rows: Tensor) -> Tensor:
+    """Sums of such rows by node."""
     rows = rows.contiguous()
     engine.send_halo_gradients(place(rows))
     x = torch.empty((engine.num_sources, *rows.shape[1:]), dtype=rows.dtype)
@@ -129,18 +132,18 @@ def _scatter(engine: Engine, rows: Tensor) -> Tensor:
     return x
 
 
-class _Exchange(torch.autograd.Function):
-    """Rows of all sources of edges, first the own nodes', then other ranks'; or sums of such rows by node. The gradient goes the other way."""
+class Exchange(torch.autograd.Function):
+    """A linear function ``there`` of a value. ``back`` is its adjoint, which the gradient goes through."""
 
     @staticmethod
-    def forward(ctx: Any, engine: Engine, x: Tensor, to_sources: bool) -> Tensor:
-        ctx.engine, ctx.to_sources = engine, to_sources
-        return _gather(engine, x) if to_sources else _scatter(engine, x)
+    def forward(ctx: Any, there: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        ctx.back = back
+        return there(x)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None]:
-        return None, _scatter(ctx.engine, gy) if ctx.to_sources else _gather(ctx.engine, gy), None
+    def backward(ctx: Any, gy: Tensor) -> Tuple[None, None, Tensor]:
+        return None, None, ctx.back(gy)
 
 
 class _EdgeSoftmax(torch.autograd.Function):
@@ -210,12 +213,13 @@ def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
 def halo(engine: Engine, x: Tensor) -> Tensor:
     """Rows of all sources of edges."""
     check_rows("a value of nodes", x, engine.num_sources)
-    return _Exchange.apply(engine, computable(x) if x.is_floating_point() or x.is_complex() else x, True).to(x.dtype)
+    wide = computable(x) if x.is_floating_point() or x.is_complex() else x
+    return Exchange.apply(partial(_gather, engine), partial(_scatter, engine), wide).to(x.dtype)
 
 
 def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
     """Sums, over all ranks, of the rows of sources; one row per own node."""
-    return _Exchange.apply(engine, computable(rows), False).to(rows.dtype)
+    return Exchange.apply(partial(_scatter, engine), partial(_gather, engine), computable(rows)).to(rows.dtype)
 
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:

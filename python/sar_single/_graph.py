@@ -110,12 +110,14 @@ class Graph:
         self._engine.edges(*[place(array) for array in arrays])
         return arrays[0], arrays[1], arrays[2], arrays[3]
 
+    @torch.inference_mode(False)
     def in_degrees(self, v: Any = "__ALL__") -> Tensor:
         """Number of in-edges of each own node, int64 ``[nodes]``."""
         if "in" not in self._degrees:
             self._degrees["in"] = torch.bincount(self.unkept_edge_arrays()[1], minlength=self.num_dst_nodes())
         return _some(self._degrees["in"], v)
 
+    @torch.inference_mode(False)
     def out_degrees(self, u: Any = "__ALL__") -> Tensor:
         """Number of edges, on all ranks, that begin at each own node, int64 ``[nodes]``."""
         if "out" not in self._degrees:

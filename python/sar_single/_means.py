@@ -32,8 +32,9 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
     """The mean of a loss over the rows of all ranks; ``loss`` is the mean over ``count`` own rows."""
     if loss.numel() != 1:
         raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
-    if isinstance(count, Tensor) and count.dim() > 0 and bool(((count != 0) & (count != 1)).any()):
-        raise ValueError("mean_loss: count is a mask or a number of rows, but these are numbers of nodes or other values: pass len(train)")
+    if isinstance(count, Tensor) and count.numel() > 1 and not _is_mask(rank, count):
+        named = "count is a mask, a number of rows or a sum of weights, but these are numbers of nodes or other values"
+        raise ValueError(f"mean_loss: {named}: pass len(train), or the sum of the weights")
     rows = float(count.sum() if isinstance(count, Tensor) else count)
     if not rows >= 0:
         raise ValueError(f"mean_loss: count is {rows:g}, but must be a number of rows")
@@ -44,6 +45,12 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
     if everyone == 0:
         raise ValueError("mean_loss: no rank has any row")
     return _Share.apply(loss, sums[0] / everyone, rows / everyone)
+
+
+def _is_mask(rank: "Rank", values: Tensor) -> bool:
+    """Whether values are 0 and 1. As signed integers they may be numbers of nodes unless there is one for each node."""
+    signed = values.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
+    return not bool(((values != 0) & (values != 1)).any()) and (not signed or rank._is_own(len(values)))
 
 
 def mean(rank: "Rank", x: Tensor) -> Tensor:

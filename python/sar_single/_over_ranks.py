@@ -8,25 +8,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ._functions import Exchange
 from ._tensors import computable
-
-
-class _Total(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, rank: Any, x: Tensor) -> Tensor:
-        ctx.rank = rank
-        result: Tensor = rank.all_reduce(x)
-        return result
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor]:
-        return None, ctx.rank.all_reduce(gy.contiguous())
 
 
 def total(rank: Any, x: Tensor) -> Tensor:
     """The sum of a value over ranks, the same on each. The gradient is the sum of the ranks' gradients. One pause each way."""
-    result: Tensor = _Total.apply(rank, x)
+    result: Tensor = Exchange.apply(rank.all_reduce, lambda gy: rank.all_reduce(gy.contiguous()), x)
     return result
 
 
@@ -83,4 +71,4 @@ def batch_norm(
     if bias is not None:
         y = y + bias
     shape = [x.shape[0], *x.shape[2:], x.shape[1]]
-    return y.reshape(shape).movedim(-1, 1).to(x.dtype)
+    return y.reshape(shape).movedim(-1, 1).to(x.dtype if x.is_floating_point() else y.dtype)

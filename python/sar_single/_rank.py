@@ -14,14 +14,14 @@ from ._data import RankData
 from ._engine import Rank as Engine
 from ._graph import Graph
 from ._means import mean, mean_loss
-from ._packed import all_unpacked, packed, unpacked, without_gradient
+from ._packed import packed, unpacked, without_gradient
 from ._seeds import own_numbers
 from ._stored import StoredGraph
 from ._table import Table
 from ._tensors import place
 
 if TYPE_CHECKING:
-    from ._loader import Batches, Loader
+    from ._loader import Loader
     from .pyg.edge_index import EdgeIndex
 
 
@@ -40,7 +40,7 @@ class Rank(RankData):
         self.graph = Graph(self._collectives.over_edges(engine.edges()), self.num_total_nodes, self._places_if_one_type)
         self.graph._stored = self._stored = StoredGraph(engine.files(), Path(engine.folder), [engine.index], self)
         self._node_keys: Optional[Tensor] = None
-        # Numbers of nodes and edges of the last batch of a loader of PyG's batches; None before the first of these loaders.
+        # Numbers of rows of the last batch of a loader of PyG's batches, until its iteration ends; None before the first of these loaders.
         self._batch_sizes: Optional[Set[int]] = None
         self.ndata = Table(self, "node")
         self.edata = Table(self, "edge")
@@ -113,17 +113,16 @@ class Rank(RankData):
         of = f"rank {self.index}" if ntype is None else f"type {ntype} on rank {self.index}"
         first = self.first_node + begin
         ids = own_numbers(seeds, node_ids, first, end - begin, of) + first
-        make: "Batches"
         if form == "pyg":
-            from ._subgraphs import SubgraphSampler
+            from ._subgraphs import SubgraphLoader, SubgraphSampler
 
             outwards = num_neighbors if fanouts is None else list(fanouts)[::-1]
-            make = SubgraphSampler(self, ids, outwards, ntype, attributes)
-        else:
-            if attributes is not None:
-                raise TypeError('attributes belongs to form="pyg"; rank.rows reads the features of a block\'s nodes')
-            inwards = list(num_neighbors)[::-1] if fanouts is None else fanouts
-            make = SampledNodes(self.graph, DistNeighborSampler(inwards), triples=True)
+            sampler = SubgraphSampler(self, ids, outwards, ntype, attributes)
+            return SubgraphLoader(self, ids, sampler, batch_size, shuffle=shuffle, seed=seed)
+        if attributes is not None:
+            raise TypeError('attributes belongs to form="pyg"; rank.rows reads the features of a block\'s nodes')
+        inwards = list(num_neighbors)[::-1] if fanouts is None else fanouts
+        make = SampledNodes(self.graph, DistNeighborSampler(inwards), triples=True)
         return Loader(self, ids, make, batch_size, shuffle=shuffle, seed=seed)
 
     def pairs(self, pairs: Tensor) -> "Tuple[EdgeIndex, Tensor]":
@@ -142,22 +141,22 @@ class Rank(RankData):
 
     def barrier(self) -> None:
         """Waits until every rank has called it."""
-        self._exchange("barrier", [])
+        self._received("barrier", [])
 
     def all_gather(self, x: Tensor) -> List[Tensor]:
-        """The tensors of all ranks, by rank; shapes may differ."""
-        return without_gradient("all_gather", [x], [unpacked(message) for message in self._exchange("all_gather", [x])])
+        """The tensors of all ranks, by rank; shapes may differ. They have no gradient."""
+        return self._received("all_gather", [x])
 
     def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to rank p; returns the received tensors, by rank."""
+        """Sends ``messages[p]`` to rank p; returns the received tensors, by rank. They have no gradient."""
         if len(messages) != self.world_size:
             raise ValueError(f"{len(messages)} tensors for {self.world_size} ranks")
-        return without_gradient("all_to_all", messages, [unpacked(message) for message in self._exchange("all_to_all", messages)])
+        return self._received("all_to_all", messages)
 
     def broadcast(self, x: Optional[Tensor], root: int = 0) -> Tensor:
-        """The tensor of ``root``; other ranks may pass None."""
-        sent = [x] if self.index == root and x is not None else []
-        return without_gradient("broadcast", sent, [unpacked(self._exchange("broadcast", sent)[root])])[0]
+        """The tensor of ``root``; other ranks may pass None. It has no gradient."""
+        (received,) = self._received("broadcast", [x] if self.index == root and x is not None else [])
+        return received
 
     def all_reduce(self, x: Any, op: str = "sum") -> Any:
         """The sum, maximum (``max``) or minimum (``min``) over ranks; of a number, a number. The bits are the same on every rank."""
@@ -167,17 +166,26 @@ class Rank(RankData):
         if tensor.is_complex():
             raise TypeError("all_reduce: the value is complex: pass torch.view_as_real(x), and use torch.view_as_complex on the result")
         what = "all_reduce" if op == "sum" else f"all_reduce({op})"
-        parts = [unpacked(message) for message in self._exchange(what, [tensor])]
-        for rank, part in enumerate(parts):
+        wide = torch.float64 if tensor.is_floating_point() else torch.int64
+        totals: List[Tensor] = []
+
+        def add(rank: int, parts: List[Tensor]) -> None:
+            (part,) = parts
             if (part.shape, part.dtype) != (tensor.shape, tensor.dtype):
                 ours, theirs = (f"{list(t.shape)} of {t.dtype}" for t in (tensor, part))
                 places = self._collectives.last(rank)
                 raise ValueError(f"all_reduce: rank {self.index} brings {ours}, but rank {rank} {theirs}\n{places}")
-        wide = torch.float64 if tensor.is_floating_point() else torch.int64
-        total = parts[0].to(wide)
-        for part in parts[1:]:
-            total = _REDUCE[op](total, part.to(wide))
-        return without_gradient("all_reduce", [x], [total.to(tensor.dtype)])[0] if isinstance(x, Tensor) else total.item()
+            if totals:
+                _REDUCE[op](totals[0], part.to(wide), out=totals[0])
+            else:
+                totals.append(part.to(wide))
+
+        self._exchange(what, [tensor], add)
+        if not isinstance(x, Tensor):
+            return totals[0].item()
+        total = totals[0].to(tensor.dtype)
+        # Only a sum is likely to be part of a loss.
+        return without_gradient(what, x, total) if op == "sum" else total
 
     def mean_loss(self, loss: Tensor, count: Any) -> Tensor:
         """The mean of a loss over the rows of all ranks, the same on each; ``loss`` is the mean over ``count`` own rows (a number, or the mask that
@@ -198,36 +206,49 @@ class Rank(RankData):
                 "call the model once before, as in `with torch.no_grad(): model(rank.x, rank.edge_index)`"
             )
         tensors = [*module.parameters(), *module.buffers()]
-        messages = self._exchange("sync_params", [t.detach() for t in tensors] if self.index == 0 else [], together=True)
+        values = self._received("sync_params", tensors if self.index == 0 else [], together=True)
         with torch.no_grad():
-            for tensor, value in zip(tensors, all_unpacked(messages[0])):
+            for tensor, value in zip(tensors, values):
                 if tensor.shape != value.shape:
                     raise ValueError(
-                        f"sync_params: a parameter is {list(tensor.shape)} on rank {self.index}, but {list(value.shape)} on rank 0: "
-                        "sizes of a model must be the same on all ranks, such as rank.num_total_nodes"
+                        f"sync_params: a parameter is {list(tensor.shape)} on rank {self.index}, but {list(value.shape)} on rank 0: {_SIZES}"
                     )
                 tensor.copy_(value)
 
     def gather_grads(self, module: torch.nn.Module) -> None:
         """Sums the gradients of a module's parameters over the ranks. One collective."""
+        self._add_grads("gather_grads", module, 1)
+
+    def _add_grads(self, what: str, module: torch.nn.Module, divisor: int) -> None:
+        """Sets a module's gradients to their sums over the ranks that take part, by a divisor."""
         named = {name: p for name, p in module.named_parameters() if p.requires_grad}
         for name, parameter in named.items():
             if parameter.is_complex():
-                raise TypeError(f"gather_grads: {name} is complex: use a real parameter, and torch.view_as_complex where it is read")
+                raise TypeError(f"{what}: {name} is complex: use a real parameter, and torch.view_as_complex where it is read")
             if parameter.grad is not None and parameter.grad.is_sparse:
-                raise TypeError(f"gather_grads: the gradient of {name} is sparse: use sparse=False, or dist.DistEmbedding")
-        parameters = list(named.values())
-        known = torch.tensor([p.grad is not None for p in parameters], dtype=torch.uint8)
-        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-        parts = [all_unpacked(m) for m in self._exchange("gather_grads", [known, *grads], together=True)]
-        for i, parameter in enumerate(parameters):
-            if not any(part[0][i] for part in parts):
-                continue
-            total = parts[0][i + 1].double()
-            for part in parts[1:]:
-                total += part[i + 1]
-            parameter.grad = total.to(parameter.dtype)
+                raise TypeError(f"{what}: the gradient of {name} is sparse: use sparse=False, or dist.DistEmbedding")
+        known = torch.tensor([p.grad is not None for p in named.values()], dtype=torch.uint8)
+        sums = self._sums(what, [known, *(torch.zeros_like(p) if p.grad is None else p.grad for p in named.values())])
+        for parameter, anyone, total in zip(named.values(), sums[0].tolist(), sums[1:]):
+            if anyone:
+                parameter.grad = (total / divisor).to(parameter.dtype)
         self._engine.step()
+
+    def _sums(self, what: str, tensors: Sequence[Tensor]) -> List[Tensor]:
+        """The sums of tensors, float64, over the ranks that bring any. The order is that of ranks. One collective."""
+        sums: List[Tensor] = []
+
+        def add(rank: int, parts: List[Tensor]) -> None:
+            if not sums:
+                sums.extend(part.double() for part in parts)
+                return
+            if parts and [part.shape for part in parts] != [total.shape for total in sums]:
+                raise ValueError(f"{what}: parameters of rank {rank} have other shapes than those of ranks before it: {_SIZES}\n{self._collectives.last(rank)}")
+            for total, part in zip(sums, parts):
+                total += part
+
+        self._exchange(what, tensors, add, together=True)
+        return sums
 
     def log(self, **values: Any) -> None:
         """Reports rank 0's numbers of an epoch. Each call is a line of ``metrics.jsonl``."""
@@ -238,13 +259,25 @@ class Rank(RankData):
             plain = {key: v.item() if hasattr(v, "item") else v for key, v in values.items()}
             self._engine.log(json.dumps(plain))
 
-    def _exchange(self, what: str, tensors: Sequence[Tensor], together: bool = False) -> List[bytearray]:
-        """Sends one tensor to all ranks, one tensor to each, or with ``together`` all tensors to all."""
+    def _received(self, what: str, tensors: Sequence[Tensor], together: bool = False) -> List[Tensor]:
+        """The tensors that the ranks have sent here, rank by rank."""
+        received: List[Tensor] = []
+        self._exchange(what, tensors, lambda _, parts: received.extend(parts), together)
+        return received
+
+    def _exchange(self, what: str, tensors: Sequence[Tensor], receive: Callable[[int, List[Tensor]], None], together: bool = False) -> None:
+        """Sends one tensor to all ranks, one tensor to each, or with ``together`` all tensors to all. ``receive`` gets what each rank has sent here,
+        in the order of ranks: only one message at a time is in memory unless it is kept.
+        """
         messages = [packed(tensor) for tensor in tensors]
         places = [[place(part) for part in parts] for parts in messages]
         if together and places:
             places = [[where for parts in places for where in parts]]
-        return self._collectives.call(what, self._engine.exchange, places, alike=True)
+        self._collectives.call(what, self._engine.exchange, places)
+        del messages
+        for rank in range(self.world_size):
+            receive(rank, unpacked(self._collectives.message(what, self._engine.message, rank)))
 
 
-_REDUCE: Dict[str, Callable[[Tensor, Tensor], Tensor]] = {"sum": torch.add, "max": torch.maximum, "min": torch.minimum}
+_SIZES = "sizes of a model must be the same on all ranks, such as rank.num_total_nodes"
+_REDUCE: Dict[str, Callable[..., Tensor]] = {"sum": torch.add, "max": torch.maximum, "min": torch.minimum}

@@ -27,6 +27,9 @@ class Group(Protocol):
     def all_gather(self, x: Tensor) -> List[Tensor]:
         """The values of all processes, by rank."""
 
+    def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
+        """Sends ``messages[p]`` to process p; returns what each has sent here."""
+
 
 class StoredGraph:
     """The files of a graph, and files that a group's processes write into ``folder``, each for some ``parts``."""

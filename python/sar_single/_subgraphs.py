@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor
@@ -10,10 +11,23 @@ from torch import Tensor
 from ._data import EdgeType
 from ._draws import next_key
 from ._frontier import numbered
-from ._graphs import data_names
+from ._graphs import DATA_NAMES, data_names
+from ._loader import Loader
 
 if TYPE_CHECKING:
     from ._rank import Rank
+
+# Names of PyG's data that a list of attributes may have for any graph.
+_USUAL = (*DATA_NAMES["node"], *DATA_NAMES["edge"], "edge_type", "train_mask", "val_mask", "test_mask")
+
+
+class SubgraphLoader(Loader):
+    """Batches as graphs. The last one counts as the rank's current batch until the iteration ends."""
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+        rank: Any = self._group
+        rank._batch_sizes = set()
 
 
 class SubgraphSampler:
@@ -61,7 +75,7 @@ class SubgraphSampler:
 
     def _choose(self, attributes: Sequence[str]) -> None:
         known = sorted({name for _, _, name in [*self._node_arrays, *self._edge_arrays]})
-        unknown = [name for name in attributes if name not in known]
+        unknown = [name for name in attributes if name not in known and name not in _USUAL]
         if unknown:
             raise ValueError(f"attributes: batches have no array {unknown[0]!r}, but {', '.join(known) or 'none'}")
         self._node_arrays = [array for array in self._node_arrays if array[2] in attributes]
@@ -132,10 +146,8 @@ class _Found:
         self.num_edges: Dict[EdgeType, List[int]] = {etype: [] for etype in etypes}
 
     def sizes(self) -> Set[int]:
-        """Numbers of seeds, and of nodes and edges of each type."""
-        nodes = [(counts[0], sum(counts)) for counts in self.num_nodes.values()]
-        edges = [sum(counts) for counts in self.num_edges.values()]
-        return {*edges, *(size for sizes in nodes for size in sizes)}
+        """Numbers of nodes and edges of each type that are found up to some hop."""
+        return {size for counts in (*self.num_nodes.values(), *self.num_edges.values()) for size in accumulate(counts)}
 
     def frontier(self) -> Dict[str, _Frontier]:
         """The nodes of the last hop, by type."""

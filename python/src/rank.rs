@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
-use sar::engine::comm::{FileGroup, Hooks, Operation, Recipient};
+use sar::engine::comm::{Collective, FileGroup, Hooks, Operation, Recipient, end_together};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
 use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig};
@@ -44,6 +44,8 @@ pub(crate) struct Rank {
     world: Rc<World>,
     turns: Rc<Turns>,
     events: EventSender,
+    /// The last exchange, whose messages are read.
+    exchanged: RefCell<Option<Collective>>,
     /// Whether a step has ended.
     has_stepped: Cell<bool>,
 }
@@ -72,6 +74,10 @@ impl Hooks for Turns {
     }
 
     fn callback(&self) -> sar::Result<()> {
+        // Messages that all ranks have read are gone.
+        if !self.lock.is_alone() {
+            self.lock.set_cached(self.storage.cached_bytes());
+        }
         // The memory of a Python process is put away as a whole, which happens at pauses only.
         self.lock.acquire(|| Ok(()))
     }
@@ -105,6 +111,7 @@ impl Rank {
             world,
             turns,
             events,
+            exchanged: RefCell::new(None),
             has_stepped: Cell::new(false),
         })
     }
@@ -231,13 +238,8 @@ impl Rank {
         Ok(true)
     }
 
-    /// Sends messages, each the parts of a list one after the other: one to every rank, or the only one to all. Gives what each
-    /// rank sent here.
-    fn exchange<'py>(
-        &self,
-        py: Python<'py>,
-        messages: Vec<Vec<Place>>,
-    ) -> PyResult<Vec<Bound<'py, PyByteArray>>> {
+    /// Sends messages, each the parts of a list one after the other: one to every rank, or the only one to all.
+    fn exchange(&self, messages: Vec<Vec<Place>>) -> PyResult<()> {
         let group = &self.world.group;
         let sent = || {
             let mut outbox = group.outbox(Operation::ExchangeTensors)?;
@@ -252,13 +254,19 @@ impl Rank {
             }
             self.world.complete(outbox)
         };
-        let collective = sent().map_err(exception)?;
-        let receive = |rank| {
-            let mut inbox = group.inbox(&collective, rank).map_err(exception)?;
-            let len = inbox.remaining() as usize;
-            PyByteArray::new_with(py, len, |bytes| inbox.read(bytes).map_err(exception))
-        };
-        (0..group.world_size()).map(receive).collect()
+        self.exchanged.replace(Some(sent().map_err(exception)?));
+        Ok(())
+    }
+
+    /// The message of a rank in the last exchange.
+    fn message<'py>(&self, py: Python<'py>, rank: usize) -> PyResult<Bound<'py, PyByteArray>> {
+        let exchanged = self.exchanged.borrow();
+        let collective = exchanged.as_ref();
+        let collective =
+            collective.ok_or_else(|| PyValueError::new_err("nothing has been exchanged"))?;
+        let mut inbox = self.world.group.inbox(collective, rank).map_err(exception)?;
+        let len = inbox.remaining() as usize;
+        PyByteArray::new_with(py, len, |bytes| inbox.read(bytes).map_err(exception))
     }
 
     /// Waits until every rank has come to its end.
@@ -266,12 +274,7 @@ impl Rank {
     /// # Errors
     /// If a rank is in another collective: not all ranks have made the same ones.
     fn end(&self) -> PyResult<()> {
-        let group = &self.world.group;
-        let ended = || {
-            let collective = self.world.complete(group.outbox(Operation::End)?)?;
-            (0..group.world_size()).try_for_each(|rank| group.inbox(&collective, rank).map(drop))
-        };
-        ended().map_err(exception)
+        end_together(&*self.world.group, &*self.world.hooks).map_err(exception)
     }
 
     /// Notes the epoch that this rank is in.

@@ -86,7 +86,7 @@ pub(crate) fn group_seeds(
 ) -> PyResult<[Bound<'_, PyByteArray>; 2]> {
     let counts: Vec<u32> = memory(counts).slice::<i64>().iter().map(|n| *n as u32).collect();
     let [nodes, sources, seeds] = [nodes, sources, seeds].map(|ids| memory(ids).slice::<u64>());
-    let groups = SeedGroups { seeds, batch_size, num_batches, seed: 0 };
+    let groups = SeedGroups { seeds, batch_size, num_batches, seed: 0, memory: u64::MAX };
     let batches = groups.batches(nodes, &counts, sources, cache.as_deref()).map_err(exception)?;
     let sizes: Vec<i64> = batches.iter().map(|batch| batch.len() as i64).collect();
     let seeds = batches.concat();

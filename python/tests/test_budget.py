@@ -83,6 +83,34 @@ def test_workers_share_the_modules_that_an_optimizer_imports(karate, spill):
     assert sar.run(worker, karate, memory_budget="min", spill_dir=spill) == [[]] * 2
 
 
+def test_messages_of_ranks_are_added_up_one_at_a_time(karate, spill):
+    def worker(rank):
+        import weakref
+
+        from sar_single import _rank
+
+        theirs, alive = _rank.unpacked, []
+
+        def unpacked(message):
+            assert all(part() is None for part in alive), "a message is kept while the next one is read"
+            parts = theirs(message)
+            alive[:] = map(weakref.ref, parts)
+            return parts
+
+        x, model = torch.full((1000,), rank.index + 0.5), torch.nn.Linear(30, 40)
+        doubled = sar.DistributedDataParallel(model)
+        _rank.unpacked = unpacked
+        model(torch.ones(2, 30)).sum().backward()
+        assert rank.all_reduce(x).tolist() == [2.0] * 1000 and rank.all_reduce(x, op="min").tolist() == [0.5] * 1000
+        rank.gather_grads(model)
+        assert model.weight.grad.unique().tolist() == [4.0]
+        model.zero_grad()
+        doubled(torch.ones(2, 30)).sum().backward()
+        assert model.weight.grad.unique().tolist() == [2.0]
+
+    sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+
+
 def test_large_tensors_use_freed_memory_again_until_the_next_pause(karate, spill):
     def worker(rank):
         import resource

@@ -75,8 +75,12 @@ def test_means_of_nothing_are_refused_on_all_ranks(karate, spill):
             rank.mean(torch.ones(0, 2))
         with pytest.raises(ValueError, match=r"one element, .*, but this one has the shape \[3\]"):
             rank.mean_loss(torch.ones(3), 3)
-        with pytest.raises(ValueError, match=r"pass len\(train\)"):
-            rank.mean_loss(torch.tensor(1.0), torch.tensor([0, 4, 7]))
+        for nodes in ([0, 4, 7], [0, 1]):
+            with pytest.raises(ValueError, match=r"pass len\(train\), or the sum of the weights"):
+                rank.mean_loss(torch.tensor(1.0), torch.tensor(nodes))
+        mask = chosen(rank.graph.num_nodes(), 5)
+        for count in (torch.tensor([5]), mask.sum(0, keepdim=True), mask.long(), torch.ones(5, dtype=torch.uint8)):
+            assert rank.mean_loss(torch.tensor(3.0), count) == 3
         with pytest.raises(ValueError, match="mean takes rows, but this is a single value"):
             rank.mean(torch.tensor(1.0))
 
@@ -96,29 +100,35 @@ def test_a_loss_with_weights_of_classes_has_their_sum_as_its_count(karate, spill
     assert all(torch.allclose(loss, expected, atol=1e-12) for loss, _, _ in ranks)
 
 
-def test_collectives_without_a_gradient_say_so(karate, spill):
+def test_sums_without_a_gradient_say_so(karate, spill):
     def worker(rank):
         x = torch.ones(2, requires_grad=True)
-        results = rank.all_reduce(x), rank.all_gather(x)[1], rank.broadcast(x * 1), rank.all_to_all([x, x])[0]
-        for result, name in zip(results, "all_reduce all_gather broadcast all_to_all".split()):
-            if result.requires_grad:
-                with pytest.raises(RuntimeError, match=f"{name} has no gradient: use rank.mean, or pass x.detach"):
-                    result.sum().backward()
+        with pytest.raises(RuntimeError, match="all_reduce has no gradient: use rank.mean, or pass x.detach"):
+            rank.all_reduce(x).sum().backward()
+        parts = rank.all_gather(x)
+        assert torch.cat(parts).numpy().tolist() == [1.0] * 4
+        parts[rank.index] = x * 3
+        sum(parts).sum().backward()
+        assert x.grad.tolist() == [3.0, 3.0]
+        others = [rank.all_reduce(x, op="max"), rank.broadcast(x * 1), *rank.all_to_all([x, x]), rank.all_reduce(x.detach())]
         with torch.no_grad():
-            assert not rank.all_reduce(x).requires_grad
-        assert x.grad is None and not rank.all_reduce(x.detach()).requires_grad
-        return [result.requires_grad for result in results]
+            others.append(rank.all_reduce(x))
+        assert not any(result.requires_grad for result in others)
 
-    assert sar.run(worker, karate, memory_budget="min", spill_dir=spill) == [[True] * 4, [True, True, False, True]]
+    sar.run(worker, karate, memory_budget="min", spill_dir=spill)
 
 
 def test_values_that_ranks_cannot_add_are_named(karate, spill):
     def worker(rank):
         table, complex_ = torch.nn.Embedding(3, 2, sparse=True), torch.nn.Linear(2, 2, dtype=torch.complex64)
         table(torch.tensor([0])).sum().backward()
+        doubled = sar.DistributedDataParallel(table), sar.DistributedDataParallel(complex_)
         wrong = [
             (TypeError, "the gradient of weight is sparse: use sparse=False, or dist.DistEmbedding", lambda: rank.gather_grads(table)),
+            (TypeError, "DistributedDataParallel: the gradient of weight is sparse", lambda: doubled[0](torch.tensor([0])).sum().backward()),
             (TypeError, "gather_grads: weight is complex", lambda: rank.gather_grads(complex_)),
+            (TypeError, "DistributedDataParallel: weight is complex", lambda: doubled[1](torch.ones(1, 2) * 1j).abs().sum().backward()),
+            (ValueError, "parameters of rank 1 have other shapes.* sizes of a model", lambda: rank.gather_grads(torch.nn.Linear(2, rank.index + 1))),
             (TypeError, "all_reduce: the value is complex", lambda: rank.all_reduce(torch.ones(2) * 1j)),
             (TypeError, "are complex: use torch.view_as_real", lambda: rank.graph.halo(torch.ones(rank.graph.num_nodes(), 1) * 1j)),
             (ValueError, "this one is on meta: leave .to", lambda: rank.graph.halo(torch.ones(rank.graph.num_nodes(), 1, device="meta"))),

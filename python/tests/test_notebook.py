@@ -91,8 +91,9 @@ def test_an_interrupt_of_the_kernel_ends_the_workers_and_the_kernel_goes_on(kern
     manager, client = kernel
     # Else the kernel refuses what comes within a moment after an error.
     request = client.execute(CELL.format(folder=tmp_path, graph=karate, spill=spill), stop_on_error=False)
+    end = time.monotonic() + 120
     while len(list(tmp_path.glob("pid-*"))) < 2 or not all(path.read_text() for path in tmp_path.glob("pid-*")):
-        assert manager.is_alive()
+        assert manager.is_alive() and time.monotonic() < end
         time.sleep(0.02)
     pids = [int(path.read_text()) for path in tmp_path.glob("pid-*")]
     manager.interrupt_kernel()

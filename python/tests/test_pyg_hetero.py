@@ -77,8 +77,20 @@ def result(name, x_dict, edge_index_dict, edge_attr_dict, after=lambda module: N
     return {key: value.detach() for key, value in outputs.items()}, {key: value.grad for key, value in x_dict.items()}, gradients
 
 
+def added_up(rank, key, dtype):
+    """The gradient of an edge type's sources: 256 of the own rank, and 1 of each other one that requests them."""
+    topology = rank.edge_index_dict[key].columns.topology
+    x = torch.ones(topology.num_sources, 1, dtype=dtype, requires_grad=True)
+    rows = topology.halo(x)
+    (rows[: len(x)].sum() * 256 + rows[len(x) :].sum()).backward()
+    return x.grad
+
+
 def worker(rank, names):
     found = {}
+    with torch.inference_mode():
+        assert set(rank.edge_index_dict) == set(TYPES)  # Training reads what this has made.
+    assert torch.equal(added_up(rank, TYPES[2], torch.bfloat16), added_up(rank, TYPES[2], torch.float64).bfloat16())
     for name in names:
         found[name] = result(name, rank.x_dict, rank.edge_index_dict, rank.edge_attr_dict, rank.gather_grads)
     with pytest.raises(ValueError, match="different shapes in the node types .*x_dict"):

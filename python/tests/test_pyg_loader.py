@@ -130,7 +130,7 @@ def test_neighbours_are_drawn_once_per_node_and_edges_have_their_attributes(tmp_
     parts = sar.partition(tmp_path / "parts", data, num_parts=3)
 
     def worker(rank):
-        loader = rank.loader(form="pyg", fanouts=[2, 3], batch_size=10, seeds=range(rank.graph.num_nodes()), attributes=["y", "edge_attr"])
+        loader = rank.loader(form="pyg", fanouts=[2, 3], batch_size=10, seeds=range(rank.graph.num_nodes()), attributes=["y", "edge_attr", "edge_weight"])
         drawn = []
         for batch in loader:
             assert "x" not in batch and torch.equal(batch.n_id[: batch.batch_size] - rank.first_node, batch.input_id)  # All nodes are seeds.
@@ -206,11 +206,15 @@ def test_arrays_with_usual_names_stay_apart_and_poolings_are_those_of_the_batch(
         assert getattr(rank, "edge_attr", None) is None and not hasattr(rank, "train_mask")
         with pytest.raises(AttributeError, match="keep it in a variable, as in x = rank.x"):
             rank.x = 0
-        for batch in rank.loader(form="pyg", num_neighbors=[2], batch_size=7, seeds=range(10)):
+        for batch in rank.loader(form="pyg", num_neighbors=[2, 1, 1], batch_size=7, seeds=range(10)):
             assert torch.equal(batch.labels, batch.y + 1) and torch.equal(batch.x, -batch.features)
             assert torch.equal(batch.weight, batch.edge_weight + 1)
-            assert torch.allclose(global_mean_pool(batch.x, None), batch.x.mean(0, keepdim=True))
-        some = rank.x[:2]  # Rows of no batch are pooled over all ranks.
+            for rows in (batch.x, batch.x[: sum(batch.num_sampled_nodes[:2])]):  # Also those that trim_to_layer leaves.
+                assert torch.allclose(global_mean_pool(rows, None), rows.mean(0, keepdim=True))
+            # Rows of no batch are pooled over all ranks, even if their number on one rank is that of its seeds.
+            some = rank.x if rank.index else rank.x[: batch.batch_size]
+            assert torch.allclose(global_add_pool(some, None), rank.all_reduce(some.sum(0, keepdim=True)))
+        some = rank.x[: batch.batch_size]
         assert torch.allclose(global_add_pool(some, None), rank.all_reduce(some.sum(0, keepdim=True)))
 
     sar.run(worker, parts, memory_budget="min", spill_dir=spill)

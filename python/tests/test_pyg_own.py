@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from typing import Optional
 
 import pytest
 
@@ -472,6 +473,20 @@ class Collected(Plain):
         return m
 
 
+class KeptMask(Plain):
+    """Keeps a mask that it draws for each block of edges."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        self.kept = []
+        return self.propagate(edge_index, x=x)
+
+    def message(self, x_j):
+        self.kept.append(torch.rand(len(x_j)) > 0.5)
+        return x_j * self.kept[-1].view(-1, 1)
+
+
 class OfWeight(Plain):
     __module__ = "__main__"
 
@@ -503,7 +518,11 @@ class Agreed(Plain):
 
     def forward(self, x, edge_index):
         values = x[edge_index[0]].sum(1) * 1.5
-        return self.propagate(edge_index, x=x, w=x.new_ones(1)) + self.propagate(edge_index, x=x, w=values)
+        out = self.propagate(edge_index, x=x, w=x.new_ones(1)) + self.propagate(edge_index, x=x, w=values)
+        if type(edge_index) is not torch.Tensor:
+            with pytest.raises(ValueError, match="'w' has 1 rows, .* or a tensor without dimensions"):
+                self.propagate(edge_index, x=x, w=x.new_ones(1))
+        return out
 
     def message(self, x_j, w):
         return (x_j * w.view(-1, 1)).sin()
@@ -523,11 +542,11 @@ class Wider(Plain):
 
 
 class Annotated(Plain):
-    """Names a type that the worker's ``__main__`` lacks."""
+    """Names types that the worker's ``__main__`` lacks."""
 
     __module__ = "__main__"
 
-    def message(self, x_j: "Tensor") -> "Tensor":
+    def message(self, x_j: "Tensor", index: "Tensor", ptr: "OptTensor") -> "Tensor":
         return x_j.sin()
 
 
@@ -552,6 +571,7 @@ _RIGHT = (Aggregated, Asserted, Propagated, Updated, Recorded, Doubled, Replaced
 _RIGHT += (Collected, Defaults, Agreed, Wider, Annotated, Inferred)
 _MEANS = (AssertedMean, Answered, HookMean, HookInPlace, HookBefore, HookOfUpdate, Explained)
 CLASSES = {**dict.fromkeys(_RIGHT), **dict.fromkeys(_MEANS, "mean"), Centred: "mean", Scaled: "aggregate", AtOnce: "mean", Pooled: "mean", Normalised: "mean", Stateful: "mean"}
+CLASSES[KeptMask] = "rand"
 
 
 def aggregating(rank, classes):
@@ -569,7 +589,8 @@ def aggregating(rank, classes):
 
 
 def test_aggregations_and_messages_of_all_edges_are_as_in_memory_or_refused(spill, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["__main__"], "Tensor", torch.Tensor, raising=False)
+    for name, value in (("Tensor", torch.Tensor), ("OptTensor", Optional[torch.Tensor])):
+        monkeypatch.setattr(sys.modules["__main__"], name, value, raising=False)
     data = pyg_graphs.graph()
     ranks = sar.run(aggregating, pyg_graphs.cut(data, tmp_path, 3), args=(list(CLASSES),), spill_dir=spill)
     for number, (cls, name) in enumerate(CLASSES.items()):

@@ -147,7 +147,8 @@ def worker(rank, positive, negative):
         model, loss = classified(rank, name, rank.mean_loss)
         rank.gather_grads(model)
         found[name] = loss, gradients(model)
-    (pairs, which), (others, _) = rank.pairs(positive), rank.pairs(negative)
+    with torch.inference_mode():
+        (pairs, which), (others, _) = rank.pairs(positive), rank.pairs(negative)
     model, loss = linked(rank, pairs, others, rank.mean_loss)
     rank.gather_grads(model)
     found["GAE"] = loss, gradients(model)
@@ -241,6 +242,8 @@ def narrow(rank, normal):
     results = [module(x) for module in modules]
     if normal is None:
         assert all(result.dtype == x.dtype for result in results)
+        counts = rank.all_reduce(torch.bincount(batch, minlength=3))
+        assert torch.allclose(nn.GraphSizeNorm()(torch.full((len(x), 1), 2), batch), 2 * counts[batch].float().rsqrt().view(-1, 1))
         assert torch.equal(rank.mean(x.abs() * 0 + 1), torch.ones(4).bfloat16())
     return results, None if normal is not None else rank.orig_ids
 

@@ -42,7 +42,6 @@ impl Packed {
         Some(Packed { len, word })
     }
 
-    /// Number of blocks.
     fn blocks(self) -> u64 {
         self.len.div_ceil(BLOCK as u64)
     }
@@ -202,7 +201,6 @@ pub(super) enum Unreadable<E> {
 }
 
 impl Unreadable<Error> {
-    /// The error for the file at `path`.
     pub(super) fn of_file(self, path: &Path) -> Error {
         match self {
             Unreadable::Source(error) => error,

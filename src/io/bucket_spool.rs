@@ -91,12 +91,10 @@ impl BucketSpool {
         Ok(())
     }
 
-    /// Number of buckets.
     pub(crate) fn num_buckets(&self) -> usize {
         self.buckets.len()
     }
 
-    /// Number of records in a bucket.
     pub(crate) fn num_records(&self, bucket: usize) -> u64 {
         self.buckets[bucket].records
     }

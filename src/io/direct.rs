@@ -21,7 +21,7 @@ pub(super) const SMALL: u64 = 64 << 10;
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
     file: Arc<File>,
-    /// Bytes collected for the next request, whose offset is a multiple of [`REQUEST`], except for the first.
+    /// Bytes collected for the next request, which begins with a page; the first one may be the rest of a page.
     buffer: AlignedBuffer,
     start: u64,
     /// Offset of the first request.
@@ -48,8 +48,10 @@ impl DirectWriter {
     /// page.
     pub(super) fn write(&mut self, mut bytes: &[u8], cached: &File) -> io::Result<()> {
         while !bytes.is_empty() {
-            // The first request ends where the second begins: at a multiple of a page.
-            let room = (REQUEST - self.start % PAGE) as usize - self.buffer.bytes().len();
+            // Where the file left the page cache inside a page, only the rest of that page goes through it.
+            let past = self.start % PAGE;
+            let end = if past == 0 { REQUEST } else { PAGE - past };
+            let room = end as usize - self.buffer.bytes().len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.buffer.append(now);
             bytes = later;

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::direct::{DirectWriter, SMALL, read_direct};
-use super::page_cache::{CacheShare, drop_pages};
+use super::page_cache::{CacheShare, PIECE, drop_pages};
 use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::spare_files::SpareFiles;
@@ -129,9 +129,6 @@ impl Storage for DiskStorage {
         self.share.as_ref().map_or(0, |share| share.taken())
     }
 }
-
-/// Size in bytes of the pieces in which data are written back.
-const PIECE: u64 = 8 << 20;
 
 struct DiskWriter {
     storage: DiskStorage,

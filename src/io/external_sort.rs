@@ -53,7 +53,6 @@ impl ExternalSort {
         }
     }
 
-    /// Adds a key.
     pub(crate) fn push(&mut self, key: u128) -> Result<()> {
         if self.keys.len() == self.capacity {
             self.flush()?;

@@ -54,7 +54,7 @@ pub(crate) use interrupted::uninterrupted;
 pub(crate) use key_layout::KeyLayout;
 pub use made_folders::MadeFolders;
 pub use meter::DiskMeter;
-pub(crate) use page_cache::drop_pages;
+pub(crate) use page_cache::{ChangedPages, drop_pages};
 pub(crate) use private_file::new_private_file;
 pub use ranged_read::read_ranges;
 pub use reserve::Reserve;

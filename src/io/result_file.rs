@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::atomic::AtomicFile;
+use super::page_cache::ChangedPages;
 use crate::error::{Error, Result};
 use crate::platform::signals;
 
@@ -29,8 +30,16 @@ pub struct ResultFile {
 
 #[derive(Debug)]
 enum Sink {
-    Regular(AtomicFile),
+    Regular(Regular),
     Stream(Stream),
+}
+
+/// A file that appears when it is complete.
+#[derive(Debug)]
+struct Regular {
+    file: AtomicFile,
+    len: u64,
+    changed: ChangedPages,
 }
 
 /// A sequential destination of bytes: a pipe, a device, or an open file.
@@ -45,7 +54,8 @@ struct Stream {
 
 impl ResultFile {
     pub(super) fn regular(path: &Path) -> Result<Self> {
-        Ok(Self::new(path, Sink::Regular(AtomicFile::create(path)?)))
+        let (file, changed) = (AtomicFile::create(path)?, ChangedPages::default());
+        Ok(Self::new(path, Sink::Regular(Regular { file, len: 0, changed })))
     }
 
     pub(super) fn standard_output() -> Result<Self> {
@@ -96,7 +106,7 @@ impl ResultFile {
     pub fn commit(self) -> Result<()> {
         let ResultFile { name, out } = self;
         match out.into_inner().map_err(|e| failed(&name, e.into_error()))? {
-            Sink::Regular(file) => file.commit(),
+            Sink::Regular(Regular { file, .. }) => file.commit(),
             Sink::Stream(_) => Ok(()),
         }
     }
@@ -119,13 +129,21 @@ impl Write for ResultFile {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::Regular(file) => file.file().write(bytes),
+            Sink::Regular(regular) => regular.write(bytes),
             Sink::Stream(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Regular {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.changed.write_all_at(self.file.file(), bytes, self.len)?;
+        self.len += bytes.len() as u64;
+        Ok(bytes.len())
     }
 }
 

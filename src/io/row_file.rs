@@ -4,18 +4,16 @@ use std::fs::{File, OpenOptions};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
 use super::atomic::{UNFINISHED, remove_if_exists, replace};
+use super::page_cache::ChangedPages;
 use crate::error::{Error, Result};
 
 /// Approximate number of bytes of neighbouring rows written together.
 const RUN: usize = 1 << 20;
-/// Number of bytes after which a process has its rows written to the disk, because until then they take memory.
-const UNSYNCED: u64 = 8 << 20;
 
 /// A file of a header and fixed-size rows, under a temporary name until complete. Ranks open it independently and write
 /// in the places of their rows.
@@ -26,8 +24,7 @@ pub struct RowFile {
     row_bytes: usize,
     /// Bytes after the header that were written here, in writing order; `None` if not recorded.
     written: Option<Mutex<Vec<Range<u64>>>>,
-    /// Number of bytes that may not be on the disk yet.
-    unsynced: AtomicU64,
+    changed: ChangedPages,
 }
 
 impl RowFile {
@@ -46,8 +43,8 @@ impl RowFile {
             .write(true)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let file = options.open(&partial).map_err(|e| Error::io("create", &partial, e))?;
-        let (path, unsynced) = (path.to_owned(), AtomicU64::new(0));
-        Ok(RowFile { path, file, header, row_bytes, written: None, unsynced })
+        let (path, changed) = (path.to_owned(), ChangedPages::default());
+        Ok(RowFile { path, file, header, row_bytes, written: None, changed })
     }
 
     /// The same file, recording from now on which rows are written.
@@ -156,12 +153,7 @@ impl RowFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut written = self.file.write_all_at(bytes, offset);
-        let len = bytes.len() as u64;
-        if self.unsynced.fetch_add(len, Ordering::Relaxed) + len >= UNSYNCED {
-            self.unsynced.store(0, Ordering::Relaxed);
-            written = written.and_then(|()| self.file.sync_data());
-        }
+        let written = self.changed.write_all_at(&self.file, bytes, offset);
         written.map_err(|e| Error::io("write", &partial_path(&self.path), e))
     }
 }

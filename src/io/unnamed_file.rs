@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::page_cache::ChangedPages;
 use crate::error::{Error, Result};
 
 /// Number of bytes that a writer collects before it writes them.
@@ -15,13 +16,14 @@ pub(crate) struct UnnamedFile {
     /// The file, at its start.
     pub(crate) file: File,
     folder: PathBuf,
+    changed: ChangedPages,
 }
 
 impl UnnamedFile {
     /// Creates a file that takes its space in `folder`.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-        Ok(UnnamedFile { file, folder: folder.to_owned() })
+        Ok(UnnamedFile { file, folder: folder.to_owned(), changed: ChangedPages::default() })
     }
 
     /// Fills `bytes` with those from an offset on.
@@ -31,7 +33,8 @@ impl UnnamedFile {
 
     /// Writes bytes from an offset on.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.file.write_all_at(bytes, offset).map_err(|e| self.failed("write", e))
+        let written = self.changed.write_all_at(&self.file, bytes, offset);
+        written.map_err(|e| self.failed("write", e))
     }
 
     /// Gives all disk space back.

@@ -21,10 +21,10 @@ pub use free_memory::{MemoryGroups, free_memory};
 pub use free_space::free_space;
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};
 pub use open_files::raise_open_files;
-pub(crate) use process_memory::{Pages, Rollup, listed_bytes};
+pub(crate) use process_memory::{Pages, Rollup, bytes_of_children, listed_bytes};
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
 pub(crate) use process_stat::ProcessStat;
 pub use processor_time::ProcessorSeconds;
-pub(crate) use write_back::write_back;
+pub(crate) use write_back::{begin_write_back, write_back};

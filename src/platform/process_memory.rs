@@ -56,6 +56,17 @@ impl Rollup {
     }
 }
 
+/// Bytes of memory that only the processes take that a process's main thread has started, with those that they have
+/// started. Pages that they share with it count with it alone.
+pub(crate) fn bytes_of_children(process: &str) -> u64 {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let own = |child: &str| {
+        let rollup = Rollup::of(child);
+        rollup.bytes("Private_Clean:") + rollup.bytes("Private_Dirty:") + bytes_of_children(child)
+    };
+    children.unwrap_or_default().split_whitespace().map(own).sum()
+}
+
 /// Peak of a process's anonymous memory in bytes. `process` is an id or `self`. `None` if the system does not report
 /// it, or the process has ended.
 ///

@@ -33,7 +33,6 @@ pub(super) struct Curve {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// A marked epoch.
 #[derive(Debug, Clone)]
 pub(super) struct MarkedEpoch {
     /// Name in the legend.
@@ -52,7 +51,6 @@ pub(super) struct Chart {
     pub(super) unit: Unit,
     pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
-    /// Epochs that are marked.
     pub(super) marks: Vec<MarkedEpoch>,
     /// A sentence below the legend.
     pub(super) remark: String,

@@ -14,7 +14,6 @@ pub(super) type SettingValues = BTreeMap<String, String>;
 /// The configuration of a run.
 #[derive(Debug)]
 pub(super) struct Configuration {
-    /// All of its settings.
     pub(super) settings: SettingValues,
     /// The settings of the same run with defaults; empty if this version cannot read the configuration.
     pub(super) defaults: SettingValues,

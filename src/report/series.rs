@@ -43,7 +43,6 @@ pub(super) fn learning(runs: &[RunData]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of time and memory.
 pub(super) fn time_and_memory(runs: &[RunData]) -> Vec<Chart> {
     let times = [("epoch_s", "training"), ("evaluation_s", "evaluation")];
     let has_evaluations = runs.iter().any(|run| !run.values("evaluation_s").is_empty());

@@ -9,6 +9,7 @@ use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder};
 use super::plan::PlannedRun;
 use super::tensorboard::RunEvents;
 use super::turns_file::{TurnsFile, write_json};
+use crate::engine::comm::machines::Launched;
 use crate::engine::launch::EventRecord;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
@@ -26,6 +27,8 @@ pub(super) struct RunRecord {
     pub(super) planned: Option<PlannedRun>,
     /// Whether the last checkpoint is damaged; if so, the one before it is kept.
     pub(super) last_is_damaged: bool,
+    /// Whether a run that continues has recorded its configuration.
+    pub(super) configured: bool,
     pub(super) tensorboard: RunEvents,
     pub(super) turns: TurnsFile,
     /// The metrics file, once the run has metrics.
@@ -45,6 +48,10 @@ impl EventRecord for RunRecord {
                 Ok(())
             }
             Event::Turns(of_rank) => self.turns.add(of_rank),
+            // Until the first epoch begins, other machines may read the configuration.
+            Event::Progress(progress) if progress.epoch > 0 || Launched::here().is_none() => {
+                self.configure()
+            }
             Event::Batch(_)
             | Event::Log(_)
             | Event::Note(_)
@@ -59,6 +66,14 @@ impl EventRecord for RunRecord {
 }
 
 impl RunRecord {
+    /// Records the configuration of a run that continues, from which it may be resumed again before its next checkpoint.
+    fn configure(&mut self) -> Result<()> {
+        if self.resumed_after.is_none() || std::mem::replace(&mut self.configured, true) {
+            return Ok(());
+        }
+        write_config(&self.config, &self.config.out.join(CONFIG))
+    }
+
     /// Adds a line to the metrics, and its numbers to the events for TensorBoard.
     fn line(&mut self, write: impl FnOnce(&mut MetricsFile) -> Result<()>) -> Result<()> {
         let metrics = match self.metrics.take() {
@@ -88,7 +103,7 @@ impl RunRecord {
 }
 
 /// Writes a run's configuration.
-pub(super) fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
+fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
     let file = AtomicFile::create(path)?;
     file.file().write_all(config.to_toml()?.as_bytes()).map_err(|e| Error::io("write", path, e))?;
     file.commit()

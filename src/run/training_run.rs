@@ -15,7 +15,7 @@ use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
 use super::other_machine::take_part;
 use super::plan;
-use super::run_record::{RunRecord, write_config};
+use super::run_record::RunRecord;
 use super::tensorboard::RunEvents;
 use super::turns_file::TurnsFile;
 use crate::engine::launch::AssumedGrowth;
@@ -26,6 +26,9 @@ use crate::io::{AtomicFile, Destination, MadeFolders, RowFile};
 use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
+
+/// Remedy for a folder with an earlier run's results, other than another folder.
+const OVERWRITE: &str = "replace the results in it with ‹overwrite›";
 
 /// Trains a model with one worker process per partition. `observe` gets every event.
 ///
@@ -124,7 +127,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     // not touched if only a step is written, elsewhere.
     let new = |overwrite| match config.dump_step {
         Some(_) => Ok(None),
-        None => ResultsFolder::for_new_run(&config.out, overwrite).map(Some),
+        None => ResultsFolder::for_new_run(&config.out, overwrite, OVERWRITE).map(Some),
     };
     let start = match start {
         Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
@@ -140,7 +143,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     if let Some(note) = folder.as_ref().and_then(|folder| folder.note.clone()) {
         observe(&Event::Note(note));
     }
-    let earlier = without_end(folder.as_ref().filter(|_| last.is_some()), config)?;
+    let earlier = without_end(folder.as_ref().filter(|_| last.is_some()), &config.out)?;
     let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
     let resumed_from = last.as_ref().map(|last| last.path.as_path());
     let folder = folder.map(Arc::new);
@@ -152,6 +155,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         resumed_after,
         planned,
         last_is_damaged: last.as_ref().is_some_and(|last| last.is_previous()),
+        configured: false,
         metrics: None,
     };
     let (mut complete, mut saved) = (resumed_after, resumed_after);
@@ -186,13 +190,11 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     Done { folder, made, complete, saved, seconds }.end(result, config, observe)
 }
 
-/// Removes the record of the end of a run that continues, and records its configuration, from which it may be resumed again
-/// before its next checkpoint. Returns the run's seconds until then.
-fn without_end(folder: Option<&ResultsFolder>, config: &RunConfig) -> Result<f64> {
+/// Removes the record of the end of a run that continues. Returns the run's seconds until then.
+fn without_end(folder: Option<&ResultsFolder>, out: &Path) -> Result<f64> {
     let Some(folder) = folder else { return Ok(0.0) };
-    let ended = EndedRun::read(&config.out).ok().flatten();
+    let ended = EndedRun::read(out).ok().flatten();
     folder.forget_end()?;
-    write_config(config, &config.out.join(CONFIG))?;
     Ok(ended.and_then(|run| run.seconds).unwrap_or(0.0))
 }
 

@@ -36,7 +36,6 @@ impl TurnsFile {
     }
 }
 
-/// Writes a value as JSON.
 pub(super) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_vec(value)
         .map_err(|e| Error::internal(format!("cannot encode {}: {e}", path.display())))?;

@@ -22,7 +22,7 @@ pub struct TestGraph {
 }
 
 impl TestGraph {
-    /// A graph of these edges, which begin at their first node and have weight 1, cut before each of the given nodes.
+    /// A graph with edges `[source, destination]` of weight 1; a new partition begins at each node of `cuts`.
     pub fn of(nodes: u32, edges: &[[u32; 2]], cuts: &[u32]) -> Self {
         let edges = edges.iter().map(|[src, dst]| (*src, *dst, 1.0)).collect();
         let boundaries = [&[0], cuts, &[nodes]].concat();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::engine::comm::{LocalGroup, ProcessGroup};
+use crate::engine::comm::{LocalGroup, ProcessGroup, end_together};
 use crate::engine::spill::{PartitionDataManager, SpillStore};
 use crate::engine::turns::{Control, Stop, TurnLock};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,8 @@ pub struct RankContext {
 /// result of each. If a rank fails, the others are stopped and the first error that is not caused by this is returned.
 ///
 /// # Errors
-/// The first error of a rank; or if the spill folder cannot be created (`Io`).
+/// The first error of a rank; if ranks do not make the same collectives (`Worker`); or if the spill folder cannot be
+/// created (`Io`).
 pub fn on_ranks<T: Send>(
     world_size: usize,
     slots: usize,
@@ -43,7 +44,9 @@ pub fn on_ranks<T: Send>(
         // Also on a panic: the other ranks must not wait for this one.
         let alarm = Alarm(&control);
         manager.callback_func()?;
-        let result = work(RankContext { rank, group: Rc::new(group), manager: manager.clone() })?;
+        let group: Rc<dyn ProcessGroup> = Rc::new(group);
+        let result = work(RankContext { rank, group: group.clone(), manager: manager.clone() })?;
+        end_together(&*group, &*manager)?;
         manager.lock().release();
         std::mem::forget(alarm);
         Ok(result)
@@ -68,5 +71,20 @@ struct Alarm<'a>(&'a Control);
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         self.0.stop(Stop::Aborted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::comm::barrier;
+
+    #[test]
+    fn ranks_learn_that_another_has_returned_early() {
+        let work = |context: RankContext| match context.rank {
+            0 => Ok(()),
+            _ => barrier(&*context.group, &*context.manager),
+        };
+        assert_eq!(on_ranks(2, 1, work).unwrap_err().kind(), ErrorKind::Worker);
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::stored_rows::StoredRows;
-use crate::engine::comm::ProcessGroup;
+use crate::engine::comm::{Posted, ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Gradients, ParameterSet, Tape, Var};
 use crate::error::Result;
@@ -26,12 +26,22 @@ pub trait BatchModel {
         batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>>;
 
-    /// Updates learned rows with the gradients that all ranks have [kept](BatchForward::keep_gradients). Every rank
-    /// calls this in each step; no rank gives up a turn in it.
+    /// Sends the [kept](BatchForward::keep_gradients) gradients of learned rows to the rows' owners. Every rank calls this
+    /// in each step, in the turn of its batch.
+    ///
+    /// # Errors
+    /// If a message cannot be written (`Io`, `OutOfDisk`).
+    fn post_rows(&self, _group: &dyn ProcessGroup) -> Result<Vec<Posted>> {
+        Ok(Vec::new())
+    }
+
+    /// Updates learned rows with the gradients that all ranks have [posted](Self::post_rows). Every rank calls this in each
+    /// step, without a turn. The hooks may take one, and the caller gives it up. Another collective must follow before the
+    /// rows are read.
     ///
     /// # Errors
     /// If rows cannot be read or written, or the collective fails.
-    fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
+    fn update_rows(&self, _posted: Vec<Posted>, _lr: f64, _ranks: Ranks<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -60,7 +70,7 @@ pub trait BatchForward {
     /// If an operation fails.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
-    /// Keeps the gradients of these learned rows for [`BatchModel::update_rows`].
+    /// Keeps the gradients of these learned rows for [`BatchModel::post_rows`].
     ///
     /// # Errors
     /// If a gradient cannot be read back (`Io`, `Corrupt`).

@@ -39,7 +39,6 @@ impl EarlyStopping {
         self.weights = weights;
     }
 
-    /// The best epoch.
     pub(super) fn best(&self) -> Option<BestEpoch> {
         self.best
     }

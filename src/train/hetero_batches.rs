@@ -10,7 +10,7 @@ use super::forward::NodeInput;
 use super::graph_batches::{EDGE_FEATURES, FEATURES, track_input, track_rows};
 use super::relation_degrees::RelationDegrees;
 use super::stored_rows::StoredRows;
-use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
+use crate::engine::comm::{Posted, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, RelationData, Tape, Var};
 use crate::engine::tensor;
@@ -124,10 +124,18 @@ impl BatchModel for HeteroBatches<'_> {
         Ok(Box::new(HeteroBatch { batches: self, graphs, inputs, seeds }))
     }
 
-    fn update_rows(&self, lr: f64, group: &dyn ProcessGroup) -> Result<()> {
+    fn post_rows(&self, group: &dyn ProcessGroup) -> Result<Vec<Posted>> {
+        self.optimizer.borrow_mut().post(group)
+    }
+
+    fn update_rows(&self, posted: Vec<Posted>, lr: f64, ranks: Ranks<'_>) -> Result<()> {
+        // A rank that is alone waits for no messages, and takes its turn all the same.
+        if posted.is_empty() {
+            ranks.hooks.callback()?;
+        }
         let mut optimizer = self.optimizer.borrow_mut();
         optimizer.rule_mut().lr = lr;
-        let updated = optimizer.step(Ranks { group, hooks: &NoHooks })?;
+        let updated = optimizer.update(posted, ranks)?;
         let stored = self.inputs.iter().filter_map(NodeInput::stored);
         stored.zip(updated).for_each(|(stored, rows)| stored.count_updates(rows));
         Ok(())

@@ -41,7 +41,6 @@ impl<'a> Learner<'a> {
         Ranks { group: self.group(), hooks: &**self.manager() }
     }
 
-    /// All trained values.
     pub(super) fn sets(self) -> Vec<TrainedSet<'a>> {
         match self {
             Learner::Nodes(trainer, _) => trained_sets(trainer.parameters, trainer.forward),

@@ -60,7 +60,7 @@ pub use kept_state::KeptState;
 pub use link_evaluation::LinkEvaluation;
 pub use link_loaders::LinkLoaders;
 pub use link_trainer::LinkTrainer;
-pub use pass::BatchPass;
+pub use pass::{BatchPass, seed_of_step};
 pub use prediction_scores::PredictionSums;
 pub use regime::Regime;
 pub use relation_degrees::RelationDegrees;

@@ -7,8 +7,8 @@ use tch::Tensor;
 use super::batch_model::{BatchForward, BatchModel};
 use super::batch_turn::with_next_batch;
 use super::step_log::{LoggedSteps, StepLog};
-use super::update::{GradientReduce, Updates};
-use crate::engine::comm::ProcessGroup;
+use super::update::{GradientReduce, TurnHooks, Updates};
+use crate::engine::comm::{Hooks, ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
@@ -78,15 +78,20 @@ impl BatchTrainer<'_> {
         }
         let mut all = loader.epoch(epoch);
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
-        let updates = Updates::new(group, manager, parameters, self.reduce, all.is_on_demand())
-            .clipped(clip_norm);
+        let in_turns = all.is_on_demand();
+        let updates = Updates::new(group, manager, parameters, self.reduce, in_turns);
+        let updates = updates.clipped(clip_norm);
+        let hooks = TurnHooks::new(manager, in_turns && !model.stored().is_empty());
         let mut of_batches = [0.0; N];
         let mut of_ranks = [0.0; 4 + IoTotals::COUNTS];
         for number in 0.. {
-            let step = with_next_batch(manager, &mut all, |batch| step(batch, number))?;
-            let Some((gradient, of_batch)) = step else { break };
+            let done = with_next_batch(manager, &mut all, |batch| {
+                Ok((step(batch, number)?, model.post_rows(group)?))
+            })?;
+            let Some(((gradient, of_batch), posted)) = done else { break };
             manager.set_phase(Phase::GatherGrads);
-            model.update_rows(optimizer.lr(), group)?;
+            model.update_rows(posted, optimizer.lr(), Ranks { group, hooks: &hooks })?;
+            hooks.precall()?;
             let now = used();
             let (io, rows) = (now.0 - before.0, now.1 - before.1);
             let ProcessorSeconds { user, system } = now.2 - before.2;
@@ -149,7 +154,7 @@ pub(super) fn row_bytes<T: NeighborTask>(loader: &Loader<T>, model: &dyn BatchMo
 
 /// The seed of a step of an epoch; that of step 0 is the run's. Random numbers are functions of both halves of the seed and
 /// of the epoch, which changes the upper half. Each step changes the lower half in its own way, so that no two steps share numbers.
-fn seed_of_step(seed: u64, step: usize) -> u64 {
+pub fn seed_of_step(seed: u64, step: usize) -> u64 {
     // An odd factor maps different steps to different lower halves.
     seed ^ (step as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

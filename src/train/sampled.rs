@@ -36,10 +36,11 @@ type Counts = [f64; 7];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1). Each batch has a forward and a backward pass, one collective, and the
-    /// optimizer's update, which is the same on every rank; with learned rows, also three collectives per node type,
-    /// and the update of the batches' rows. Up to `room` bytes of rows of the most frequent nodes are kept. The rank
-    /// must not have the turn before this call, and does not have it afterwards. If the loader samples on demand, the
-    /// rank takes a turn per batch; otherwise ranks work in parallel. (Batches requested from other ranks, through a
+    /// optimizer's update, which is the same on every rank; with learned rows, also a collective per node type (two
+    /// on several machines), and the update of the batches' rows. Up to `room` bytes of rows of the most frequent nodes
+    /// are kept. The rank must not have the turn before this call, and does not have it afterwards. If the loader samples
+    /// on demand, the rank takes a turn per batch, and others for updates of learned rows and of large parameters;
+    /// otherwise ranks work in parallel. (Batches requested from other ranks, through a
     /// [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), then need the manager as that graph's hooks: a
     /// rank that waited for answers without giving up its turn would wait for ever.)
     ///

@@ -33,7 +33,8 @@ impl Training<'_> {
         let used = || row_bytes(samples.loader, samples.model).needed;
         let before = used();
         // Rows that are used only a few times are not worth keeping. They cannot be given up during the epoch.
-        let room = (trainer.manager.spare_share() / 2).min(self.row_bytes_needed / 4);
+        let spare = (trainer.manager.spare_share() / 2).min(self.row_bytes_needed / 4);
+        let room = trainer.manager.claim_spare(spare);
         let clip_norm = self.regime.clip_norm;
         let pass = samples.pass(self.epoch, &mut self.optimizers[0], clip_norm, room)?;
         self.row_bytes_needed = used() - before;

@@ -22,10 +22,8 @@ pub(super) struct TrainedSet<'a> {
 }
 
 enum Values<'a> {
-    /// Parameters, which are equal on all ranks.
-    Model(&'a ParameterSet),
-    /// Rows of a rank's own nodes.
-    Rows(&'a NodeEmbedding),
+    /// Parameters: those of the model, which are equal on all ranks, or those that hold `rows` of a rank's own nodes.
+    Held { parameters: &'a ParameterSet, rows: Option<&'a NodeEmbedding> },
     /// Rows of a rank's own nodes on disk; a separate optimizer keeps its state next to them.
     Stored(&'a StoredRows),
 }
@@ -35,9 +33,10 @@ pub(super) fn trained_sets<'a>(
     parameters: &'a ParameterSet,
     forward: &'a dyn Forward,
 ) -> Vec<TrainedSet<'a>> {
-    let learned = forward.learned().into_iter();
-    let learned =
-        learned.map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Rows(rows) });
+    let learned = forward.learned().into_iter().map(|rows| {
+        let values = Values::Held { parameters: rows.parameters(), rows: Some(rows) };
+        TrainedSet { prefix: prefix(rows), values }
+    });
     let stored = forward.stored().into_iter().map(TrainedSet::stored);
     std::iter::once(TrainedSet::model(parameters)).chain(learned).chain(stored).collect()
 }
@@ -59,7 +58,7 @@ fn prefix(rows: &dyn LearnedRows) -> String {
 impl<'a> TrainedSet<'a> {
     /// The set of a model's parameters.
     pub(super) fn model(parameters: &'a ParameterSet) -> Self {
-        TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
+        TrainedSet { prefix: String::new(), values: Values::Held { parameters, rows: None } }
     }
 
     /// Sends this rank's rows to other machines, if the rows are on disk and there are other machines. One collective,
@@ -67,7 +66,7 @@ impl<'a> TrainedSet<'a> {
     pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
         match self.values {
             Values::Stored(rows) => rows.send(ranks),
-            Values::Model(_) | Values::Rows(_) => Ok(()),
+            Values::Held { .. } => Ok(()),
         }
     }
 
@@ -78,18 +77,15 @@ impl<'a> TrainedSet<'a> {
     /// The values that an [`Optimizer`] updates; `None` if the set has its own optimizer.
     pub(super) fn parameters(&self) -> Option<&'a ParameterSet> {
         match self.values {
-            Values::Model(parameters) => Some(parameters),
-            Values::Rows(rows) => Some(rows.parameters()),
+            Values::Held { parameters, .. } => Some(parameters),
             Values::Stored(_) => None,
         }
     }
 
-    /// A copy of the values.
     pub(super) fn copy(&self) -> Result<Tensor> {
         match self.values {
             Values::Stored(rows) => rows.rows(),
-            Values::Model(parameters) => tensor::copy(&*parameters.flat().pin()?),
-            Values::Rows(rows) => tensor::copy(&*rows.parameters().flat().pin()?),
+            Values::Held { parameters, .. } => tensor::copy(&*parameters.flat().pin()?),
         }
     }
 
@@ -97,8 +93,7 @@ impl<'a> TrainedSet<'a> {
     pub(super) fn is_finite(&self) -> Result<bool> {
         match self.values {
             Values::Stored(rows) => Ok(is_finite(&rows.rows()?)),
-            Values::Model(parameters) => Ok(is_finite(&*parameters.flat().pin()?)),
-            Values::Rows(rows) => Ok(is_finite(&*rows.parameters().flat().pin()?)),
+            Values::Held { parameters, .. } => Ok(is_finite(&*parameters.flat().pin()?)),
         }
     }
 
@@ -106,8 +101,7 @@ impl<'a> TrainedSet<'a> {
     pub(super) fn set(&self, values: Tensor) -> Result<()> {
         match self.values {
             Values::Stored(rows) => rows.set_rows(&values),
-            Values::Model(parameters) => parameters.set_flat(values),
-            Values::Rows(rows) => rows.parameters().set_flat(values),
+            Values::Held { parameters, .. } => parameters.set_flat(values),
         }
     }
 
@@ -134,7 +128,7 @@ impl<'a> TrainedSet<'a> {
                     arrays.push(self.array(name, &size, move || state.rows()));
                 }
             }
-            Values::Model(_) | Values::Rows(_) => {
+            Values::Held { .. } => {
                 arrays.extend(kept("parameters", self.parameters().map(ParameterSet::flat)));
                 arrays.extend(kept("optimizer.first", first));
                 arrays.extend(kept("optimizer.second", second));
@@ -166,8 +160,8 @@ impl<'a> TrainedSet<'a> {
     /// The part of a matrix with all ranks' rows that an array of this size is; `None` if the set has no parts.
     fn part(&self, size: &[i64]) -> Option<Part> {
         let rows: &dyn LearnedRows = match self.values {
-            Values::Model(_) => return None,
-            Values::Rows(rows) => rows,
+            Values::Held { rows: None, .. } => return None,
+            Values::Held { rows: Some(rows), .. } => rows,
             Values::Stored(rows) => rows,
         };
         let width = if let [_, width] = size { *width } else { rows.width() };
@@ -223,8 +217,7 @@ impl<'a> TrainedSet<'a> {
     fn size(&self) -> Vec<i64> {
         match self.values {
             Values::Stored(rows) => vec![rows.nodes().own as i64, rows.width()],
-            Values::Model(parameters) => parameters.flat().size().to_vec(),
-            Values::Rows(rows) => rows.parameters().flat().size().to_vec(),
+            Values::Held { parameters, .. } => parameters.flat().size().to_vec(),
         }
     }
 

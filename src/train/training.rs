@@ -123,7 +123,6 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// All trained values.
     fn sets(&self) -> Vec<TrainedSet<'a>> {
         self.learner.sets()
     }

@@ -43,23 +43,55 @@ impl GradientReduce {
     }
 }
 
-/// Ranks take turns for updates if the parameters have at least this size in bytes, because otherwise the states of all
-/// ranks' optimizers would be in memory at the same time.
+/// Ranks take turns for updates if the parameters have at least this size in bytes, or those of all ranks together at least
+/// [`SLICED`] times this size, because otherwise the states of all ranks' optimizers would be in memory at the same time.
 const LARGE: usize = 1 << 20;
 
 /// With at least this many ranks, each rank reduces a slice of the gradients of large parameters.
 const SLICED: usize = 8;
 
+/// Hooks of a rank that has no turn when a collective begins. It takes one when the messages of all ranks have arrived, and
+/// gives it up in the next collective.
+pub(super) struct TurnHooks<'a> {
+    manager: &'a PartitionDataManager,
+    /// The same on all ranks.
+    takes_turns: bool,
+    has_turn: Cell<bool>,
+}
+
+impl<'a> TurnHooks<'a> {
+    /// Hooks that take turns, or do not: then ranks work side by side.
+    pub(super) fn new(manager: &'a PartitionDataManager, takes_turns: bool) -> Self {
+        TurnHooks { manager, takes_turns, has_turn: Cell::new(false) }
+    }
+}
+
+impl Hooks for TurnHooks<'_> {
+    fn precall(&self) -> Result<()> {
+        if self.has_turn.replace(false) { self.manager.precall_func() } else { Ok(()) }
+    }
+
+    fn idle(&self) -> Result<()> {
+        self.manager.give_way()
+    }
+
+    fn callback(&self) -> Result<()> {
+        if !self.takes_turns {
+            return Ok(());
+        }
+        self.manager.callback_func()?;
+        self.has_turn.set(true);
+        Ok(())
+    }
+}
+
 /// Updates of a model's parameters after each batch.
 pub(super) struct Updates<'a> {
     group: &'a dyn ProcessGroup,
-    manager: &'a PartitionDataManager,
+    hooks: TurnHooks<'a>,
     parameters: &'a ParameterSet,
     reduce: GradientReduce,
     clip_norm: Option<f64>,
-    /// Whether a rank takes a turn for each update.
-    takes_turns: bool,
-    has_turn: Cell<bool>,
 }
 
 impl<'a> Updates<'a> {
@@ -74,9 +106,9 @@ impl<'a> Updates<'a> {
     ) -> Self {
         let flat = parameters.flat();
         let bytes = flat.size()[0] as usize * flat.kind().elt_size_in_bytes();
-        let takes_turns = in_turns && bytes >= LARGE;
-        let (clip_norm, has_turn) = (None, Cell::new(false));
-        Updates { group, manager, parameters, reduce, clip_norm, takes_turns, has_turn }
+        let is_large = bytes * group.world_size().max(SLICED) >= SLICED * LARGE;
+        let hooks = TurnHooks::new(manager, in_turns && is_large);
+        Updates { group, hooks, parameters, reduce, clip_norm: None }
     }
 
     /// Limits the norm of the gradients.
@@ -97,10 +129,10 @@ impl<'a> Updates<'a> {
             GradientReduce::Weighted => gradient.f_mul_scalar(counts[0])?,
         };
         let sums = vec![gradient, Tensor::f_from_slice(counts)?];
-        let sums = if self.takes_turns && self.group.world_size() >= SLICED {
-            all_reduce_in_slices(self.group, sums, ReduceOp::Sum, self)?
+        let sums = if self.hooks.takes_turns && self.group.world_size() >= SLICED {
+            all_reduce_in_slices(self.group, sums, ReduceOp::Sum, &self.hooks)?
         } else {
-            gather_grads(self.group, sums, self)?
+            gather_grads(self.group, sums, &self.hooks)?
         };
         let [mut gradient, counts] = <[Tensor; 2]>::try_from(sums)
             .map_err(|_| Error::internal("the gathered tensors are incomplete"))?;
@@ -115,27 +147,7 @@ impl<'a> Updates<'a> {
             None => gradient,
         };
         optimizer.step(self.parameters, gradient)?;
-        self.precall()?;
+        self.hooks.precall()?;
         Ok(counts)
-    }
-}
-
-/// A rank takes its turn when the gradients of all ranks have arrived.
-impl Hooks for Updates<'_> {
-    fn precall(&self) -> Result<()> {
-        if self.has_turn.replace(false) { self.manager.precall_func() } else { Ok(()) }
-    }
-
-    fn idle(&self) -> Result<()> {
-        self.manager.give_way()
-    }
-
-    fn callback(&self) -> Result<()> {
-        if !self.takes_turns {
-            return Ok(());
-        }
-        self.manager.callback_func()?;
-        self.has_turn.set(true);
-        Ok(())
     }
 }

@@ -10,12 +10,8 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
-use super::common::repository;
+use super::common::{epochs, repository};
 use super::program::Program;
-
-fn sar() -> Program {
-    Program::new()
-}
 
 /// A copy of the karate club that may be damaged.
 fn karate(folder: &Path) -> PathBuf {
@@ -49,14 +45,14 @@ fn poke(json: &Path, (of_edges, key): (bool, &str), row: u64, column: u64, bytes
 }
 
 fn train(json: &Path, folder: &Path, more: &str) -> Assert {
-    let mut command = sar();
+    let mut command = Program::new();
     command.arg("--part-json").arg(json).arg("--spill-dir").arg(folder.join("spill"));
     command.arg("--out").arg(folder.join("out")).args(["--hidden", "8", "--epochs", "2"]);
     command.args(more.split_whitespace()).assert()
 }
 
 fn predict(json: &Path, folder: &Path) -> Assert {
-    let mut command = sar();
+    let mut command = Program::new();
     command.arg("predict").arg("--overwrite").arg("--run").arg(folder.join("out"));
     command.arg("--part-json").arg(json);
     command.arg("--spill-dir").arg(folder.join("spill"));
@@ -188,9 +184,12 @@ fn counts_beyond_any_disk_are_named() {
 }
 
 fn losses(folder: &Path) -> Vec<serde_json::Value> {
-    let text = fs::read_to_string(folder.join("out/metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines.filter(|line| line["event"] == "epoch").map(|line| line["loss"].clone()).collect()
+    epochs(&folder.join("out")).iter().map(|line| line["loss"].clone()).collect()
+}
+
+/// Whether float32 values are finite.
+fn is_finite(values: &[u8]) -> bool {
+    values.as_chunks::<4>().0.iter().all(|value| f32::from_le_bytes(*value).is_finite())
 }
 
 /// Rates at which each kind of training diverges within a few epochs.
@@ -226,9 +225,7 @@ fn a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_good_checkpoint() 
         if last > 1 {
             let bytes = fs::read(checkpoint).unwrap();
             let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-            let parameters = file.tensor("parameters").unwrap();
-            let values = parameters.data().as_chunks::<4>().0;
-            assert!(values.iter().all(|value| f32::from_le_bytes(*value).is_finite()), "{flags}");
+            assert!(is_finite(file.tensor("parameters").unwrap().data()), "{flags}");
         } else {
             assert!(!checkpoint.exists(), "{flags}");
         }
@@ -250,4 +247,19 @@ fn a_run_may_go_on_with_a_loss_that_is_not_finite_and_notes_it_once() {
         assert!(!folder.path().join("out/model.safetensors").exists(), "{flags}");
         assert!(stderr.contains("next: sar-single report"), "{flags}: {stderr}");
     }
+}
+
+#[test]
+fn the_best_weights_remain_if_later_ones_are_not_finite() {
+    let (json, flags) = diverging().swap_remove(0);
+    let folder = tempfile::tempdir().unwrap();
+    let flags = format!("{flags} --keep best");
+    let weights = folder.path().join("out/model.safetensors");
+    train(&json, folder.path(), &flags).code(3).stderr(contains("hint: lower --lr"));
+    assert!(!weights.exists());
+    train(&json, folder.path(), &format!("{flags} --on-nan go-on --overwrite")).success();
+    assert!(losses(folder.path())[59].is_null());
+    let bytes = fs::read(weights).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert!(file.iter().all(|(_, tensor)| is_finite(tensor.data())));
 }

@@ -1,10 +1,8 @@
 //! Sums along edges take fewer rows between partitions than there are sources, and nothing else changes.
 
-use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::common::epochs;
 use super::program::Program;
 
 /// Bytes that the third epoch writes, all of them messages, and the losses of all epochs.
@@ -16,9 +14,7 @@ fn run(graph: &Path, flags: &[&str]) -> (u64, Vec<f64>) {
     // What is compared is numbers of rows.
     command.env("SAR_PACKING", "off");
     command.args(["--hidden", "32", "--epochs", "3", "--memory-budget", "4GiB"]).assert().success();
-    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let epochs = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let epochs: Vec<_> = epochs.filter(|line| line["event"] == "epoch").collect();
+    let epochs = epochs(&out);
     let losses = epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect();
     (epochs[2]["bytes_written"].as_u64().unwrap(), losses)
 }

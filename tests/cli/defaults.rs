@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 
 #[test]
 fn results_go_to_a_new_folder_each_time() {
@@ -44,8 +44,7 @@ fn the_karate_club_is_learned() {
         .arg(folder.path())
         .assert()
         .success();
-    let metrics = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
-    let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    let last = metrics(folder.path()).pop().unwrap();
     assert_eq!(last["event"], "evaluation");
     // There are 16 test members; the ones between the two camps may go either way.
     assert!(last["test_acc"].as_f64().unwrap() > 0.8, "{last}");

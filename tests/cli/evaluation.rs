@@ -5,9 +5,8 @@ use std::path::Path;
 use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-use serde_json::Value;
 
-use super::common::repository;
+use super::common::{epochs, metrics, repository};
 use super::program::Program;
 
 /// A run of six epochs on karate into `out`, unless the flags say otherwise.
@@ -23,19 +22,15 @@ fn resume(out: &Path, flags: &str) -> Assert {
     command.arg("--resume").arg(out).args(flags.split_whitespace()).assert()
 }
 
-fn metrics(out: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn weights(out: &Path) -> Vec<u8> {
     std::fs::read(out.join("model.safetensors")).unwrap()
 }
 
 /// The epochs with an evaluation.
 fn evaluated(out: &Path) -> Vec<u64> {
-    let lines = metrics(out).into_iter().filter(|line| line["event"] == "epoch");
-    lines
+    let epochs = epochs(out);
+    epochs
+        .iter()
         .filter(|line| line.get("val_acc").is_some())
         .map(|l| l["epoch"].as_u64().unwrap())
         .collect()

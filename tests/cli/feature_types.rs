@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use half::f16;
-use serde_json::Value;
 
+use super::common::metrics;
 use super::program::Program;
 
 const NODES: u32 = 300;
@@ -84,9 +84,7 @@ fn run(json: &Path, mode: &[&str]) -> (Vec<u8>, i64) {
         .arg(folder.path());
     command.args(["--layers", "2", "--hidden", "32", "--epochs", "2"]);
     command.args(["--memory-budget", "4GiB"]).args(mode).assert().success();
-    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let first: Value = serde_json::from_str(metrics.lines().next().unwrap()).unwrap();
-    let written = first["bytes_written"].as_i64().unwrap();
+    let written = metrics(&out)[0]["bytes_written"].as_i64().unwrap();
     (fs::read(out.join("model.safetensors")).unwrap(), written)
 }
 

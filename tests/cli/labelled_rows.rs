@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use predicates::str::contains;
 use sar::testing::assert_near;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::Program;
 
 const MODELS: [&str; 2] = ["--model sign --hops 2 --hidden 8 --layers 2", "--model sgc --hops 2"];
@@ -69,10 +69,9 @@ fn batches_of_all_labelled_nodes_are_training_on_the_full_graph() {
         for model in MODELS {
             let train = |more: &str| {
                 train(folder, &json, &format!("{model} --epochs 4 {more}"));
-                let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-                let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
-                let loss = |line: serde_json::Value| line["loss"].as_f64().unwrap();
-                (values(folder), lines.map(loss).collect::<Vec<f64>>())
+                let lines = metrics(&folder.join("run"));
+                let losses = lines.iter().map(|line| line["loss"].as_f64().unwrap());
+                (values(folder), losses.collect::<Vec<f64>>())
             };
             let (full, losses) = train("");
             let (same, same_losses) = train("--batch-size 1000");
@@ -116,9 +115,7 @@ fn predictions_are_those_of_the_model_on_the_full_graph() {
     let json = uneven(folder);
     for model in MODELS {
         train(folder, &json, &format!("{model} --epochs 3 --batch-size 3"));
-        let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-        let last: serde_json::Value =
-            serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+        let last = metrics(&folder.join("run")).pop().unwrap();
         // The evaluation sees labelled nodes only; the prediction propagates over the graph again.
         let accuracy = format!("{:.2} %", 100.0 * last["val_acc"].as_f64().unwrap());
         sar(folder, "predict --run run --out classes.npy --overwrite")

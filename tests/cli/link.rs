@@ -5,7 +5,7 @@ use std::path::Path;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::Program;
 
 fn link(folder: &Path, more: &[&str]) -> Program {
@@ -20,8 +20,7 @@ fn link(folder: &Path, more: &[&str]) -> Program {
 
 /// The value of a key in the last line of a run's metrics.
 fn last(folder: &Path, key: &str) -> f64 {
-    let metrics = std::fs::read_to_string(folder.join("out/metrics.jsonl")).unwrap();
-    let line: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    let line = metrics(&folder.join("out")).pop().unwrap();
     line[key].as_f64().unwrap_or_else(|| panic!("{key} is missing: {line}"))
 }
 

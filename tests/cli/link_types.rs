@@ -6,7 +6,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::sar;
 
 const USERS: usize = 60;
@@ -44,8 +44,7 @@ const TRAIN: &str = "--part-json graph/g.json --task link --mode sample --layers
 
 /// The value of a key in the last line of a run's metrics.
 fn last(folder: &Path, key: &str) -> f64 {
-    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    let line: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    let line = metrics(&folder.join("run")).pop().unwrap();
     line[key].as_f64().unwrap_or_else(|| panic!("{key} is missing: {line}"))
 }
 
@@ -153,13 +152,11 @@ fn the_last_metrics_are_those_of_the_best_rows_on_all_ranks() {
     let folder = folder.path();
     graph(folder, false);
     sar(folder, &format!("{TRAIN} --epochs 12 --lr 0.3 --keep best --split val=20%")).success();
-    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
-    let lines: Vec<serde_json::Value> = lines.collect();
+    let lines = metrics(&folder.join("run"));
     let (end, epochs) = lines.split_last().unwrap();
     let best = end["epoch"].as_u64().unwrap() as usize;
     assert!(best < 12, "the best epoch is the last one, which shows nothing");
-    assert_eq!(end["val_mrr"], epochs[best - 1]["validation"], "{metrics}");
+    assert_eq!(end["val_mrr"], epochs[best - 1]["validation"], "{lines:?}");
 }
 
 #[test]

@@ -7,13 +7,9 @@ use predicates::str::{contains, starts_with};
 use super::common::repository;
 use super::program::Program;
 
-fn sar() -> Program {
-    Program::new()
-}
-
 fn on_karate() -> Program {
     let folder = tempfile::tempdir().unwrap().keep();
-    let mut command = sar();
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.arg("--out").arg(folder.join("out")).arg("--spill-dir").arg(folder.join("spill"));
     command
@@ -47,7 +43,7 @@ fn a_key_that_is_not_there_lists_those_that_are() {
 
 #[test]
 fn a_missing_file_is_named() {
-    sar()
+    Program::new()
         .args(["--part-json", "nowhere/g.json"])
         .assert()
         .code(1)
@@ -84,14 +80,14 @@ fn an_unknown_flag_or_value_is_a_usage_error() {
         .assert()
         .code(2)
         .stderr(contains("possible values: sage, gcn"));
-    sar().arg("train").assert().code(2);
+    Program::new().arg("train").assert().code(2);
 }
 
 #[test]
 fn without_anything_the_way_on_is_shown() {
-    sar().assert().code(2).stderr(starts_with("sar-single trains"));
-    sar().arg("--help").assert().success().stdout(contains("--part-json <FILE>"));
-    sar().arg("--version").assert().success().stdout(starts_with("sar-single "));
+    Program::new().assert().code(2).stderr(starts_with("sar-single trains"));
+    Program::new().arg("--help").assert().success().stdout(contains("--part-json <FILE>"));
+    Program::new().arg("--version").assert().success().stdout(starts_with("sar-single "));
 }
 
 #[test]
@@ -110,7 +106,7 @@ fn a_command_that_does_not_exist_names_the_one_that_was_meant() {
     let meant = format!("sar-single --part-json {}", karate.display());
     for (word, tip) in [("fit", "sar-single --part-json FILE"), (karate.to_str().unwrap(), &meant)]
     {
-        sar()
+        Program::new()
             .args([word, "--epochs", "3"])
             .assert()
             .code(2)

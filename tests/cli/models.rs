@@ -5,7 +5,7 @@ use std::path::Path;
 use predicates::str::{contains, starts_with};
 use sar::nn::{ModelKind, OptionValues};
 
-use super::common::repository;
+use super::common::{epochs, metrics, repository};
 use super::program::Program;
 
 fn sar(folder: &Path, flags: &str) -> Program {
@@ -121,12 +121,31 @@ fn sgc_and_sign_exchange_nothing_but_gradients() {
         let folder = tempfile::tempdir().unwrap();
         let flags = format!("--hops 3 --epochs 3 --model {model}");
         train(folder.path(), &flags).assert().success();
-        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-        let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-        let epochs = lines.filter(|line| line["event"] == "epoch");
-        let turns: Vec<_> = epochs.map(|epoch| epoch["lock_turns"].as_u64().unwrap()).collect();
+        let epochs = epochs(&folder.path().join("run"));
+        let turns: Vec<_> =
+            epochs.iter().map(|epoch| epoch["lock_turns"].as_u64().unwrap()).collect();
         assert_eq!(turns, [1, 1, 1], "{model}");
     }
+}
+
+/// DGL's `SGConv` draws its weights by `torch.nn.init.xavier_uniform_` with gain 1, and its bias is 0.
+#[test]
+fn sgc_starts_with_the_weights_of_dgl() {
+    let folder = tempfile::tempdir().unwrap();
+    // A step of almost no length keeps the start weights.
+    let flags = "--model sgc --optimizer sgd --lr 1e-12 --epochs 1";
+    train(folder.path(), flags).assert().success();
+    let bytes = std::fs::read(folder.path().join("run/model.safetensors")).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let [weight, bias] = ["weight", "bias"].map(|name| {
+        let tensor = file.tensor(&format!("convs.0.fc.{name}")).unwrap();
+        let values = tensor.data().as_chunks::<4>().0.iter();
+        values.map(|value| f32::from_le_bytes(*value).abs()).fold(0.0, f32::max)
+    });
+    // 34 features and 2 classes.
+    let bound = (6.0_f32 / 36.0).sqrt();
+    assert!(0.8 * bound < weight && weight < 1.001 * bound, "{weight} of {bound}");
+    assert!(bias < 1e-6, "{bias}");
 }
 
 #[test]
@@ -154,9 +173,8 @@ fn message_flow_graphs_and_one_shot_aggregation_serve_the_models_that_propagate(
         let dropout = if flags.contains("sgc") { "" } else { "--dropout 0" };
         let flags = format!("{flags} --epochs 2 {dropout}");
         train(folder.path(), &flags).assert().success();
-        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-        let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-        lines.map(|line| line["loss"].as_f64().unwrap()).collect::<Vec<_>>()
+        let lines = metrics(&folder.path().join("run"));
+        lines.iter().map(|line| line["loss"].as_f64().unwrap()).collect::<Vec<_>>()
     };
     let weighted = "--model appnp --hops 3 --edge-weight-key weight";
     let stack = "--jk max --norm layer --residual";

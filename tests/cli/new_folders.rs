@@ -10,12 +10,8 @@ use predicates::str::contains;
 use super::common::repository;
 use super::program::Program;
 
-fn sar() -> Program {
-    Program::new()
-}
-
 fn on_karate(folder: &Path) -> Program {
-    let mut command = sar();
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.args(["--hidden", "4", "--layers", "2"]);
     // Where a run without --out would have its results.
@@ -58,7 +54,7 @@ fn folders_of_results_are_made_and_those_of_spilled_data_go() {
         let mut command = on_run(command, &folder.join("a/run"));
         refused(command.arg("--out").arg(missing.join("classes.npy")));
     }
-    let mut report = sar();
+    let mut report = Program::new();
     refused(
         report.arg("report").arg(folder.join("a/run")).arg("--out").arg(missing.join("x.html")),
     );
@@ -66,7 +62,7 @@ fn folders_of_results_are_made_and_those_of_spilled_data_go() {
 }
 
 fn on_run(command: &str, run: &Path) -> Program {
-    let mut on_run = sar();
+    let mut on_run = Program::new();
     on_run.arg(command).arg("--run").arg(run);
     on_run
 }
@@ -89,7 +85,7 @@ fn folders_go_again_if_the_command_fails() {
         command.arg("--out").arg(folder.join("classes.npy")).assert().failure();
     }
     fs::write(folder.join("edges.csv"), "0,x\n").unwrap();
-    let mut partition = sar();
+    let mut partition = Program::new();
     partition.args(["partition", "--num-parts", "2", "--edges"]).arg(folder.join("edges.csv"));
     partition.arg("--out").arg(folder.join("p/new")).assert().failure();
     assert_eq!(names(folder), ["a", "edges.csv", "weights"]);
@@ -109,7 +105,7 @@ fn a_spill_folder_with_something_of_the_users_stays() {
 fn an_empty_tmpdir_is_as_none() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let mut command = sar();
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.args(["--epochs", "1", "--hidden", "4", "--out"]).arg(&out);
     command.current_dir(folder.path()).env("TMPDIR", "").assert().success();

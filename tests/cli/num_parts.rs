@@ -7,7 +7,8 @@ use std::path::Path;
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-use serde_json::Value;
+
+use super::common::metrics;
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -39,9 +40,8 @@ fn peak(folder: &Path, json: &str, budget: f64, flags: &str) -> f64 {
         "--part-json {json} --memory-budget {budget}MiB {flags} --epochs 3 --out run --overwrite"
     );
     sar(folder, &run).assert().success();
-    let metrics = fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter_map(|line| line["peak_memory_bytes"].as_f64()).fold(0.0, f64::max) / MIB
+    let lines = metrics(&folder.join("run"));
+    lines.iter().filter_map(|line| line["peak_memory_bytes"].as_f64()).fold(0.0, f64::max) / MIB
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Every flag that takes a number, with numbers that make no sense: it works, or the command refuses it at once by its name.
 
 use std::any::TypeId;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use sar::nn::ModelKind;
 
-use super::common::repository;
+use super::common::karate;
 use super::program::Program;
 
 const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
@@ -78,10 +78,6 @@ fn assert_works_or_names(flag: &str, value: &str, mut words: Vec<String>) {
         _ => false,
     };
     assert!(fine, "--{flag} {value} gives {:?}: {stderr}", output.status);
-}
-
-fn karate() -> PathBuf {
-    repository("data/karate/karate.json")
 }
 
 fn training(folder: &Path, flag: &str) -> Vec<String> {

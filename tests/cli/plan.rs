@@ -7,7 +7,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
 use serde_json::Value;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 
 fn sar() -> Command {
     Command::cargo_bin("sar-single").unwrap()
@@ -47,8 +47,7 @@ fn third_epoch(json: &Path, folder: &Path, more: &[&str]) -> Value {
         .args(more)
         .assert()
         .success();
-    let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    serde_json::from_str(metrics.lines().nth(2).unwrap()).unwrap()
+    metrics(&out).swap_remove(2)
 }
 
 fn number(value: &Value) -> f64 {
@@ -199,8 +198,7 @@ fn a_planned_run_keeps_values_from_the_first_epoch_on() {
         let output = command.output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{text}");
-        let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-        let epoch: Value = serde_json::from_str(metrics.lines().next().unwrap()).unwrap();
+        let epoch = metrics(&out).swap_remove(0);
         let bytes = |name: &str| epoch[name].as_u64().unwrap();
         let moved = bytes("bytes_written") + bytes("bytes_read") - bytes("bytes_cached");
         (moved, bytes("peak_memory_bytes"), text.contains("note: planned: "))

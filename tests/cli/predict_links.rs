@@ -201,8 +201,10 @@ fn questions_that_make_no_sense_are_refused() {
     let folder = folder.path();
     trained(folder, "dot");
     std::fs::write(folder.join("pairs.csv"), "0,1\n2\n").unwrap();
+    std::fs::write(folder.join("many.csv"), "0,1\n".repeat(20_000)).unwrap();
     for (words, code, problem) in [
         ("--pairs pairs.csv --out x.csv", 1, "pairs.csv: line 2: has 1 column"),
+        ("--pairs many.csv --memory-budget 1MiB --out x.csv", 4, "many.csv: the nodes of"),
         ("--top-k 0 --out x.csv", 1, "--top-k: must be 1 or more"),
         ("--of pairs.csv --out x.csv", 1, "--of has no effect without --top-k"),
         ("--top-k 3 --output logits --out x.csv", 2, "cannot be used with"),

@@ -9,7 +9,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use sar::cli::definition;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::sar;
 
 /// A graph with few edges, so that few nodes depend on one another.
@@ -107,8 +107,7 @@ fn scores_are_those_of_the_run_and_of_the_chosen_nodes() {
     let folder = folder.path();
     sparse(folder);
     sar(folder, "--part-json g/g.json --hidden 8 --layers 2 --epochs 3 --out run").success();
-    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    let last = metrics(&folder.join("run")).pop().unwrap();
     let accuracy = format!("{:.2} %", 100.0 * last["test_acc"].as_f64().unwrap());
     let f1 = format!("{:.4}", last["test_f1_macro"].as_f64().unwrap());
     for words in ["", "--split test", "--output logits --split test"] {

@@ -9,12 +9,8 @@ use safetensors::SafeTensors;
 use super::common::repository;
 use super::program::Program;
 
-fn sar() -> Program {
-    Program::new()
-}
-
 fn trained(folder: &Path) {
-    sar()
+    Program::new()
         .arg("--part-json")
         .arg(repository("data/karate/karate.json"))
         .args(["--epochs", "30", "--layers", "2", "--hidden", "16", "--spill-dir"])
@@ -27,7 +23,7 @@ fn trained(folder: &Path) {
 
 fn predict(folder: &Path, name: &str, output: &str) -> Vec<u8> {
     let path = folder.join(name);
-    sar()
+    Program::new()
         .args(["predict", "--output", output, "--run"])
         .arg(folder.join("run"))
         .arg("--out")
@@ -40,7 +36,8 @@ fn predict(folder: &Path, name: &str, output: &str) -> Vec<u8> {
 #[test]
 fn weights_that_are_older_than_their_run_are_noted() {
     let folder = tempfile::tempdir().unwrap();
-    let sar = |words: &str| sar().current_dir(folder.path()).args(words.split(' ')).assert();
+    let sar =
+        |words: &str| Program::new().current_dir(folder.path()).args(words.split(' ')).assert();
     let path = |name: &str| folder.path().join(name);
     let train = |more: &str| {
         let graph = repository("data/karate/karate.json");
@@ -49,13 +46,21 @@ fn weights_that_are_older_than_their_run_are_noted() {
     train("--epochs 2 --checkpoint-every 1").success();
     std::fs::copy(path("run/model.safetensors"), path("old")).unwrap();
     sar("--resume run --epochs 3").success();
-    let older = "holds the weights of epoch 2, but the run has completed 3 epochs";
+    let older = "holds the weights of epoch 2, but the run has completed epoch 3";
     sar("predict --run run --out new.csv").success().stderr(contains(older).not());
     // As after an interrupt before the end.
     std::fs::rename(path("old"), path("run/model.safetensors")).unwrap();
+    let metrics = std::fs::read_to_string(path("run/metrics.jsonl")).unwrap();
+    let epochs = metrics.rsplit_once("\n{").unwrap().0;
+    std::fs::write(path("run/metrics.jsonl"), epochs).unwrap();
+    sar("predict --run run --out old.csv").success().stderr(contains(older));
+    // The best weights of a complete run may be of any epoch, also after an interrupt of what would follow.
+    let keep = "--keep best --lr 0.3 --dropout 0.2 --checkpoint-every 7 --epochs 25";
+    train(&format!("--layers 2 --hidden 8 --overwrite {keep}")).success();
     let end = std::fs::read_to_string(path("run/end.json")).unwrap();
     std::fs::write(path("run/end.json"), end.replace("\"done\"", "\"interrupted\"")).unwrap();
-    sar("predict --run run --out old.csv").success().stderr(contains(older));
+    let noted = contains("holds the weights of epoch");
+    sar("predict --run run --out best.csv").success().stderr(noted.not());
 }
 
 #[test]
@@ -86,7 +91,7 @@ fn a_format_that_is_not_written_and_a_folder_that_is_no_run_are_named() {
     trained(folder.path());
     let run = folder.path().join("run");
     let with = |run: &Path, out: &str| {
-        let mut command = sar();
+        let mut command = Program::new();
         command.arg("predict").arg("--run").arg(run).arg("--out").arg(folder.path().join(out));
         command
     };

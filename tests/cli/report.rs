@@ -4,7 +4,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{epochs, repository};
 use super::program::sar;
 
 fn train(folder: &Path, words: &str) {
@@ -102,10 +102,8 @@ fn a_page_begins_with_what_is_asked_first() {
     let facts = between(&html, "<p class=\"facts\">", "</p>");
     assert!(facts.contains("34 nodes, ") && facts.contains(" UTC, took "), "{facts}");
     // Curves of evaluated epochs are those without dropout, and the best one is marked.
-    let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
     let mut best = (0, f64::MIN);
-    for line in lines.filter(|line: &serde_json::Value| line["event"] == "epoch") {
+    for line in epochs(&folder.join("run")) {
         let (epoch, score) = (line["epoch"].as_u64().unwrap(), line["validation"].as_f64());
         if let Some(score) = score.filter(|score| *score > best.1) {
             best = (epoch, score);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::Program;
 
 fn sample(folder: &Path, more: &[&str]) -> Program {
@@ -97,9 +97,7 @@ fn batches_of_seeds_with_common_neighbours_read_fewer_rows() {
         command.args(["--mode", "sample", "--layers", "2", "--hidden", "8", "--epochs", "2"]);
         command.args(["--fanouts", "5,5", "--batch-size", "100"]).args(more);
         command.assert().success();
-        let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-        let epoch: serde_json::Value =
-            serde_json::from_str(metrics.lines().next().unwrap()).unwrap();
+        let epoch = metrics(&out).swap_remove(0);
         let weights = std::fs::read(out.join("model.safetensors")).unwrap();
         (weights, epoch["row_bytes_needed"].as_u64().unwrap(), epoch["batches"].as_u64().unwrap())
     };

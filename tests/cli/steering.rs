@@ -1,7 +1,7 @@
 //! A running run is seen, paused and continued, and says as much as it is asked to.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use sar::engine::spill_dir::LivingRun;
 use sar::engine::turns::{Activity, RankStatus, Request};
 use serde_json::Value;
 
-use super::common::{repository, with_default_signals};
+use super::common::{karate, repository, with_default_signals};
 
 fn sar(words: &str) -> Command {
     let mut command = with_default_signals(env!("CARGO_BIN_EXE_sar-single"));
@@ -32,10 +32,6 @@ fn training(graph: &Path, folder: &Path, flags: &str) -> Command {
         .stderr(Stdio::null())
         .stdout(Stdio::null());
     command
-}
-
-fn karate() -> PathBuf {
-    repository("data/karate/karate.json")
 }
 
 /// Waits for something that a running process does.

@@ -5,7 +5,7 @@ use std::path::Path;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::program::Program;
 
 /// A run of two epochs on karate into `folder`, unless the flags say otherwise.
@@ -25,11 +25,6 @@ fn predict(folder: &Path, flags: &[&str]) -> assert_cmd::assert::Assert {
     let mut command = Program::new();
     command.arg("predict").arg("--run").arg(folder.join("run"));
     command.arg("--out").arg(folder.join("out.npy")).args(flags).assert()
-}
-
-fn metrics(folder: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The text before the data of a .npy file.
@@ -52,7 +47,7 @@ fn rows_of_0_and_1_are_learned_evaluated_and_predicted() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--task", "multilabel", "--label-key", "features", "--metrics", "roc_auc"];
     train(folder.path(), &flags).success().stderr(contains("F1 macro").and(contains("ROC AUC")));
-    let lines = metrics(folder.path());
+    let lines = metrics(&folder.path().join("run"));
     assert!(lines[0]["train_f1_micro_with_dropout"].is_number(), "{}", lines[0]);
     let last = lines.last().unwrap();
     assert_eq!(last["test_confusion"].as_array().unwrap().len(), 34);
@@ -68,7 +63,7 @@ fn rows_of_0_and_1_are_learned_evaluated_and_predicted() {
 fn numbers_are_predicted_as_they_come() {
     let folder = tempfile::tempdir().unwrap();
     train(folder.path(), &["--task", "regression"]).success();
-    let lines = metrics(folder.path());
+    let lines = metrics(&folder.path().join("run"));
     assert!(
         lines[0]["val_mse_with_dropout"].is_number() && lines[2]["test_mse"].is_number(),
         "{lines:?}"
@@ -90,7 +85,7 @@ fn class_weights_are_numbers_a_file_or_balanced() {
     std::fs::write(&file, "0.5\n2\n").unwrap();
     let loss = |weights: &str| {
         train(folder.path(), &["--class-weights", weights]).success();
-        metrics(folder.path())[1]["loss"].clone()
+        metrics(&folder.path().join("run"))[1]["loss"].clone()
     };
     assert_eq!(loss("0.5,2"), loss(file.to_str().unwrap()));
     // As many training members on each side.
@@ -114,7 +109,7 @@ fn early_stopping_keeps_the_weights_of_the_best_epoch() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--epochs", "500", "--patience", "7", "--dropout", "0.2"];
     train(folder.path(), &flags).success().stderr(contains("note: stopped after epoch "));
-    let lines = metrics(folder.path());
+    let lines = metrics(&folder.path().join("run"));
     let (evaluation, epochs) = lines.split_last().unwrap();
     let scores: Vec<f64> = epochs.iter().map(|e| e["validation"].as_f64().unwrap()).collect();
     let best = scores.iter().copied().fold(0.0, f64::max);

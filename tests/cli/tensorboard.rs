@@ -5,7 +5,7 @@ use std::path::Path;
 
 use predicates::str::contains;
 
-use super::common::repository;
+use super::common::{epochs, repository};
 use super::program::sar;
 
 fn train(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
@@ -40,9 +40,8 @@ fn read(folder: &Path) -> Option<serde_json::Value> {
 
 /// The values of a field by epoch, as metrics.jsonl has them.
 fn metrics(folder: &Path, field: &str) -> Vec<(u64, f64)> {
-    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    let lines = lines.filter(|line: &serde_json::Value| line["event"] == "epoch");
+    let epochs = epochs(folder);
+    let lines = epochs.iter();
     lines.map(|line| (line["epoch"].as_u64().unwrap(), line[field].as_f64().unwrap())).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use sar::engine::spill_dir::LivingRun;
 use sar::engine::turns::Request;
 use serde_json::Value;
 
-use super::common::{repository, with_default_signals};
+use super::common::{epochs, karate, repository, with_default_signals};
 
 /// A command in `folder`.
 fn sar(folder: &Path, words: &str) -> Command {
@@ -31,10 +31,6 @@ fn training(folder: &Path, graph: &Path, words: &str) -> Command {
 fn succeeds(mut command: Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn karate() -> PathBuf {
-    repository("data/karate/karate.json")
 }
 
 fn parsed(text: &str) -> Vec<Value> {
@@ -94,12 +90,6 @@ fn turns(events: &[Value]) -> impl Iterator<Item = &Value> {
     events.iter().filter(|event| event["name"] == "turn")
 }
 
-fn metrics(folder: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(folder.join("out/metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.filter(|line: &Value| line["event"] == "epoch").collect()
-}
-
 fn sum<'e>(events: impl Iterator<Item = &'e Value>, field: &str) -> u64 {
     events.map(|event| event["args"][field].as_u64().unwrap()).sum()
 }
@@ -140,7 +130,7 @@ fn turns_and_bytes_agree_with_the_metrics() {
     assert!(of_all.windows(2).all(|pair| pair[0].end <= pair[1].begin));
     let ranks: BTreeSet<u64> = turns(&events).map(|turn| turn["pid"].as_u64().unwrap()).collect();
     // In the first epoch, the graph is made ready; the evaluation at the end follows the last one.
-    for line in &metrics(folder.path())[1..3] {
+    for line in &epochs(&folder.path().join("out"))[1..3] {
         let of_epoch = || turns(&events).filter(|turn| turn["args"]["epoch"] == line["epoch"]);
         for rank in &ranks {
             let numbers: BTreeSet<u64> = of_epoch()

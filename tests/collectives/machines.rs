@@ -191,6 +191,47 @@ fn collectives_that_share_a_pause_and_kept_ones_are_read_in_any_order() {
     }
 }
 
+#[cfg(feature = "torch")]
+#[test]
+fn a_tensor_has_a_file_on_each_machine() {
+    use sar::engine::comm::Ranks;
+    use sar::graph::{CanonicalEtype, PartitionBook};
+    use sar::sampling::stores::{DistTensor, DistTensorConfig, PartitionPolicy};
+
+    let etypes = vec![CanonicalEtype::new("n", "r", "n")];
+    let (nodes, edges) = (vec![vec![2]; 6], vec![vec![1]; 6]);
+    let book = Arc::new(PartitionBook::new(vec!["n".to_owned()], etypes, &nodes, &edges).unwrap());
+    let folders = UNEVEN.map(|_| tempfile::tempdir().unwrap());
+    let after = on_machines(&uneven(), Duration::ZERO, |group| {
+        let (rank, ranks) = (group.rank(), Ranks { group, hooks: &NoHooks });
+        let machine = UNEVEN.iter().position(|here| here.contains(&rank)).unwrap();
+        let config = DistTensorConfig {
+            folder: folders[machine].path(),
+            name: None,
+            row_shape: &[],
+            policy: PartitionPolicy::Nodes(0),
+            persistent: false,
+        };
+        let start = |first: u64, rows: &mut [i64]| {
+            rows.iter_mut().zip(first..).for_each(|(row, id)| *row = id as i64);
+        };
+        let tensor = DistTensor::on_all_ranks(&book, &config, start, ranks)?;
+        assert_eq!(tensor.read(&[0, 11])?, [0, 11]);
+        barrier(group, &NoHooks)?;
+        let own = tensor.rows_of(rank);
+        tensor.write_from(own.start, &[-1, rank as i64])?;
+        tensor.send_own_rows(own, ranks)?;
+        barrier(group, &NoHooks)?;
+        let all: Vec<u64> = (0..12).collect();
+        assert_eq!(tensor.read(&all)?, [-1, 0, -1, 1, -1, 2, -1, 3, -1, 4, -1, 5]);
+        barrier(group, &NoHooks)
+    });
+    for machine in after {
+        machine.result.unwrap();
+    }
+    assert!(folders.iter().all(|folder| files(folder.path()).is_empty()));
+}
+
 #[test]
 fn a_rank_that_fails_ends_all_machines_with_its_error() {
     let after = on_machines(&uneven(), Duration::from_micros(200), |group| {

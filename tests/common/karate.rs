@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use super::common::repository;
+use super::common::{epochs, repository};
 use crate::program::Program;
 
 /// The tolerance of the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
@@ -95,10 +95,8 @@ pub(crate) fn check_curve(folder: &str, name: &str) {
     let case = case(folder, name);
     let folder = tempfile::tempdir().unwrap();
     run(&case, folder.path(), &[]);
-    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let epochs = lines.filter(|line| line["event"] == "epoch");
-    let losses: Vec<f64> = epochs.map(|line| line["loss"].as_f64().unwrap()).collect();
+    let epochs = epochs(&folder.path().join("run"));
+    let losses: Vec<f64> = epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect();
     assert_close(name, &losses, &case.tensors["losses"].1);
 }
 

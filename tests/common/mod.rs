@@ -32,6 +32,25 @@ pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// The graph of the karate club, in two partitions.
+#[allow(dead_code)]
+pub(crate) fn karate() -> PathBuf {
+    repository("data/karate/karate.json")
+}
+
+/// The lines of a run's metrics.
+#[allow(dead_code)]
+pub(crate) fn metrics(run: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The lines of a run's epochs.
+#[allow(dead_code)]
+pub(crate) fn epochs(run: &Path) -> Vec<serde_json::Value> {
+    metrics(run).into_iter().filter(|line| line["event"] == "epoch").collect()
+}
+
 /// Every file below a folder, by its path in it, with its bytes.
 #[allow(dead_code)]
 pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -48,4 +67,35 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     }
     found.sort_unstable();
     found
+}
+
+/// Does work into new folders below `folder`: once to its end, which takes more than `least` calls, and once stopped at each call.
+/// Then nothing is left.
+#[allow(dead_code)]
+pub(crate) fn assert_stops(
+    folder: &Path,
+    least: usize,
+    mut work: impl FnMut(&Path, &mut dyn FnMut() -> sar::Result<()>) -> sar::Result<()>,
+) {
+    let entries = || folder.read_dir().unwrap().count();
+    let (before, mut calls) = (entries(), 0);
+    work(&folder.join("whole"), &mut || {
+        calls += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert!(calls > least, "{calls}");
+    for stop in 0..calls {
+        let mut left = stop;
+        let stopped = work(&folder.join("new/folder"), &mut || {
+            if left == 0 {
+                return Err(sar::Error::interrupted());
+            }
+            left -= 1;
+            Ok(())
+        });
+        let kind = stopped.as_ref().err().map(sar::Error::kind);
+        assert_eq!(kind, Some(sar::ErrorKind::Interrupted), "stopped at {stop}: {stopped:?}");
+        assert_eq!(entries(), before + 1, "stopped at {stop}");
+    }
 }

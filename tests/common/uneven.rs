@@ -39,12 +39,6 @@ pub(crate) fn step(graph: &Path, folder: &Path, flags: &str, file: &Path) -> Pro
     command
 }
 
-/// The lines of the training's metrics.
-pub(crate) fn metrics(folder: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// The bytes of the training's weights.
 pub(crate) fn weights(folder: &Path) -> Vec<u8> {
     std::fs::read(folder.join("run/model.safetensors")).unwrap()

@@ -41,7 +41,7 @@ fn args(words: &[&str], paths: &[(&str, &Path)]) -> Vec<String> {
 }
 
 /// The flags of the case for `epochs` epochs into a folder.
-fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
+pub(super) fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
     let mut config = case.config.clone();
     config.epochs = epochs;
     out.clone_into(&mut config.out);
@@ -66,15 +66,13 @@ fn kill(case: &Case, out: &Path) -> u32 {
 
 /// The lines of metrics.jsonl without what depends on the clock, memory and disk.
 fn metrics(out: &Path) -> Vec<serde_json::Value> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| {
-        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let mut lines = super::common::metrics(out);
+    for line in &mut lines {
         line.as_object_mut().unwrap().retain(|key, _| {
             !(key.contains("bytes") || key.ends_with("_s") || key == "lock_turns")
         });
-        line
-    });
-    lines.collect()
+    }
+    lines
 }
 
 fn live(case: &Case) {

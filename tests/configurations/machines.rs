@@ -6,9 +6,8 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use sar::cli::{Flag, flags};
-
 use super::case::{Case, cases};
+use super::life::training;
 use super::mpirun::mpirun;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sar-single");
@@ -24,14 +23,6 @@ fn succeed(what: &str, case: &Case, machines: usize, args: &[String]) {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let (name, words) = (&case.name, args.join(" "));
     assert!(output.status.success(), "{what} of {name} on {machines}\n{words}\n{stderr}");
-}
-
-fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
-    let mut config = case.config.clone();
-    config.epochs = epochs;
-    out.clone_into(&mut config.out);
-    config.spill_dir = out.with_extension("spill");
-    flags(&config).unwrap().iter().map(Flag::word).collect()
 }
 
 fn live(case: &Case) {

@@ -63,33 +63,12 @@ fn runs_of_earlier_versions_are_predicted_and_go_on() {
         let out = copied(&run, folder.path());
         let (path, file) = (out.to_str().unwrap(), folder.path().join("p.npy"));
         let spill = folder.path().join("spill");
-        succeed(
-            &run,
-            &[
-                "predict",
-                "--overwrite",
-                "--run",
-                path,
-                "--out",
-                file.to_str().unwrap(),
-                "--spill-dir",
-                spill.to_str().unwrap(),
-            ],
-        );
-        succeed(&run, &["--resume", path, "--epochs", "3", "--spill-dir", spill.to_str().unwrap()]);
-        succeed(
-            &run,
-            &[
-                "predict",
-                "--overwrite",
-                "--run",
-                path,
-                "--out",
-                file.to_str().unwrap(),
-                "--spill-dir",
-                spill.to_str().unwrap(),
-            ],
-        );
+        let (file, spill) = (file.to_str().unwrap(), spill.to_str().unwrap());
+        let predict =
+            ["predict", "--overwrite", "--run", path, "--out", file, "--spill-dir", spill];
+        succeed(&run, &predict);
+        succeed(&run, &["--resume", path, "--epochs", "3", "--spill-dir", spill]);
+        succeed(&run, &predict);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::common::assert_stops;
 use crate::support::{KINDS, config, ignore};
 use sar::prepare::generate::{GeneratorConfig, generate};
 use sar::{Error, ErrorKind};
@@ -9,27 +10,8 @@ use sar::{Error, ErrorKind};
 #[test]
 fn work_that_is_stopped_at_any_point_leaves_nothing() {
     let config = GeneratorConfig { nodes: 100, edges: 400, ..config(KINDS[0]) };
-    let mut calls = 0;
     let folder = tempfile::tempdir().unwrap();
-    let count = &mut |_| {
-        calls += 1;
-        Ok(())
-    };
-    generate(&config, &folder.path().join("whole"), count).unwrap();
-    assert!(calls > 5, "{calls}");
-    for stop in 0..calls {
-        let mut left = stop;
-        let stopped = generate(&config, &folder.path().join("new/folder"), &mut |_| {
-            if left == 0 {
-                return Err(Error::interrupted());
-            }
-            left -= 1;
-            Ok(())
-        });
-        let kind = stopped.as_ref().err().map(Error::kind);
-        assert_eq!(kind, Some(ErrorKind::Interrupted), "stopped at {stop}: {stopped:?}");
-        assert_eq!(folder.path().read_dir().unwrap().count(), 1, "stopped at {stop}");
-    }
+    assert_stops(folder.path(), 5, |out, tick| generate(&config, out, &mut |_| tick()).map(drop));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn rows_that_batches_use_often_leave_room_for_other_memory() {
     stays_within(250 << 20, &sizes, 12, &run);
 }
 
-/// Checks that training on a graph of these sizes stays within the budget and gives the weights of `min`.
+/// Checks that training on a graph of these sizes stays within the budget.
 pub(super) fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
@@ -68,20 +68,13 @@ pub(super) fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&
 
 /// The same for an existing graph; files are written to `folder`.
 pub(super) fn keeps(budget: u64, folder: &Path, json: &str, flags: &[&str]) {
-    let (peak, weights) = trained(folder, json, &budget.to_string(), flags);
-    println!("{peak} bytes of {budget}");
-    assert!(peak <= budget, "{:.2} of the budget", peak as f64 / budget as f64);
-    let (_, least) = trained(folder, json, "min", flags);
-    assert!(weights == least, "the budget changes the weights");
-}
-
-/// Trains within a budget; gives the largest memory that was reported, and the weights.
-fn trained(folder: &Path, json: &str, budget: &str, flags: &[&str]) -> (u64, Vec<u8>) {
-    let out = folder.join(budget);
+    let out = folder.join("run");
     let mut command = program();
-    command.args(["--part-json", json, "--memory-budget", budget]).args(flags);
+    command.args(["--part-json", json, "--memory-budget", &budget.to_string()]).args(flags);
     command.arg("--out").arg(&out).arg("--spill-dir").arg(folder.join("spill"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    (largest_peak(&out), fs::read(out.join("model.safetensors")).unwrap())
+    let peak = largest_peak(&out);
+    println!("{peak} bytes of {budget}");
+    assert!(peak <= budget, "{:.2} of the budget", peak as f64 / budget as f64);
 }

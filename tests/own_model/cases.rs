@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use sar::Error;
 use sar::event::Event;
 use sar::run::{Job, Rank, launch};
+use sar::{Error, ErrorKind};
 use tempfile::TempDir;
 
 use super::common::repository;
@@ -72,6 +72,18 @@ pub(crate) fn an_error_names_its_rank() {
     assert!(text.contains("rank 1 failed") && text.contains("must be above 0"), "{text}");
 }
 
+pub(crate) fn a_rank_that_returns_early_is_an_error() {
+    let error = failure(|rank| {
+        if rank.index() == 0 {
+            rank.sum(&[1.0])?;
+        }
+        Ok(())
+    });
+    assert_eq!(error.kind(), ErrorKind::Worker);
+    let text = error.to_string();
+    assert!(text.contains("all_reduce") && text.contains("end of the run"), "{text}");
+}
+
 pub(crate) fn a_job_that_fails_at_once_leaves_no_results() {
     let (mut job, folder) = job();
     job.out = Some(folder.path().join("a/out"));
@@ -99,6 +111,18 @@ pub(crate) fn a_killed_worker_is_an_error() {
     });
     let text = error.to_string();
     assert!(text.contains("rank 0") && text.contains("SIGKILL"), "{text}");
+}
+
+pub(crate) fn a_result_that_cannot_be_read_is_an_error_of_its_rank() {
+    let (mut job, _folder) = job();
+    let work = |_: &Rank<'_>| Ok(serde_json::json!({ "nodes": 34 }));
+    let error = launch(&job, &mut |_| {}, work).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("failed") && text.contains("`result`: cannot be read back"), "{text}");
+    assert!(error.hint().unwrap().contains("serde_json::Value"));
+    job.resume = true;
+    let error = launch(&job, &mut |_| {}, |_| Ok(())).unwrap_err();
+    assert_eq!((error.field(), error.kind()), (Some("resume"), ErrorKind::Config));
 }
 
 pub(crate) fn jobs_run_one_after_the_other() {

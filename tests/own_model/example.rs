@@ -1,11 +1,10 @@
 //! `examples/own_model.rs`: the same curve whatever the budget, and after a kill.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::common::repository;
+use super::common::{metrics, repository};
 
 /// An example. Cargo builds the examples before it runs all tests, into a folder next to that of the tests.
 pub(crate) fn example(name: &str) -> Command {
@@ -25,12 +24,8 @@ fn own_model() -> Command {
 
 /// Epoch, loss and accuracy of each line of the metrics, as they stand there.
 fn curve(out: &Path) -> Vec<[String; 3]> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        ["epoch", "loss", "val_acc"].map(|key| line[key].to_string())
-    });
-    lines.collect()
+    let lines = metrics(out);
+    lines.iter().map(|line| ["epoch", "loss", "val_acc"].map(|key| line[key].to_string())).collect()
 }
 
 fn out(folder: &Path, name: &str) -> [String; 2] {

@@ -27,6 +27,7 @@ type Case = (&'static str, fn());
 const CASES: &[Case] = &[
     ("results_come_by_rank", cases::results_come_by_rank),
     ("an_error_names_its_rank", cases::an_error_names_its_rank),
+    ("a_rank_that_returns_early_is_an_error", cases::a_rank_that_returns_early_is_an_error),
     ("a_panic_is_an_error", cases::a_panic_is_an_error),
     ("a_killed_worker_is_an_error", cases::a_killed_worker_is_an_error),
     (
@@ -43,6 +44,10 @@ const CASES: &[Case] = &[
     ),
     #[cfg(feature = "mpi")]
     ("failures_end_a_job_on_all_machines", machines::failures_end_a_job_on_all_machines),
+    (
+        "a_result_that_cannot_be_read_is_an_error_of_its_rank",
+        cases::a_result_that_cannot_be_read_is_an_error_of_its_rank,
+    ),
     ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
     ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
     ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),

@@ -1,9 +1,8 @@
 //! `examples/from_sar.rs`, the loop of SAR's guide: the losses of `sar-single` with the same model, at every budget.
 
-use std::fs;
 use std::process::Command;
 
-use super::common::repository;
+use super::common::{epochs, repository};
 use super::example::example;
 
 /// The losses that the example prints.
@@ -23,10 +22,8 @@ pub(crate) fn trains() {
     command.args(["--lr", "0.01", "--epochs", "20", "--memory-budget", "min"]);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
-    let epochs = lines.filter(|line: &serde_json::Value| line["event"] == "epoch");
-    let expected: Vec<f64> = epochs.map(|line| line["loss"].as_f64().unwrap()).collect();
+    let epochs = epochs(&out);
+    let expected: Vec<f64> = epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect();
     assert_eq!(expected.len(), 20);
     assert_eq!(losses("min"), expected);
     assert_eq!(losses("4GiB"), expected);

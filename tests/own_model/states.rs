@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use sar::engine::tape::{Init, ParameterBuilder};
+use sar::engine::tape::{Init, ParameterBuilder, ParameterSet};
 use sar::event::Event;
 use sar::nn::{Optimizer, OptimizerConfig};
 use sar::run::job::SavedState;
@@ -12,14 +12,20 @@ use sar::run::{Job, Rank, launch};
 use tch::{Kind, Tensor};
 
 use super::cases::job;
+use super::common::metrics;
+
+const ADAM: OptimizerConfig = OptimizerConfig::Adam { lr: 0.1, weight_decay: 0.0 };
+
+fn weight_of(rank: &Rank<'_>, shape: [i64; 2]) -> sar::Result<Rc<ParameterSet>> {
+    let mut builder = ParameterBuilder::new(3);
+    builder.add("weight", &shape, Init::XavierUniform { gain: 1.0 });
+    Ok(Rc::new(builder.finish(rank.manager(), Kind::Double)?))
+}
 
 /// Makes steps up to an epoch from the last state on; returns the epoch of that state, and the weights.
 fn train(rank: &Rank<'_>, until: u32) -> sar::Result<(u32, Vec<f64>)> {
-    let mut builder = ParameterBuilder::new(3);
-    builder.add("weight", &[5, 2], Init::XavierUniform { gain: 1.0 });
-    let parameters = Rc::new(builder.finish(rank.manager(), Kind::Double)?);
-    let adam = OptimizerConfig::Adam { lr: 0.1, weight_decay: 0.0 };
-    let mut optimizer = Optimizer::new(adam, rank.manager())?;
+    let parameters = weight_of(rank, [5, 2])?;
+    let mut optimizer = Optimizer::new(ADAM, rank.manager())?;
     let first = rank.restore(&parameters, &mut optimizer)?.map_or(0, |state| state.epoch);
     for epoch in first + 1..=until {
         let gradient = Tensor::full(
@@ -68,11 +74,23 @@ pub(crate) fn damaged() {
     assert_eq!(run(&job, 5).0, 2);
     damage(&out);
     assert_eq!(run(&job, 6), (4, undisturbed));
-    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let epochs =
-        metrics.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let epochs: Vec<u64> = epochs.map(|line| line["epoch"].as_u64().unwrap()).collect();
+    let lines = metrics(&out);
+    let epochs: Vec<u64> = lines.iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
     assert_eq!(epochs, [1, 2, 3, 4, 5, 6]);
+
+    let restore = |shape, config| {
+        let work = |rank: &Rank<'_>| {
+            let parameters = weight_of(rank, shape)?;
+            let mut optimizer = Optimizer::new(config, rank.manager())?;
+            rank.restore(&parameters, &mut optimizer).map(drop)
+        };
+        launch(&job, &mut |_| {}, work).unwrap_err().to_string()
+    };
+    let error = restore([2, 5], ADAM);
+    assert!(error.contains("has weight [5, 2], which the model does not have"), "{error}");
+    let sgd = OptimizerConfig::Sgd { lr: 0.1, momentum: 0.9, weight_decay: 0.0 };
+    let error = restore([5, 2], sgd);
+    assert!(error.contains("is the state of another optimizer"), "{error}");
 }
 
 fn job_at(job: &Job, out: &Path) -> Job {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::common::metrics;
 use super::support::{lines, write};
 
 fn run(folder: &Path, words: &str) -> String {
@@ -84,9 +85,8 @@ fn embedded_columns_are_learned() {
         here,
         "--part-json p/g.json --model sage --hidden 16 --layers 2 --epochs 60 --lr 0.05 --seed 1 --out run",
     );
-    let metrics = std::fs::read_to_string(here.join("run/metrics.jsonl")).unwrap();
-    let last = metrics.lines().rfind(|line| line.contains("test_acc")).unwrap();
-    let last: serde_json::Value = serde_json::from_str(last).unwrap();
+    let lines = metrics(&here.join("run"));
+    let last = lines.iter().rfind(|line| line.get("test_acc").is_some()).unwrap();
     assert!(last["test_acc"].as_f64().unwrap() > 0.9, "{last}");
     run(here, "predict --run run --out all.csv");
     let all = std::fs::read_to_string(here.join("all.csv")).unwrap();

@@ -9,11 +9,9 @@ use std::process::Command;
 use assert_cmd::assert::Assert;
 use predicates::str::contains;
 use sar::prepare::export::write_data_set;
-use sar::{Error, ErrorKind};
 
 use super::columns::sar;
-use super::common::files;
-use super::common::repository;
+use super::common::{assert_stops, files, repository};
 use super::formats::content;
 use super::program::Program;
 use super::support::{lines, scattered, write};
@@ -198,26 +196,11 @@ fn an_export_that_fails_leaves_nothing() {
     sar(here, &format!("{words} --out parts")).success();
     let entries = || here.read_dir().unwrap().count();
     let (json, before) = (here.join("parts/g.json"), entries());
-    let mut calls = 0;
-    write_data_set(&json, &here.join("set"), MEMORY, &mut |_| {
-        calls += 1;
-        Ok(())
-    })
-    .unwrap();
-    assert!(calls > 5, "{calls}");
-    for stop in 0..calls {
-        let mut left = stop;
-        let stopped = write_data_set(&json, &here.join("new/folder"), MEMORY, &mut |_| {
-            if left == 0 {
-                return Err(Error::interrupted());
-            }
-            left -= 1;
-            Ok(())
-        });
-        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted, "stopped at {stop}");
-        assert_eq!(entries(), before + 1, "stopped at {stop}");
-    }
-    export(here, "parts/g.json --out set").code(1).stderr(contains("set is not empty: it holds "));
+    assert_stops(here, 5, |out, tick| {
+        write_data_set(&json, out, MEMORY, &mut |_| tick()).map(drop)
+    });
+    let full = export(here, "parts/g.json --out whole").code(1);
+    full.stderr(contains("whole is not empty: it holds "));
     export(here, "parts/g.json --out e.txt").code(1).stderr(contains("e.txt is not a folder"));
     let little = export(here, "parts/g.json --out none --memory 1MiB").code(1);
     little.stderr(contains("is too little for this graph"));

@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use predicates::str::contains;
 
-use super::as_they_are::tables;
+use super::as_they_are::{edges, tables};
 use super::columns::{refused, sar};
 use super::support::write;
 
@@ -56,6 +56,15 @@ fn rows_without_values_keep_their_place() {
     // White space alone is still an empty line.
     write(here, "f.csv", "1,2\n \t\n5,6\n");
     assert_eq!(data(here, "--node-data feat=f.csv"), [1.0, 2.0, 5.0, 6.0]);
+    // So is a tab before comments, but not before rows.
+    write(here, "f.tsv", "\t\n1\t2\n");
+    refused(
+        here,
+        &format!("{EDGES} --node-data feat=f.tsv"),
+        "line 1: column 1: the value is missing",
+    );
+    write(here, "t.tsv", "# a\n\t\n# ToNodeId\tFromNodeId\n1\t0\n");
+    assert_eq!(edges(here, "--edges t.tsv"), [(0, 1)]);
 }
 
 #[test]
@@ -75,7 +84,13 @@ fn an_index_of_pandas_counts_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here, "e.txt", "0 1\n");
-    for index in [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "0"], ["a", "b", "1"]] {
+    for index in [
+        ["0", "1", "2"],
+        ["1", "2", "3"],
+        ["0", "1", "0"],
+        ["a", "b", "1"],
+        ["1000", "1001", "1002"],
+    ] {
         let [a, b, c] = index;
         write(here, "f.csv", &format!(",x\n{a},7\n{b},8\n{c},9\n"));
         assert_eq!(data(here, "--node-data feat=f.csv"), [7.0, 8.0, 9.0], "{index:?}");
@@ -85,6 +100,13 @@ fn an_index_of_pandas_counts_the_rows() {
         refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index (column 1) is")
             .stderr(contains("df.sort_index()"));
     }
+    // Several files make one array, each with a part of the index.
+    write(here, "f.csv", ",x\n0,7\n1,8\n");
+    write(here, "g.csv", ",x\n2,9\n");
+    let files = ["f.csv", "g.csv"].map(|file| format!("--node-data feat={file}"));
+    assert_eq!(data(here, &files.join(" ")), [7.0, 8.0, 9.0]);
+    let turned = format!("{EDGES} {} {}", files[1], files[0]);
+    refused(here, &turned, "the index (column 1) is 0 after 2");
 }
 
 #[test]
@@ -95,11 +117,24 @@ fn numbers_of_columns_are_a_header() {
     write(here, "f.csv", ",0,1\n0,0.5,2\n1,3,4\n");
     assert_eq!(data(here, "--node-data feat=f.csv"), [0.5, 2.0, 3.0, 4.0]);
     write(here, "g.csv", "0,1\n0.5,2\n");
-    refused(here, &format!("{EDGES} --node-data feat=g.csv"), "line 1: 0,1 may number the columns")
-        .stderr(contains("header=False); if it is a row, pass --no-header"));
+    // A header of edges does not decide on that of data.
+    write(here, "h.csv", "source,target\n0,1\n");
+    for header in ["", " --header"] {
+        let words = format!("--edges h.csv --node-data feat=g.csv{header}");
+        refused(here, &words, "g.csv: line 1: 0, 1 may number the columns")
+            .stderr(contains("header=False); if it is a row, write its first number with"));
+    }
     assert_eq!(data(here, "--node-data feat=g.csv --no-header"), [0.0, 1.0, 0.5, 2.0]);
-    write(here, "a.csv", "0,1,2,3\n4,5,6,7\n");
+    write(here, "g.csv", "0.0,1\n0.5,2\n");
+    assert_eq!(data(here, "--node-data feat=g.csv"), [0.0, 1.0, 0.5, 2.0]);
+    write(here, "a.csv", "0,1,2,3\n-4,5,6,7\n");
     assert_eq!(data(here, "--node-data feat=a.csv").len(), 8);
+    // Flags that name a column make them names.
+    write(here, "n.csv", "0,1,2\n0,0.5,3\n1,1.5,2\n");
+    assert_eq!(data(here, "--node-table n.csv --id 0 --drop 2 --scale none"), [0.5, 1.5]);
+    // Words of a comment are not names.
+    write(here, "x.txt", "# node features\n0.5 1.5\n2 3\n");
+    assert_eq!(data(here, "--node-data feat=x.txt"), [0.5, 1.5, 2.0, 3.0]);
     write(here, "l.csv", ",0\n0,3\n1,2\n");
     assert_eq!(data(here, "--node-data label=l.csv"), [3.0, 2.0]);
     // Two classes, one-hot, or a header.
@@ -116,20 +151,35 @@ fn nodes_without_a_label_are_counted_and_two_signs_refused() {
     let here = folder.path();
     write(here, "e.txt", "0 1\n");
     write(here, "l.txt", "1\n-1\n-1\n");
-    write(here, "n.csv", "id,y\n0,1\n1,-1\n2,1\n");
+    write(here, "n.csv", "id,y\n0,1\n1,-1\n2,\n");
     for words in ["--node-data label=l.txt", "--node-table n.csv --label y"] {
         refused(here, &format!("{EDGES} {words}"), "the labels -1 and 1")
             .stderr(contains("number classes from 0"));
     }
-    write(here, "l.txt", "1\n-1\n0\n");
-    sar(here, &format!("{EDGES} --node-data label=l.txt --num-parts 1 --out a"))
-        .success()
-        .stderr(contains("_N/label: 1 of 3 nodes have no label"));
+    assert_eq!(data(here, "--node-data label_sign=l.txt"), [1.0, -1.0, -1.0]);
+    let negative = "_N/label: 1 of 3 nodes have no label or a negative one, which means none \
+                    unless --task regression";
+    for (out, text, due) in [
+        ("a", "1\n-1\n0\n", negative),
+        ("b", "1\n\n-0.5\n", "_N/label: 1 of 3 nodes have no label\n"),
+    ] {
+        write(here, "l.txt", text);
+        sar(here, &format!("{EDGES} --node-data label=l.txt --num-parts 1 --out {out}"))
+            .success()
+            .stderr(contains(due));
+    }
     // A hyphen among names is a name; among numbers it is not.
     write(here, "n.csv", "id,y\n0,no\n1,-\n2,NA\n");
     assert_eq!(data(here, "--node-table n.csv --label y"), [1.0, 0.0, -1.0]);
     write(here, "n.csv", "id,y\n0,1\n1,-\n2,0\n");
     assert_eq!(data(here, "--node-table n.csv --label y"), [1.0, -1.0, 0.0]);
+    // In JSON, words for missing values are names, except for those that pandas writes.
+    let rows = r#"{"id": 0, "y": "NA"}
+{"id": 1, "y": "None"}
+{"id": 2, "y": "no"}
+"#;
+    write(here, "n.json", rows);
+    assert_eq!(data(here, "--node-table n.json --label y"), [0.0, -1.0, 1.0]);
 }
 
 #[test]
@@ -156,6 +206,9 @@ fn hints_name_the_remedy() {
         write(here, "e.txt", text);
         refused(here, EDGES, "e.txt: line 1").stderr(contains(due));
     }
+    // Names may begin like JSON.
+    write(here, "e.txt", "[1],[2]\n");
+    assert_eq!(edges(here, "--edges e.txt --node-ids string"), [(0, 1)]);
     write(here, "e.txt", "a b\n");
     write(here, "n.tsv", "#protein\tx\na\t1\nb\t2\n");
     assert_eq!(data(here, "--node-table n.tsv --id protein --scale none"), [1.0, 2.0]);

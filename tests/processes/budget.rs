@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::run::Run;
 
 #[test]
@@ -43,14 +43,9 @@ fn budgets_change_what_is_written_and_not_what_is_learned() {
         let out = run.out();
         let ended = run.end();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-        let written: Vec<u64> = metrics
-            .lines()
-            .filter_map(|line| {
-                let line: serde_json::Value = serde_json::from_str(line).unwrap();
-                line["bytes_written"].as_u64()
-            })
-            .collect();
+        let lines = metrics(&out);
+        let written: Vec<u64> =
+            lines.iter().filter_map(|line| line["bytes_written"].as_u64()).collect();
         (fs::read(out.join("model.safetensors")).unwrap(), written)
     };
     let (least, some, everything) = (train("min"), train("250MiB"), train("2GiB"));

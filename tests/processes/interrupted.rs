@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::process::{Signal, kill_process};
 use sar::engine::turns::Request;
 
-use super::common::repository;
+use super::common::{karate, repository};
 use super::run::{Ended, Run, wait_for};
 use super::small_disk::SmallDisk;
 
@@ -54,10 +54,6 @@ fn assert_goes_on(graph: &Path, settings: &[&str]) {
         resume(&ended);
         assert_eq!(weights(&ended), weights(&expected), "after epoch {saved} of {complete}");
     }
-}
-
-fn karate() -> PathBuf {
-    repository("data/karate/karate.json")
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::{Signal, kill_process};
 use sar::run::resumable;
 
-use super::common::repository;
+use super::common::{karate, repository};
 use super::program::Program;
 use super::run::{Ended, Run, is_running, wait_for};
 
@@ -28,10 +28,6 @@ const SETTINGS: [&str; 13] = [
     "--lr=0.003",
 ];
 
-fn karate() -> PathBuf {
-    repository("data/karate/karate.json")
-}
-
 fn out(ended: &Ended) -> PathBuf {
     ended.spill.with_file_name("out")
 }
@@ -47,14 +43,12 @@ fn weights(out: &Path) -> Vec<u8> {
 
 /// The lines of metrics.jsonl without what depends on the clock, memory and disk.
 fn metrics(out: &Path) -> Vec<serde_json::Value> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| {
-        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let mut lines = super::common::metrics(out);
+    for line in &mut lines {
         let fields = line.as_object_mut().unwrap();
         fields.retain(|key, _| !(key.contains("bytes") || key.ends_with("_s")));
-        line
-    });
-    lines.collect()
+    }
+    lines
 }
 
 /// Runs until `stop` ends the run after some epochs, and resumes it.
@@ -242,11 +236,16 @@ fn a_finished_run_can_have_more_epochs() {
 fn a_run_with_more_epochs_that_stops_before_its_next_checkpoint_still_has_them() {
     let short = Run::start(&karate(), &["--epochs", "2", "--checkpoint-every", "100"]).end();
     let out = out(&short);
+    let config = || fs::read_to_string(out.join("config.toml")).unwrap();
+    // Settings with which no worker can start are not kept.
+    let before = config();
+    let refused = resume(&out, &["--epochs", "20", "--spill-dir", "/dev/null/spill"]);
+    assert!(!refused.status.success());
+    assert_eq!(config(), before);
     assert_eq!(resumable(&out).unwrap().epochs, 2);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
     command.arg("--resume").arg(&out).args(["--epochs", "1000000", "--memory-budget", "7GiB"]);
     let mut longer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let config = || fs::read_to_string(out.join("config.toml")).unwrap();
     wait_for("its configuration", || config().contains("epochs = 1000000").then_some(()));
     longer.kill().unwrap();
     longer.wait().unwrap();
@@ -266,8 +265,10 @@ fn initial_weights_are_not_needed_again() {
     let short = Run::start(&karate(), &[&from[..], &["--epochs", "2"]].concat()).end();
     assert_eq!(short.code, Some(0), "{}", short.stderr);
     fs::remove_file(start).unwrap();
-    let resumed = resume(&out(&short), &["--epochs", "4"]);
-    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    // With this budget, the run is planned.
+    let resumed = resume(&out(&short), &["--epochs", "4", "--memory-budget", "280MiB"]);
+    let notes = String::from_utf8_lossy(&resumed.stderr);
+    assert!(resumed.status.success() && notes.contains("note: planned: "), "{notes}");
     assert_eq!(weights(&out(&short)), weights(&out(&expected)));
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use super::common::metrics;
 use super::program::Program;
 
 /// Rows of megabytes, so that spill and exchange files are larger than one request to the disk.
@@ -23,13 +24,11 @@ fn train(json: &Path, flags: &str) -> (Vec<u8>, u64) {
     command.arg("--part-json").arg(json).arg("--out").arg(&run);
     command.arg("--spill-dir").arg(folder.path().join("spill"));
     command.args("--hidden 96 --epochs 3".split(' ')).args(flags.split(' ')).assert().success();
-    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
     // With the zeros, whose number depends on rounding.
     let bytes = |line: serde_json::Value| {
         line["bytes_written_unpacked"].as_u64().or(line["bytes_written"].as_u64())
     };
-    let written = lines.filter_map(bytes).next_back();
+    let written = metrics(&run).into_iter().filter_map(bytes).next_back();
     (fs::read(run.join("model.safetensors")).unwrap(), written.unwrap())
 }
 
@@ -100,9 +99,8 @@ fn first_loss(json: &Path, flags: &str) -> f64 {
     command.arg("--part-json").arg(json).arg("--out").arg(&run).args(["--dropout", "0"]);
     command.args("--hidden 16 --layers 2 --epochs 2".split(' ')).args(flags.split(' '));
     command.assert().success();
-    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let losses: Vec<f64> = lines.filter_map(|line| line["loss"].as_f64()).collect();
+    let lines = metrics(&run);
+    let losses: Vec<f64> = lines.iter().filter_map(|line| line["loss"].as_f64()).collect();
     // Updates of the first layer's weights, from entries, have the right sign.
     assert!(losses[1] < losses[0], "{flags}: {losses:?}");
     losses[0]
@@ -150,9 +148,7 @@ fn features_of_few_words_are_held_and_multiplied_as_such_to_the_same_bits() {
     let words =
         "--part-json graph/g.json --layers 2 --epochs 30 --hidden 16 --memory-budget min --out run";
     Program::new().args(words.split(' ')).current_dir(folder.path()).assert().success();
-    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let lines: Vec<_> = lines.collect();
+    let lines = metrics(&folder.path().join("run"));
     let numbers = |name: &str| lines.iter().filter_map(|line| line[name].as_f64()).next_back();
     // The features alone have 4.8 million bytes as a matrix, which an epoch uses four times.
     let read = numbers("bytes_read").unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::common::{repository, shared};
+use super::common::{epochs, repository, shared};
 use super::program::Program;
 
 fn train(json: &Path, out: &Path, more: &[&str]) -> Vec<serde_json::Value> {
@@ -16,9 +16,7 @@ fn train(json: &Path, out: &Path, more: &[&str]) -> Vec<serde_json::Value> {
         .args(more)
         .assert()
         .success();
-    let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.filter(|line: &serde_json::Value| line["event"] == "epoch").collect()
+    epochs(out)
 }
 
 #[test]

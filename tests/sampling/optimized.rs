@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sar::Result;
 use sar::engine::comm::{NoHooks, Ranks};
+use sar::error::ErrorKind;
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
@@ -15,6 +16,8 @@ use crate::support::{Opened, open, write_graph};
 enum How<'a> {
     Drawn,
     Optimized(Option<&'a Path>),
+    /// Grouped if METIS needs no more than this number of bytes.
+    InMemory(u64),
 }
 
 /// The batches of an epoch on each rank, grouped beforehand or drawn.
@@ -31,7 +34,8 @@ fn batches(
         let loader = DataLoader::new(opened.graph.clone(), seeds, sampler, config, ranks)?;
         let loader = match how {
             How::Drawn => loader,
-            How::Optimized(cache) => loader.precompute_optimized_batches(cache)?,
+            How::Optimized(cache) => loader.precompute_optimized_batches(cache, u64::MAX)?,
+            How::InMemory(bytes) => loader.precompute_optimized_batches(None, bytes)?,
         };
         loader.epoch(1).collect()
     })
@@ -84,6 +88,8 @@ fn seeds_with_common_neighbours_come_together() {
         seeds
     };
     assert_eq!(sorted(&plain), sorted(&optimized));
+    let error = batches(&opened, &seeds, config(10), How::InMemory(1 << 10)).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
 }
 
 #[test]

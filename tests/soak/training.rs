@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::common::repository;
+use super::common::{metrics, repository};
 use super::footprint::Footprint;
 
 pub(crate) struct Training {
@@ -24,9 +24,7 @@ pub(crate) fn spill_folder(out: &Path) -> PathBuf {
 
 /// The training loss of each epoch.
 pub(crate) fn losses(out: &Path) -> Vec<f64> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines.filter_map(|line| line["loss"].as_f64()).collect()
+    metrics(out).iter().filter_map(|line| line["loss"].as_f64()).collect()
 }
 
 impl Training {

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, List, Optional, Protocol, Sequence, Union
+from typing import Any, List, Optional, Sequence, Union
 
 import torch
 from torch import Tensor
@@ -17,22 +17,6 @@ from .._engine import Files
 from .._stored import StoredGraph
 
 PathLike = Union[str, "os.PathLike[str]"]
-
-
-class Trainers(Protocol):
-    """Processes that exchange tensors."""
-
-    index: int
-    world_size: int
-
-    def barrier(self) -> None:
-        """Waits until every process is here."""
-
-    def all_gather(self, x: Tensor) -> List[Tensor]:
-        """The values of all processes, by rank."""
-
-    def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to process p; returns what each has sent here."""
 
 
 class Processes:
@@ -92,11 +76,6 @@ def open_graph(part_config: Optional[PathLike]) -> StoredGraph:
         raise ValueError("part_config is missing: outside of workers it names the JSON file of the partitions")
     processes, files = Processes(), Files.open(os.fspath(part_config))
     return StoredGraph(files, processes.folder(), parts_of(processes.index, processes.world_size, files.num_parts), processes)
-
-
-def trainers(graph: StoredGraph) -> Trainers:
-    """The processes that work on a graph."""
-    return graph.group  # type: ignore[return-value]
 
 
 def parts_of(index: int, world_size: int, num_parts: int) -> List[int]:

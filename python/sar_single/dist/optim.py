@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
+from .._stored import Group
 from .embedding import DistEmbedding
-from .group import PathLike, trainers
+from .group import PathLike
 from .tensor import DistTensor
 
 
@@ -39,7 +40,7 @@ class SparseOptimizer:
                     total = torch.zeros((len(rows), param.embedding_dim), dtype=torch.float64).index_add_(0, places, gradients.double())
                     self._update(param, state, rows, (total / counts[:, None]).float())
                 param.reset_trace()
-                trainers(param.part_policy.partition_book._graph).barrier()
+                param.part_policy.partition_book._graph.group.barrier()
 
     def zero_grad(self) -> None:
         """Forgets the gradients since the last step; keeps rows read for the next ``backward``."""
@@ -109,8 +110,8 @@ class SparseOptimizer:
     def _update(self, param: DistEmbedding, state: Dict[str, DistTensor], rows: Tensor, gradients: Tensor) -> None:
         raise NotImplementedError
 
-    def _group(self) -> Any:
-        return trainers(self._params[0].part_policy.partition_book._graph)
+    def _group(self) -> Group:
+        return self._params[0].part_policy.partition_book._graph.group
 
     def _gathered(self, param: DistEmbedding) -> Tuple[Tensor, Tensor]:
         """The rows that batches have used and this process owns, with their gradients."""
@@ -118,7 +119,7 @@ class SparseOptimizer:
         ids = torch.cat([ids for ids, _ in used]) if used else torch.empty(0, dtype=torch.int64)
         gradients = torch.cat([gradient for _, gradient in used]) if used else torch.empty((0, param.embedding_dim))
         graph = param.part_policy.partition_book._graph
-        group = trainers(graph)
+        group = graph.group
         owners = param.part_policy.to_partid(ids) * group.world_size // graph.files.num_parts
         # The bits of ids go in front of the gradients, to make one message.
         packed = torch.cat([ids.view(torch.float32).reshape(-1, 2), gradients.float()], 1)

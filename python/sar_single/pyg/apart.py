@@ -20,7 +20,7 @@ from .._call_sites import call_site
 from .._dropout import dropped
 from .._keys import Block
 from .arguments import Arguments
-from .blocks import called
+from .blocks import tried
 from .errors import Refused, refused
 from .made_up import MadeUp
 from .pooling import of_messages
@@ -113,7 +113,9 @@ class _Trial:
                 torch.default_generator.manual_seed(0)
                 for mode in () if watch is None else (watch, _Reading(watch)):
                     modes.enter_context(mode)
-                return called(self._module, self._run, given, edges)[0].detach()
+                output, _, unfit = tried(self._module, self._run, given, edges)
+                self.unfit.extend([] if unfit is None else [unfit])
+                return output.detach()
         finally:
             attributes.update(before)
 

@@ -113,7 +113,8 @@ def collected(module: Any, edges: EdgeIndex, function: str, names: Sequence[str]
         result.unfit = "messages go from destinations to sources"
     elif special:
         result.unfit = f"its {function} asks for {special[0]}"
-    flat = module.inspector.get_flat_param_dict([function] if function == "edge_update" else [function, "aggregate"])
+    functions = [function] if function == "edge_update" else [function, "aggregate"]
+    flat = module.inspector.get_flat_param_dict(functions, exclude=[*_OF_BLOCK, *_OF_ALL])
     unclear: Dict[str, Tensor] = {}
     for name in names:
         if name in _OF_BLOCK or name in _OF_ALL:
@@ -187,7 +188,8 @@ def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -
     agreed = dict(zip(values, _AGREED.get(key, ())))
     for (name, of_edges), here in zip(agreed.items(), found):
         if of_edges and not here:
-            raise ValueError(f"{type(module).__name__}: {name!r} has {len(values[name])} rows, but there are {edges} edges")
+            remedy = "pass a row per edge, as before, or a number, or a tensor without dimensions"
+            raise ValueError(f"{type(module).__name__}: {name!r} has {len(values[name])} rows, but there are {edges} edges: {remedy}")
     return agreed
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Tuple
+from typing import TYPE_CHECKING, Callable, List
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from .._functions import check_rows
+from .._functions import Exchange, check_rows
+from .._tensors import computable
 from .topology import Topology
 
 if TYPE_CHECKING:
@@ -26,13 +26,16 @@ class AskedTopology(Topology):
     def halo(self, x: Tensor) -> Tensor:
         """Rows of all sources of edges. One pause."""
         check_rows("a value of nodes", x, self.num_sources)
-        result: Tensor = _Exchange.apply(self, x, True)
-        return result
+        return self._exchanged(self.gathered, self.scattered, x)
 
     def halo_adjoint(self, rows: Tensor) -> Tensor:
         """Sums of all ranks' source rows, by the own node that they belong to. One pause."""
-        result: Tensor = _Exchange.apply(self, rows, False)
-        return result
+        return self._exchanged(self.scattered, self.gathered, rows)
+
+    def _exchanged(self, there: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """Rows on the way to or from the sources. Ranks' rows are not added up in a short type."""
+        result: Tensor = Exchange.apply(there, back, computable(rows) if rows.is_floating_point() else rows)
+        return result.to(rows.dtype)
 
     def gathered(self, x: Tensor) -> Tensor:
         """``halo`` without a gradient."""
@@ -45,17 +48,3 @@ class AskedTopology(Topology):
         for numbers, part in zip(self._requests, arrived):
             own.index_add_(0, numbers, part)
         return own
-
-
-class _Exchange(torch.autograd.Function):
-    """Rows of own nodes where they are sources, or sums of rows of sources; the gradient goes the other way."""
-
-    @staticmethod
-    def forward(ctx: Any, topology: AskedTopology, x: Tensor, to_sources: bool) -> Tensor:
-        ctx.topology, ctx.to_sources = topology, to_sources
-        return topology.gathered(x) if to_sources else topology.scattered(x)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Tensor, None]:
-        return None, ctx.topology.scattered(gy) if ctx.to_sources else ctx.topology.gathered(gy), None

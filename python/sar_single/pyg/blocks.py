@@ -5,7 +5,7 @@ All in-edges of a node are on its owner, so a range of destinations has all of i
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -65,32 +65,39 @@ def in_blocks(module: Any, arguments: Arguments, names: Sequence[str], run: Run,
 
 def called(module: Any, run: Run, given: Dict[str, Any], edges: int) -> Tuple[Tensor, Dict[str, Tensor]]:
     """The result of ``run``, and attributes that the module set meanwhile, which are removed from it."""
+    output, changed, unfit = tried(module, run, given, edges)
+    if unfit is not None:
+        raise Unfit(unfit)
+    return output, changed
+
+
+def tried(module: Any, run: Run, given: Dict[str, Any], edges: int) -> Tuple[Tensor, Dict[str, Tensor], Optional[str]]:
+    """The same, and the reason why the module changes more than blocks can put together, if it does."""
     attributes = Attributes(module)
     try:
         output = run(given)
         if not isinstance(output, Tensor):
             raise Unfit("its messages are not one tensor")
-        inside = attributes.changed_inside()
-        if inside is not None:
-            raise Unfit(f"it changes self.{inside}")
         changed = {name: value for name, value in vars(module).items() if attributes.before.get(name, _MISSING) is not value}
-        _check_attributes(changed, edges)
-        return output, changed
+        inside = attributes.changed_inside()
+        unfit = _unfit(changed, edges) if inside is None else f"it changes self.{inside}"
+        return output, changed, unfit
     finally:
         attributes.restore()
 
 
-def _check_attributes(changed: Dict[str, Any], edges: int) -> None:
+def _unfit(changed: Dict[str, Any], edges: int) -> Optional[str]:
     for name, value in changed.items():
         if not isinstance(value, Tensor) or value.dim() == 0 or len(value) != edges:
-            raise Unfit(f"it sets the attribute {name}")
+            return f"it sets the attribute {name}"
+    return None
 
 
 def _joined(parts: List[Tensor], dim: int = 0) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim)
 
 
-def _in_order(parts: List[Tensor], order: "Tensor | None") -> Tensor:
+def _in_order(parts: List[Tensor], order: Optional[Tensor]) -> Tensor:
     """Edge values, given in the order of destinations, in the order of the columns."""
     joined = _joined(parts)
     if order is None:

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 import torch
 
 from .columns import Columns
 from .edge_mask import mask_of
 from .ends import SAME, Ends
-from .stand_in import Operation, StandIn
+from .stand_in import StandIn
 
 
 class EdgeIndex(StandIn):
     """Edges that end at own nodes, ``[2, edges]``. Sources are the first row, or the second if it is ``turned``."""
 
+    what = "edge_index"
     columns: Columns
     turned: bool
 
-    @staticmethod
     def __new__(cls, columns: Columns, turned: bool = False) -> "EdgeIndex":
         result: "EdgeIndex" = StandIn.made(cls, (2, len(columns)))
         result.columns, result.turned = columns, turned
         return result
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
-
     def row(self, number: int) -> Ends:
         """The first or the second row."""
         return Ends.of(self.columns, sources=(number % 2 == 0) != self.turned)
-
-    def operations(self) -> Dict[str, Operation]:
-        """The supported operations, by the name of torch's function."""
-        return _OPERATIONS
-
-    def what(self) -> str:
-        """A noun for errors."""
-        return "edge_index"
 
 
 def _rows(x: EdgeIndex) -> List[Ends]:
@@ -130,7 +119,7 @@ def own_nodes(edges: Any) -> Optional[int]:
     return None
 
 
-_OPERATIONS: Dict[str, Operation] = {
+EdgeIndex.operations = {
     **SAME,
     **dict.fromkeys("cat concat stack".split(), _joined),
     "__getitem__": _getitem,

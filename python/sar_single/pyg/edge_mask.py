@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import torch
 from torch import Tensor
 
 from .errors import refused
-from .stand_in import Operation, StandIn
+from .stand_in import StandIn
 
 
 class EdgeMask(StandIn):
@@ -16,12 +16,12 @@ class EdgeMask(StandIn):
     would differ.
     """
 
+    what = "a mask of edges"
     _make: Callable[[], Tensor]
     _known: Optional[Tensor]
     # The columns of which this mask chooses all except self loops, if known.
     without_loops_of: Any
 
-    @staticmethod
     def __new__(cls, edges: int, make: Callable[[], Tensor], without_loops_of: Any = None) -> "EdgeMask":
         result: "EdgeMask" = StandIn.made(cls, (edges,), torch.bool)
         result._make, result._known, result.without_loops_of = make, None, without_loops_of
@@ -38,17 +38,6 @@ class EdgeMask(StandIn):
         if self._known is None:
             self._known = self._make()
         return self._known
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
-
-    def operations(self) -> Dict[str, Operation]:
-        """The supported operations, by the name of torch's function."""
-        return _OPERATIONS
-
-    def what(self) -> str:
-        """A noun for errors."""
-        return "a mask of edges"
 
 
 def mask_of(index: Any, edges: int) -> "Optional[Union[Tensor, EdgeMask]]":
@@ -96,7 +85,7 @@ def _bool(func: Any, *args: Any, **kwargs: Any) -> Any:
     raise refused(func.__name__, "a mask of edges", "each rank would get the answer for its own edges", remedy)
 
 
-_OPERATIONS: Dict[str, Operation] = {
+EdgeMask.operations = {
     **dict.fromkeys("__invert__ bitwise_not logical_not".split(), _mask),
     **dict.fromkeys("__and__ __or__ __xor__ __rand__ __ror__ __rxor__ bitwise_and bitwise_or logical_and logical_or logical_xor".split(), _mask),
     **dict.fromkeys("long int float double to type type_as clone detach contiguous where masked_fill masked_fill_ unsqueeze view".split(), _values),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
 
 from .columns import Columns
 from .scope import Scope
-from .stand_in import Deferred, Operation, StandIn
+from .stand_in import Deferred, StandIn
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,14 @@ EXCHANGED_LATER = Scope(False)
 class EdgeProduct(Deferred):
     """A product of ``Factors``, such as the weights of ``gcn_norm``."""
 
+    what = "weights of edges"
     columns: Columns
     _factors: Factors
 
-    @staticmethod
     def __new__(cls, columns: Columns, factors: Factors, dtype: torch.dtype) -> "EdgeProduct":
         result: "EdgeProduct" = StandIn.made(cls, (len(columns),), dtype)
         result.columns, result._factors = columns, factors
         return result
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
 
     @staticmethod
     def of_ends(columns: Columns, x: Tensor, sources: bool) -> "Optional[EdgeProduct]":
@@ -89,14 +86,6 @@ class EdgeProduct(Deferred):
         assert result is not None
         return result
 
-    def operations(self) -> Dict[str, Operation]:
-        """Products stay deferred."""
-        return dict.fromkeys("mul __mul__ __rmul__ multiply".split(), _times)
-
-    def what(self) -> str:
-        """A noun for errors."""
-        return "weights of edges"
-
 
 def _times(func: Any, a: Any, b: Any, **kwargs: Any) -> Any:
     a, b = (b, a) if not isinstance(a, EdgeProduct) else (a, b)
@@ -110,6 +99,10 @@ def _times(func: Any, a: Any, b: Any, **kwargs: Any) -> Any:
     return EdgeProduct(a.columns, a.factors.times(Factors(own=own)), a.dtype)
 
 
+# Products stay deferred.
+EdgeProduct.operations = dict.fromkeys("mul __mul__ __rmul__ multiply".split(), _times)
+
+
 @dataclass(frozen=True)
 class Scores:
     """Scores of edges before a softmax: ``leaky_relu(source + destination)`` as in GAT, or with a ``vector`` as in GATv2."""
@@ -121,31 +114,20 @@ class Scores:
 
 
 class AttentionWeights(Deferred):
-    """Result of ``edge_updater`` where it is a softmax of ``Scores``."""
+    """Result of ``edge_updater`` where it is a softmax of ``Scores``. Any operation that changes the values reads them."""
 
+    what = "attention of edges"
     columns: Columns
     scores: Scores
     _compute: Callable[[], Tensor]
 
-    @staticmethod
     def __new__(cls, columns: Columns, scores: Scores, compute: Callable[[], Tensor]) -> "AttentionWeights":
         heads = scores.source.shape[1]
         result: "AttentionWeights" = StandIn.made(cls, (len(columns), heads), scores.source.dtype)
         result.columns, result.scores, result._compute = columns, scores, compute
         return result
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
-
     def computed(self) -> Tensor:
         """The values."""
         result: Tensor = self._compute()
         return result
-
-    def operations(self) -> Dict[str, Operation]:
-        """None: any operation that changes the values reads them."""
-        return {}
-
-    def what(self) -> str:
-        """A noun for errors."""
-        return "attention of edges"

@@ -29,7 +29,6 @@ class Ends(StandIn):
     _numbers: Optional[Tensor]
     axis: Optional[int]
 
-    @staticmethod
     def __new__(
         cls,
         numbers: Optional[Tensor],
@@ -42,11 +41,8 @@ class Ends(StandIn):
         count = len(columns) if columns is not None else len(numbers)  # type: ignore[arg-type]
         result: "Ends" = StandIn.made(cls, (count,) if shape is None else shape)
         result._numbers, result.count = numbers, count
-        result.place, result.columns, result.axis = place, columns, axis
+        result.place, result.what, result.columns, result.axis = place, place.what, columns, axis
         return result
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
 
     @classmethod
     def of(cls, columns: Columns, sources: bool) -> "Ends":
@@ -73,14 +69,6 @@ class Ends(StandIn):
     def spread(self) -> bool:
         """Whether there are more dimensions than the edges'."""
         return self.shape != (self.count,)
-
-    def operations(self) -> Dict[str, Operation]:
-        """The supported operations, by the name of torch's function."""
-        return _OPERATIONS
-
-    def what(self) -> str:
-        """A noun for errors."""
-        return self.place.what
 
 
 def _getitem(func: Any, x: Any, index: Any) -> Any:
@@ -119,10 +107,10 @@ def _setitem(func: Any, x: Tensor, index: Any, value: Any) -> Any:
     if isinstance(x, StandIn) or not isinstance(index, Ends) or index.spread or isinstance(value, StandIn):
         return NotImplemented
     if not index.place.own(index.numbers) or not distinct(index.numbers):
-        raise refused("__setitem__", index.what())
+        raise refused("__setitem__", index.what)
     total = index.place.total if isinstance(index.place, Destinations) else index.place.topology.num_sources
     if len(x) != total:
-        raise refused("__setitem__", index.what(), f"the tensor has {len(x)} rows, but this rank has {total} nodes there")
+        raise refused("__setitem__", index.what, f"the tensor has {len(x)} rows, but this rank has {total} nodes there")
     x[index.numbers] = value
     return None
 
@@ -227,7 +215,7 @@ def _joined(func: Any, tensors: Any, dim: int = 0) -> Any:
 
 
 SAME: Dict[str, Operation] = dict.fromkeys("clone contiguous detach to long cpu __deepcopy__ alias".split(), _same)
-_OPERATIONS: Dict[str, Operation] = {
+Ends.operations = {
     **SAME,
     **dict.fromkeys("eq ne __eq__ __ne__".split(), _compare),
     **dict.fromkeys("view reshape unsqueeze expand expand_as".split(), _spread),

@@ -23,12 +23,11 @@ class TypedTopology(AskedTopology):
 
     def __init__(self, rank: "Rank", number: int, key: EdgeType, halo_ids: Tensor) -> None:
         begin, _, end = key
-        self.graph, self._rank, self.same_nodes = None, rank, begin == end
+        self._rank, self.same_nodes = rank, begin == end
         self.places = lambda: rank._places_of_edges()[number]
         (first, behind), (first_end, behind_end) = rank.node_range(begin), rank.node_range(end)
         self._range_of_destinations = slice(first_end, behind_end)
         self.num_sources, self.num_nodes = behind - first, behind_end - first_end
-        self._by_destination = self._own_loops = self._edge_keys = None
         source, destination, etype, _ = rank.graph.edge_arrays()
         source, destination = source[etype == number], destination[etype == number] - first_end
         foreign = source >= rank.graph.num_nodes()
@@ -49,6 +48,7 @@ class TypedTopology(AskedTopology):
         return keys_of_nodes(self._rank)[self._range_of_destinations]
 
 
+@torch.inference_mode(False)
 def edge_index_dict(rank: "Rank") -> Dict[EdgeType, EdgeIndex]:
     """An ``edge_index`` per edge type. One collective per type."""
     ids = torch.empty(rank.graph._engine.num_halo_rows, dtype=torch.int64)

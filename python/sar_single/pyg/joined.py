@@ -32,8 +32,7 @@ class JoinedTopology(Topology):
     same_nodes = False
 
     def __init__(self, parts: List[_Part], num_nodes: int) -> None:
-        self.graph, self._parts = None, parts
-        self._by_destination = self._own_loops = self._edge_keys = None
+        self._parts = parts
         topologies = [part.columns.topology for part in parts]
         self.num_sources = sum(topology.num_sources for topology in topologies)
         self.num_nodes, self.num_edges = num_nodes, sum(len(part.columns) for part in parts)

@@ -146,8 +146,9 @@ def _hetero_batch_norm(self: Any, x: Tensor, type_vec: Tensor) -> Tensor:
 
 
 def _like(self: Any, x: Tensor, y: Tensor) -> Tensor:
-    """A result of a module in the type that ``x`` and the module's parameters give."""
-    return y.to(functools.reduce(torch.promote_types, [parameter.dtype for parameter in self.parameters()], x.dtype))
+    """A result of a module in the type that ``x`` and the module's parameters give. Of whole numbers it is a float."""
+    start = x.dtype if x.is_floating_point() else y.dtype
+    return y.to(functools.reduce(torch.promote_types, [parameter.dtype for parameter in self.parameters()], start))
 
 
 def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda self: True) -> Callable[[ModuleType], None]:
@@ -182,16 +183,6 @@ def _own_statistics(self: Any) -> bool:
     return bool(self.training or not self.track_running_stats)
 
 
-_MODULES: Dict[str, Tuple[str, Forward, Callable[..., bool]]] = {
-    "graph_norm": ("GraphNorm", _graph_norm, lambda self: True),
-    "pair_norm": ("PairNorm", _pair_norm, lambda self: True),
-    "mean_subtraction_norm": ("MeanSubtractionNorm", _mean_subtraction, lambda self: True),
-    "graph_size_norm": ("GraphSizeNorm", _graph_size_norm, lambda self: True),
-    "layer_norm": ("LayerNorm", _layer_norm, lambda self: self.mode == "graph"),
-    "instance_norm": ("InstanceNorm", _instance_norm, _own_statistics),
-}
-
-
 def _batch_norms(module: ModuleType) -> None:
     hetero, single = module.HeteroBatchNorm, module.BatchNorm
     theirs, theirs_single = hetero.forward, single.forward
@@ -220,9 +211,11 @@ def _batch_norms(module: ModuleType) -> None:
 
 
 NORMS: Dict[str, Callable[[ModuleType], None]] = {
-    **{
-        f"torch_geometric.nn.norm.{file}": _in_workers(*what)  # type: ignore[arg-type]
-        for file, what in _MODULES.items()
-    },
+    "torch_geometric.nn.norm.graph_norm": _in_workers("GraphNorm", _graph_norm),
+    "torch_geometric.nn.norm.pair_norm": _in_workers("PairNorm", _pair_norm),
+    "torch_geometric.nn.norm.mean_subtraction_norm": _in_workers("MeanSubtractionNorm", _mean_subtraction),
+    "torch_geometric.nn.norm.graph_size_norm": _in_workers("GraphSizeNorm", _graph_size_norm),
+    "torch_geometric.nn.norm.layer_norm": _in_workers("LayerNorm", _layer_norm, lambda self: self.mode == "graph"),
+    "torch_geometric.nn.norm.instance_norm": _in_workers("InstanceNorm", _instance_norm, _own_statistics),
     "torch_geometric.nn.norm.batch_norm": _batch_norms,
 }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Tuple
 import torch
 from torch import Tensor
 
-from .._keys import keys_of_nodes
 from .asked import AskedTopology
 from .columns import Columns
 from .edge_index import EdgeIndex
@@ -20,8 +19,7 @@ class PairTopology(AskedTopology):
     """Pairs whose second node is an own node. ``which`` are their numbers among all pairs."""
 
     def __init__(self, rank: "Rank", pairs: Tensor) -> None:
-        self.graph, self._rank = None, rank
-        self._by_destination = self._own_loops = self._edge_keys = None
+        self._rank = rank
         ids, rows = rank.orig_ids.sort()
         destination, own = _found(ids, rows, pairs[1])
         self.which = torch.nonzero(own)[:, 0]
@@ -48,10 +46,6 @@ class PairTopology(AskedTopology):
         self._ends = {"source": source, "destination": destination}
         self.places = lambda: self.which
 
-    def keys_of_destinations(self) -> Tensor:
-        """Keys of the own nodes, int64 ``[nodes]``."""
-        return keys_of_nodes(self._rank)
-
 
 def _found(ids: Tensor, rows: Tensor, wanted: Tensor) -> Tuple[Tensor, Tensor]:
     """The rows of wanted ids, which are meaningless for missing ids, and whether each id exists."""
@@ -61,6 +55,7 @@ def _found(ids: Tensor, rows: Tensor, wanted: Tensor) -> Tuple[Tensor, Tensor]:
     return rows[at], ids[at] == wanted
 
 
+@torch.inference_mode(False)
 def pairs_of(rank: "Rank", pairs: Tensor) -> Tuple[EdgeIndex, Tensor]:
     """The stand-in for the pairs that end at own nodes, and their numbers."""
     if len(rank.node_types) > 1:

@@ -74,7 +74,7 @@ def _degree(theirs: Theirs) -> Theirs:
     @functools.wraps(theirs)
     def degree(index: Any, num_nodes: Any = None, dtype: Any = None) -> Any:
         if num_nodes is None and isinstance(index, Ends):
-            raise _count_missing(index.what())
+            raise _count_missing(index.what)
         return theirs(index, num_nodes, dtype)
 
     return degree

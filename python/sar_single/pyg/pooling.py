@@ -73,23 +73,19 @@ class _Extreme(torch.autograd.Function):
         return None, (shares[batch] * chosen).to(gy.dtype), None, None
 
 
-def is_own(rank: Any, rows: int) -> bool:
-    """Whether a number of rows equals a rank's number of nodes, of all types or of one."""
-    ranges = [rank.node_range(name) for name in rank.node_types]
-    return rows in (rank.graph.num_nodes(), *(end - begin for begin, end in ranges))
-
-
 def _num_graphs(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Optional[int]:
     """The number of graphs on all ranks; None if the rows are those of a sampled batch. One collective if there is something to agree on."""
     rank: Any = _current.current()
-    samples, given = rank._batch_sizes is not None, size is not None or batch is None
+    given = size is not None or batch is None
     if size is None:
         size = 1 if batch is None else int(batch.max()) + 1 if len(batch) else 0
-    if given and not samples:
+    if given and rank._batch_sizes is None:
         return size
-    is_sampled = samples and rows in rank._batch_sizes and not is_own(rank, rows)
-    most, sampled = rank.all_reduce(torch.tensor([size, int(is_sampled)]), op="max").tolist()
-    return None if sampled else int(most)
+    # A rank without rows does as the others, and so does one whose batch has as many rows as there are own nodes.
+    may_be = rows in (rank._batch_sizes or ())
+    facts = torch.tensor([size, rows > 0 and may_be and not rank._is_own(rows), rows > 0 and not may_be])
+    most, sampled, other = rank.all_reduce(facts, op="max").tolist()
+    return None if sampled and not other else int(most)
 
 
 def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .. import _current
 from .errors import refused
-from .pooling import MESSAGES, is_own
+from .pooling import MESSAGES
 from .stand_in import StandIn
 
 _COARSER = ("it chooses or joins nodes over all of the graph, but a rank has only some of them", "use layers that keep the nodes")
@@ -80,7 +80,7 @@ def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
             def either(*args: Any, theirs: Any = theirs, name: str = name, **kwargs: Any) -> Any:
                 rank: Any = _current.current()
                 rows = [len(value) for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.dim() > 0][:1]
-                if rank is not None and rank.world_size > 1 and not MESSAGES.value and (not rows or is_own(rank, rows[0])):
+                if rank is not None and rank.world_size > 1 and not MESSAGES.value and (not rows or rank._is_own(rows[0])):
                     raise refused(name, "a rank's rows", *reason)
                 return theirs(*args, **kwargs)
 

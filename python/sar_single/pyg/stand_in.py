@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any, Callable, ClassVar, Dict, Iterator, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -24,19 +24,19 @@ Operation = Callable[..., Any]
 class StandIn(Tensor):
     """A tensor that stands for edges. It has no storage, so code outside Python (C++, TorchScript) cannot read it."""
 
+    # The supported operations, by the name of torch's function.
+    operations: ClassVar[Dict[str, Operation]] = {}
+    # A noun for errors.
+    what: str
+
     @staticmethod
     def made(cls: type, shape: Sequence[int], dtype: torch.dtype = torch.int64) -> Any:
         """A new stand-in, without attributes."""
         make = Tensor._make_wrapper_subclass  # type: ignore[attr-defined]  # The stubs of torch 2.2 lack it.
         return make(cls, tuple(shape), dtype=dtype, device=torch.device("cpu"))
 
-    def operations(self) -> Dict[str, Operation]:
-        """The supported operations, by the name of torch's function."""
-        raise NotImplementedError
-
-    def what(self) -> str:
-        """A noun for errors."""
-        raise NotImplementedError
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
 
     def known_attributes(self) -> "frozenset[str]":
         """The attributes that are known without values."""
@@ -51,7 +51,7 @@ class StandIn(Tensor):
         if getattr(func, "__name__", "") == "__set__":
             if name == "requires_grad" and args[1] is False:
                 return None  # torch.utils.checkpoint says so of what it gives to a function again.
-            raise refused(f"setting {name}", first.what())
+            raise refused(f"setting {name}", first.what)
         if name in first.known_attributes():
             with torch._C.DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
@@ -62,10 +62,10 @@ class StandIn(Tensor):
             args = (args[0], args[1][0], *args[2:])
         if any(isinstance(value, Deferred) for value in _all([*args, *kwargs.values()])):
             return _on_deferred(func, name, args, kwargs)
-        operation = first.operations().get(name)
+        operation = first.operations.get(name)
         result = NotImplemented if operation is None else operation(func, *args, **kwargs)
         if result is NotImplemented:
-            raise refused(name, first.what())
+            raise refused(name, first.what)
         return result
 
     @classmethod
@@ -73,13 +73,13 @@ class StandIn(Tensor):
         cls, func: Any, types: Any, args: Tuple[Any, ...] = (), kwargs: Optional[Dict[str, Any]] = None
     ) -> Any:
         first = _first([*args, *(kwargs or {}).values()])
-        what = "edge_index" if first is None else first.what()
+        what = "edge_index" if first is None else first.what
         raise refused(
             str(func).replace("aten.", ""), what, "compiled code reads the numbers themselves, but sources lie in other partitions"
         )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        return f"{self.what()} of this rank, {list(self.shape)}"
+        return f"{self.what} of this rank, {list(self.shape)}"
 
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
@@ -116,7 +116,7 @@ def read(value: Any) -> Any:
 
 def _on_deferred(func: Any, name: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
     for value in _all([*args, *kwargs.values()]):
-        operation = value.operations().get(name) if isinstance(value, Deferred) else None
+        operation = value.operations.get(name) if isinstance(value, Deferred) else None
         result = NotImplemented if operation is None else operation(func, *args, **kwargs)
         if result is not NotImplemented:
             return result

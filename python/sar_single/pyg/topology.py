@@ -31,7 +31,11 @@ class Topology:
 
     # Whether edges begin and end at the same nodes, so that a node can be its own neighbour.
     same_nodes = True
-    graph: "Optional[Graph]"
+    graph: "Optional[Graph]" = None
+    _by_destination: Optional[Tensor] = None
+    _own_loops: Optional[Tensor] = None
+    _most_loops: Optional[int] = None
+    _edge_keys: Optional[Tensor] = None
 
     def __init__(self, graph: "Graph", places: Callable[[], Optional[Tensor]] = lambda: None) -> None:
         # ``places``: each edge's place in the user's files, which decides the order among a node's edges.
@@ -39,10 +43,6 @@ class Topology:
         self.num_sources, self.num_nodes = graph.num_src_nodes(), graph.num_dst_nodes()
         self.num_edges, self.num_halo_rows = graph.num_edges(), graph._engine.num_halo_rows
         self._ends: Dict[str, Tensor] = {}
-        self._by_destination: Optional[Tensor] = None
-        self._own_loops: Optional[Tensor] = None
-        self._most_loops: Optional[int] = None
-        self._edge_keys: Optional[Tensor] = None
         self._loop_edges: Dict[bool, Engine] = {}
 
     def ends(self, name: str) -> Tensor:

@@ -54,7 +54,6 @@ pub(in crate::cli) fn with_flags(message: &str) -> String {
     })
 }
 
-/// The flag of a field, if any.
 fn flag(field: &str) -> Option<String> {
     if let Some((_, flag)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return Some((*flag).to_owned());

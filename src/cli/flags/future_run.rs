@@ -5,13 +5,9 @@ use std::ffi::OsString;
 use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use super::given::is_given;
-
-/// A flag of a training run.
-struct RunFlag {
-    name: String,
-    is_switch: bool,
-}
+use super::given::words;
+#[cfg(feature = "torch")]
+use crate::cli::runs::future_config::flags;
 
 /// Help of the flags shown; all others are accepted.
 const SHOWN: [(&str, &str, &str); 3] = [
@@ -54,17 +50,19 @@ impl Args for FutureRunArgs {
     fn augment_args(command: Command) -> Command {
         let own: Vec<String> =
             command.get_arguments().filter_map(|arg| Some(arg.get_long()?.to_owned())).collect();
-        let flags = flags().into_iter().filter(|flag| !own.contains(&flag.name));
-        let args = flags.map(|flag| {
-            let shown = SHOWN.iter().find(|(name, ..)| *name == flag.name);
-            let arg = Arg::new(id(&flag.name)).long(flag.name).hide(shown.is_none());
+        let args = flags().into_iter().filter_map(|flag| {
+            let name = flag.get_long().filter(|name| !own.iter().any(|own| own == name))?;
+            let shown = SHOWN.iter().find(|(shown, ..)| *shown == name);
+            let arg = Arg::new(id(name)).long(name.to_owned()).hide(shown.is_none());
             let arg = arg.help_heading("Partitions");
-            match shown {
+            let arg = match shown {
                 Some((_, value, help)) => arg.value_name(value).help(help),
-                None if flag.is_switch => return arg.action(ArgAction::SetTrue),
+                None if !flag.get_action().takes_values() => {
+                    return Some(arg.action(ArgAction::SetTrue));
+                }
                 None => arg.allow_hyphen_values(true),
-            }
-            .value_parser(OsStringValueParser::new())
+            };
+            Some(arg.value_parser(OsStringValueParser::new()))
         });
         let args: Vec<Arg> = args.collect();
         command.args(args)
@@ -77,22 +75,8 @@ impl Args for FutureRunArgs {
 
 impl FromArgMatches for FutureRunArgs {
     fn from_arg_matches(matches: &ArgMatches) -> clap::error::Result<Self> {
-        let mut words = Vec::new();
-        for RunFlag { name, is_switch } in flags() {
-            let id = id(&name);
-            if !is_given(matches, &id) {
-                continue;
-            }
-            let mut word = OsString::from(format!("--{name}"));
-            if let Some(value) =
-                matches.get_raw(&id).and_then(Iterator::last).filter(|_| !is_switch)
-            {
-                word.push("=");
-                word.push(value);
-            }
-            words.push(word);
-        }
-        Ok(FutureRunArgs { words })
+        let of_flag = |flag: &Arg| words(matches, flag, &id(flag.get_long().unwrap_or_default()));
+        Ok(FutureRunArgs { words: flags().iter().flat_map(of_flag).collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> clap::error::Result<()> {
@@ -106,16 +90,8 @@ fn id(name: &str) -> String {
     format!("run-{name}")
 }
 
-/// The flags of a future training run.
-fn flags() -> Vec<RunFlag> {
-    #[cfg(feature = "torch")]
-    let args = crate::cli::runs::future_config::flags();
-    // With these, the user reads the refusal of `--num-parts auto` instead of a flag's.
-    #[cfg(not(feature = "torch"))]
-    let args = SHOWN.map(|(name, ..)| Arg::new(name).long(name));
-    let flag = |arg: &Arg| {
-        let is_switch = !arg.get_action().takes_values();
-        Some(RunFlag { name: arg.get_long()?.to_owned(), is_switch })
-    };
-    args.iter().filter_map(flag).collect()
+/// Flags with which the user reads the refusal of `--num-parts auto` instead of a flag's.
+#[cfg(not(feature = "torch"))]
+fn flags() -> Vec<Arg> {
+    SHOWN.map(|(name, ..)| Arg::new(name).long(name)).into()
 }

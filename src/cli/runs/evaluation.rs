@@ -90,7 +90,6 @@ pub(in crate::cli) fn prediction_table(
     table.to_string() + &verdict
 }
 
-/// The scores of predictions as an event.
 pub(in crate::cli) fn prediction_event(scores: &PredictionScores) -> Value {
     let sets = scores.sets.iter().map(|set| {
         let values =

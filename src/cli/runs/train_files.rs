@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use super::resume::RunArgs;
 use super::train::TrainArgs;
 use crate::cli::flags::free_folder::{free_folder, name_of};
-use crate::cli::flags::given::is_given;
+use crate::cli::flags::given::{is_given, values, word, words};
 use crate::cli::partition::{PartitionArgs, is_partitioned};
 use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, ErrorKind, Result};
@@ -170,7 +170,7 @@ impl FromArgMatches for TrainFilesArgs {
         for arg in of_partition() {
             let name = arg.get_long().unwrap_or_default();
             let line = if of_links && name == SPLIT { &mut training } else { &mut partition };
-            line.extend(words(matches, &arg));
+            line.extend(words(matches, &arg, &id(name)));
         }
         // The memory of samples does not depend on the number of partitions.
         let is_sampled = of_links || value(matches, "mode").is_some_and(|mode| mode == "sample");
@@ -187,10 +187,11 @@ impl FromArgMatches for TrainFilesArgs {
             })
         };
         for arg in of_training().iter().filter(|arg| arg.get_long() != Some(SPLIT)) {
+            let words = words(matches, arg, &id(arg.get_long().unwrap_or_default()));
             if is_auto && is_measured(arg) {
-                partition.extend(words(matches, arg));
+                partition.extend(words.iter().cloned());
             }
-            training.extend(words(matches, arg));
+            training.extend(words);
         }
         if !of_links && !has_masks(matches) {
             partition.push(USUAL_SPLIT.into());
@@ -205,31 +206,8 @@ impl FromArgMatches for TrainFilesArgs {
     }
 }
 
-fn word(name: &str, value: &OsStr) -> OsString {
-    let mut word = OsString::from(format!("--{name}="));
-    word.push(value);
-    word
-}
-
-/// Values of a flag on the command line.
-fn values<'a>(matches: &'a ArgMatches, name: &str) -> impl Iterator<Item = &'a OsStr> {
-    let id = id(name);
-    let raw = is_given(matches, &id).then(|| matches.get_raw(&id)).flatten();
-    raw.into_iter().flatten()
-}
-
 fn value<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a OsStr> {
-    values(matches, name).last()
-}
-
-/// A flag as words of another command line.
-fn words(matches: &ArgMatches, arg: &Arg) -> Vec<OsString> {
-    let name = arg.get_long().unwrap_or_default();
-    if arg.get_action().takes_values() {
-        return values(matches, name).map(|value| word(name, value)).collect();
-    }
-    let given = is_given(matches, &id(name));
-    given.then(|| format!("--{name}").into()).into_iter().collect()
+    values(matches, &id(name)).last()
 }
 
 /// Whether flags or node tables say which nodes to train on.
@@ -243,8 +221,9 @@ fn has_masks(matches: &ArgMatches) -> bool {
         rows.is_ok_and(|rows| rows.columns().iter().any(|column| column.name == "train_mask"))
     };
     let is_mask = |value: &OsStr| value.to_string_lossy().contains("train_mask=");
-    values(matches, SPLIT).next().is_some()
-        || values(matches, "split-by").next().is_some()
-        || values(matches, "node-data").any(is_mask)
-        || values(matches, "node-table").any(holds_mask)
+    let values = |name| values(matches, &id(name));
+    values(SPLIT).next().is_some()
+        || values("split-by").next().is_some()
+        || values("node-data").any(is_mask)
+        || values("node-table").any(holds_mask)
 }

@@ -14,7 +14,6 @@ use crate::io::is_standard_output;
 
 /// Prints a result to standard output, for programs as an event. A reader may stop reading: `sar-single inspect g.json
 /// | head` is not an error.
-/// not an error.
 pub(in crate::cli) fn print(text: &str) -> Result<()> {
     match voice() {
         Voice::Json => print_event(&json!({ "event": "result", "text": text.trim_end() })),
@@ -22,7 +21,6 @@ pub(in crate::cli) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints an event that is a result.
 pub(in crate::cli) fn print_event(event: &Value) -> Result<()> {
     write(&format!("{event}\n"))
 }

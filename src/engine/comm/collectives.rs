@@ -5,7 +5,7 @@
 use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
 use super::message::{read_array, read_layout, write_array};
-use super::tag::Operation;
+use super::tag::{Operation, unlike};
 use super::total::Total;
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub fn exchange_tensors<T: Elements>(
     if send.len() != group.world_size() {
         let (rank, sent, world_size) = (group.rank(), send.len(), group.world_size());
         let problem = format!("rank {rank} sends {sent} tensors to {world_size} ranks");
-        return Err(Error::internal(problem));
+        return Err(Error::config("send", problem));
     }
     let mut outbox = group.outbox(Operation::ExchangeTensors)?;
     for (rank, tensor) in send.iter().enumerate() {
@@ -64,15 +64,13 @@ pub fn all_to_all<T: Elements>(
     if expected.len() != world_size {
         let expected = expected.len();
         let problem = format!("rank {rank} expects {expected} tensors from {world_size} ranks");
-        return Err(Error::internal(problem));
+        return Err(Error::config("expected", problem));
     }
     let received = exchange_tensors(group, send, hooks)?;
     for (rank, (array, expected)) in received.iter().zip(expected).enumerate() {
         let sent = array.array_layout()?;
         if sent != *expected {
-            return Err(Error::internal(format!(
-                "rank {rank} sent {sent} where {expected} was expected"
-            )));
+            return Err(unlike(format!("rank {rank} sent {sent} where {expected} was expected")));
         }
     }
     Ok(received)
@@ -81,7 +79,7 @@ pub fn all_to_all<T: Elements>(
 /// Sends `tensor` to rank `send_to` and returns the tensor from rank `receive_from`.
 ///
 /// # Errors
-/// If `receive_from` did not send to this rank.
+/// If a rank does not exist, or `receive_from` did not send to this rank.
 pub fn exchange_single_tensor<T: Elements>(
     group: &dyn ProcessGroup,
     receive_from: usize,
@@ -89,6 +87,8 @@ pub fn exchange_single_tensor<T: Elements>(
     tensor: T,
     hooks: &dyn Hooks,
 ) -> Result<T> {
+    check_rank(group, "receive_from", receive_from)?;
+    check_rank(group, "send_to", send_to)?;
     let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &tensor)?;
     drop(tensor);
     let collective = complete(group, posted, hooks)?;
@@ -182,8 +182,7 @@ pub(super) fn expect_layout(
     layout: &ArrayLayout,
 ) -> Result<()> {
     if read_layout(inbox)? != *layout {
-        let problem = format!("rank {from} reduces a tensor of another shape or type");
-        return Err(Error::internal(problem));
+        return Err(unlike(format!("rank {from} reduces a tensor of another shape or type")));
     }
     Ok(())
 }
@@ -220,10 +219,7 @@ pub fn broadcast<T: Elements>(
     root: usize,
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
-    if root >= group.world_size() {
-        let problem = format!("rank {root} is the root among {} ranks", group.world_size());
-        return Err(Error::internal(problem));
-    }
+    check_rank(group, "root", root)?;
     let mut outbox = group.outbox(Operation::Broadcast)?;
     if group.rank() == root {
         outbox.begin(Recipient::Everyone)?;
@@ -244,7 +240,19 @@ pub fn broadcast<T: Elements>(
 /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
 /// `Interrupted`).
 pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
-    let posted = group.outbox(Operation::Barrier)?.post()?;
+    meet(group, Operation::Barrier, hooks)
+}
+
+/// Waits until every rank has come to the end of its work.
+///
+/// # Errors
+/// As for [`barrier`], or if a rank is in another collective (`Worker`): not all ranks have made the same ones.
+pub fn end_together(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
+    meet(group, Operation::End, hooks)
+}
+
+fn meet(group: &dyn ProcessGroup, operation: Operation, hooks: &dyn Hooks) -> Result<()> {
+    let posted = group.outbox(operation)?.post()?;
     let collective = complete(group, posted, hooks)?;
     // The messages are empty; reading them checks that all ranks are in this operation.
     (0..group.world_size()).try_for_each(|from| group.inbox(&collective, from).map(drop))
@@ -266,13 +274,13 @@ pub fn sync_params<T: Elements>(
     if synced.len() != count {
         let sent = synced.len();
         let problem = format!("rank 0 sends {sent} parameters to rank {rank}, which has {count}");
-        return Err(Error::internal(problem));
+        return Err(unlike(problem));
     }
     for (i, (theirs, own)) in synced.iter().zip(own).enumerate() {
         let sent = theirs.array_layout()?;
         if sent != own {
             let problem = format!("parameter {i} is {sent} on rank 0 and {own} on rank {rank}");
-            return Err(Error::internal(problem));
+            return Err(unlike(problem));
         }
     }
     Ok(synced)
@@ -310,7 +318,7 @@ fn receive<T: Elements>(
 ) -> Result<T> {
     let mut inbox = group.inbox(collective, from)?;
     if inbox.remaining() == 0 {
-        return Err(Error::internal(format!("rank {from} sent nothing to rank {}", group.rank())));
+        return Err(unlike(format!("rank {from} sent nothing to rank {}", group.rank())));
     }
     read_array(&mut *inbox)
 }
@@ -326,5 +334,14 @@ fn read_rest<T: Elements>(inbox: &mut dyn Inbox) -> Result<Vec<T>> {
 
 /// The error of ranks that reduce different numbers of tensors.
 fn uneven(from: usize, theirs: usize, rank: usize, own: usize) -> Error {
-    Error::internal(format!("rank {from} reduces {theirs} tensors where rank {rank} reduces {own}"))
+    unlike(format!("rank {from} reduces {theirs} tensors where rank {rank} reduces {own}"))
+}
+
+/// Checks that the rank that an argument names exists.
+fn check_rank(group: &dyn ProcessGroup, argument: &str, rank: usize) -> Result<()> {
+    let ranks = group.world_size();
+    if rank < ranks {
+        return Ok(());
+    }
+    Err(Error::config(argument, format!("there is no rank {rank} among {ranks}")))
 }

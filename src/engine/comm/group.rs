@@ -45,7 +45,7 @@ pub trait ProcessGroup {
     /// The message that `from` sent to this rank.
     ///
     /// # Errors
-    /// If the message cannot be opened (`Io`, `Corrupt`), or `from` posted it to another operation (`Internal`).
+    /// If the message cannot be opened (`Io`, `Corrupt`), or `from` posted it to another operation (`Worker`).
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>>;
 }
 

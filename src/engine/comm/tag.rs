@@ -31,7 +31,7 @@ choices! {
         CompareScores = "comparison of scores",
         /// [`tell_machines`](super::tell_machines).
         TellMachines = "message to other machines",
-        /// A rank's work is complete; no collective follows.
+        /// [`end_together`](super::end_together).
         End = "end of the run",
     }
 }
@@ -76,8 +76,13 @@ impl Tag {
             return Ok(());
         }
         let problem = format!("rank {own} is in {self}, but rank {from} sent a message of {sent}");
-        Err(Error::new(ErrorKind::Worker, problem).with_hint(ALIKE))
+        Err(unlike(problem))
     }
+}
+
+/// The error of ranks that do not make the same collectives.
+pub(super) fn unlike(problem: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Worker, problem).with_hint(ALIKE)
 }
 
 #[cfg(test)]

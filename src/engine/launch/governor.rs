@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::limits::{LeastMemory, Limits, RESIDENT};
-use super::memory::{MemoryUsage, WorkerUsage};
+use super::memory::MemoryUsage;
+use super::over_budget::over_budget;
+use super::reactions::Reactions;
 use crate::engine::turns::{Control, Work};
-use crate::error::{Error, ErrorKind, Result};
-use crate::event::size;
+use crate::error::Result;
 
 /// Room in bytes that admits no second worker; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
@@ -60,8 +61,7 @@ pub(crate) struct Governor {
     idle: Option<u64>,
     /// Whether the room has been divided since the last sample.
     divided: bool,
-    /// Number of turns that each rank had begun when the room was last lowered. A rank can only react in its next turn.
-    turns: Vec<u32>,
+    reactions: Reactions,
 }
 
 impl Governor {
@@ -77,8 +77,8 @@ impl Governor {
         }
         let work = control.work();
         let known = [Knowledge::default(); Work::ALL.len()];
-        let (judged, idle, divided, turns) = (false, None, false, Vec::new());
-        Governor { control, limits, work, known, judged, idle, divided, turns }
+        let (judged, idle, divided, reactions) = (false, None, false, Reactions::default());
+        Governor { control, limits, work, known, judged, idle, divided, reactions }
     }
 
     /// Divides the room after an epoch.
@@ -105,7 +105,7 @@ impl Governor {
         self.work = work;
         self.divided = true;
         // All ranks have already released what they may not keep during this work.
-        self.turns.clear();
+        self.reactions.clear();
     }
 
     fn known(&mut self) -> &mut Knowledge {
@@ -168,18 +168,15 @@ impl Governor {
         if !measured && budget > 0 {
             self.follow_first_epoch(usage.idle);
         }
+        self.reactions.look(&self.control);
         let slots = self.control.slots_of(self.work);
         let peak = usage.sum + usage.passed;
         if budget == 0 || peak <= budget {
             return Ok(());
         }
-        let turns: Vec<u32> =
-            (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).turns()).collect();
-        let began = turns.iter().zip(&self.turns).all(|(now, then)| now != then);
         if self.control.largest_pool(self.work) > 0 {
             // Waiting ranks give up memory at once; those that compute can only react in their next turns.
-            if began {
-                self.turns = turns;
+            if self.reactions.settle() {
                 self.known().settled = reserve;
             }
             let more = self.known().settled + 2 * (peak - budget);
@@ -187,15 +184,16 @@ impl Governor {
                 self.known().reserve = more;
                 let room = self.control.room_of(self.work);
                 self.set_room(room.saturating_sub(more - reserve));
+                self.reactions.begin();
                 self.control.ask_for_memory();
             }
             return Ok(());
         }
-        if !began {
+        if !self.reactions.are_complete() {
             return Ok(());
         }
         if slots > resident.unwrap_or(1) {
-            self.turns = turns;
+            self.reactions.begin();
             self.control.set_slots_of(self.work, resident.unwrap_or(1));
             return Ok(());
         }
@@ -203,28 +201,7 @@ impl Governor {
         if usage.torn || peak <= budget + budget / TOLERATED || slots > 1 && usage.sum <= budget {
             return Ok(());
         }
-        let WorkerUsage { slot, bytes } = usage.largest;
-        // Each process counts its part of the memory that it shares with the others.
-        let uncounted = self.limits.uncounted / (self.control.num_ranks() as u64 + 1);
-        let status = self.control.rank(slot);
-        let rank = status.number();
-        let problem = format!(
-            "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}; rank {rank} takes the most, \
-             {}, in {}",
-            size(peak.saturating_sub(self.limits.uncounted)),
-            size(budget - self.limits.uncounted),
-            size(bytes.saturating_sub(uncounted)),
-            status.phase()
-        );
-        let hint = match self.work {
-            Work::Training | Work::SampledEvaluation | Work::Propagation => {
-                "raise ‹memory_budget›, lower ‹resident›, make hidden layers narrower or batches smaller, or cut the graph into more partitions"
-            }
-            Work::Evaluation => {
-                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› continues from its last checkpoint), lower ‹resident›, make hidden layers narrower, or cut the graph into more partitions"
-            }
-        };
-        Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))
+        Err(over_budget(&self.limits, usage, &self.control, self.reactions.are_side_by_side()))
     }
 }
 
@@ -232,8 +209,10 @@ impl Governor {
 mod tests {
     use super::*;
     use crate::engine::launch::limits::tests::limits;
+    use crate::engine::launch::memory::WorkerUsage;
     use crate::engine::launch::{AssumedGrowth, TurnGrowth};
-    use crate::engine::turns::given_out;
+    use crate::engine::turns::{Activity, given_out};
+    use crate::error::ErrorKind;
 
     const GIB: u64 = 1 << 30;
 
@@ -337,6 +316,31 @@ mod tests {
             governor.watch(peak).unwrap();
             assert_eq!(grants(&control), (2, given_out(19 * GIB / 4 - reserve * GIB / 8)));
         }
+    }
+
+    #[test]
+    fn a_run_ends_only_after_all_ranks_could_react_to_the_last_lowering() {
+        let (mut governor, control) = governor(limits(8 * GIB, Some(1)));
+        epoch(&mut governor, GIB);
+        turn(&control);
+        governor.watch(usage(65 * GIB / 8)).unwrap();
+        (0..3).for_each(|rank| control.rank(rank).count_turn());
+        governor.watch(usage(12 * GIB)).unwrap();
+        assert_eq!(grants(&control), (1, 0));
+        control.rank(3).count_turn();
+        control.rank(3).set_activity(Activity::Resident);
+        governor.watch(usage(9 * GIB)).unwrap();
+        turn(&control);
+        assert!(governor.watch(usage(9 * GIB)).is_err());
+    }
+
+    #[test]
+    fn ranks_that_work_side_by_side_need_no_turns_to_react() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        epoch(&mut governor, GIB);
+        turn(&control);
+        let samples = (1..20).find(|_| governor.watch(usage(9 * GIB)).is_err());
+        assert!(samples.is_some_and(|samples| samples > 6), "{samples:?}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Measurement of the process tree's memory: anonymous memory of all processes, code and other files that they map once,
-//! and the page cache of their own files.
+//! the page cache of their own files, and private memory of processes that workers have started.
 //!
 //! If n processes share an anonymous page, each counts an n-th of it. Mapped files count as much as the process that maps the
 //! most of them has in memory, because all run the same code: other programs that run it, too, change nothing.
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control, RankStatus};
-use crate::platform::{Pages, Rollup, peak_anonymous_bytes};
+use crate::platform::{Pages, Rollup, bytes_of_children, peak_anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -119,7 +119,10 @@ impl MemorySampler {
                 usage.idle += bytes;
                 continue;
             };
-            usage.sum += status.cached();
+            // Processes that the worker has started, such as those of a `DataLoader` in Python.
+            let started = bytes_of_children(process);
+            usage.sum += status.cached() + started;
+            usage.idle += started;
             let peak = peak_anonymous_bytes(process).unwrap_or(0);
             let unseen = peak.saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
@@ -172,13 +175,16 @@ fn waiting(status: &RankStatus) -> Option<KeptMemory> {
 }
 
 impl Sample {
-    /// Reads both numbers in one call; 0 for a process that has ended.
+    /// Reads both numbers; 0 for a process that has ended.
     fn take(pid: &str) -> Self {
+        // The quick count may differ from the exact one on machines with many processors. It is subtracted from later quick
+        // counts, so that the difference cancels out.
+        let anonymous = Pages::of(pid).unwrap_or_default().anonymous;
         let rollup = Rollup::of(pid);
-        let bytes = |name| rollup.bytes(name);
-        let (part, anonymous) = (bytes("Pss_Anon:"), bytes("Anonymous:"));
+        let part = rollup.bytes("Pss_Anon:");
         // Before version 5.4, Linux does not report the part, so shared pages count in full.
-        Sample { proportional: if part == 0 { anonymous } else { part }, anonymous }
+        let proportional = if part == 0 { rollup.bytes("Anonymous:") } else { part };
+        Sample { proportional, anonymous }
     }
 }
 

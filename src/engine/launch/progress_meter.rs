@@ -18,7 +18,6 @@ pub(super) struct ProgressMeter {
     previous: Option<(f64, u64)>,
 }
 
-/// The current epoch.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
     number: u32,

@@ -414,13 +414,10 @@ impl Supervisor {
             self.kill_all();
             return;
         }
-        let run = self.control.run();
-        let place = if run.saves_together() && self.complete > self.saved {
+        let place = if self.control.run().saves_together() && self.complete > self.saved {
             self.control.take_back(Request::Pause);
             self.control.ask(Request::End);
-            // Training that stops early also completes the run.
-            let is_last = self.complete >= run.epochs();
-            if is_last { "when the weights are saved" } else { "when this epoch is saved" }
+            "when this epoch is saved or the run is complete"
         } else {
             self.control.stop(Stop::Interrupted);
             "at the next phase"

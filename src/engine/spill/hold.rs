@@ -9,8 +9,8 @@ use super::pointer::{Pinned, Pointer, Spillable};
 use super::value::Spill;
 use crate::error::Result;
 
-/// A use of a value. When the last hold ends while other handles remain, the value is needed later, and the manager
-/// releases its memory if necessary.
+/// Records that a value is in use. If other handles remain after the last hold, the manager may drop the value from
+/// memory until it is needed again.
 pub struct Hold {
     manager: Rc<PartitionDataManager>,
     value: Weak<dyn Spillable>,

@@ -81,17 +81,18 @@ impl PartitionDataManager {
         })
     }
 
-    /// Prepares for a stand-in whose real graph is `1 / scale` times as large. Its values are small, but a process's
-    /// other memory is not, so memory does not count as kept; it is recorded in `waiting`. Without `waiting`, freed
-    /// memory is not returned.
+    /// Prepares for a stand-in graph of `scale` times the real size. Memory is only recorded, in `waiting`, and never counts
+    /// as kept, because a process's other memory does not shrink with the graph. Without `waiting`, freed memory is not
+    /// returned.
     pub fn stand_in(&self, scale: f64, waiting: Option<Rc<WaitingMemory>>) {
         self.small.set((SMALL as f64 * scale) as u64);
         // Set once per rank.
         let _ = self.stand_in.set(waiting);
     }
 
-    /// Tracks a value; `label` appears in names of spill files.
+    /// Tracks a value; `label` appears in names of spill files. A tensor that is not contiguous is copied.
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
+        let value = value.kept();
         let layout = value.layout();
         self.track_as(label, layout, value)
     }
@@ -283,6 +284,22 @@ impl PartitionDataManager {
         self.lock.parked_share().saturating_sub(all)
     }
 
+    /// Claims memory for data that are not tracked and stay, up to `bytes` bytes, and returns the bytes that the rank may
+    /// take, which differ between ranks. The rank must not have the turn; it takes them before its next one.
+    pub fn claim_spare(&self, bytes: u64) -> u64 {
+        let status = self.lock.status();
+        let kept = status.kept();
+        // A rank that gets nothing does not touch its claim, which others would see without what it keeps.
+        if self.lock.room_to_wait(&[kept + bytes]) <= kept {
+            return 0;
+        }
+        let room = self.lock.claim_room(&[kept, kept + bytes]).saturating_sub(kept);
+        self.lock.keep(kept + room);
+        status.set_unspillable(status.unspillable() + room);
+        self.store.share_cache(self.lock.cache_share());
+        room
+    }
+
     /// Sets the phase of this rank, which messages name.
     pub fn set_phase(&self, phase: Phase) {
         self.lock.status().set_phase(phase);
@@ -367,8 +384,8 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Runs `write`, which writes messages that are read again in later turns: they take only page cache that this rank may
-    /// take in all of them.
+    /// Runs `write`, which writes messages that are read again in later turns. They use no more page cache than this rank
+    /// may use in each of those turns.
     ///
     /// # Errors
     /// If `write` fails.

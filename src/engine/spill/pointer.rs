@@ -30,7 +30,6 @@ pub(super) struct Slot<T: Spill> {
     store: Rc<SpillStore>,
     /// Last time at which the value was pinned or created, by the store's clock.
     used: Cell<u64>,
-    /// Number of holds on the value.
     holds: Cell<usize>,
     /// Size of the packed value in bytes, if packing at least halves it.
     packed_len: OnceCell<Option<u64>>,
@@ -146,7 +145,7 @@ impl<T: Spill> Pointer<T> {
     /// Takes the value out for changing it in place; its file is removed.
     ///
     /// # Errors
-    /// If another handle to the value exists or it is pinned (`Internal`), or it cannot be read back (`Io`, `Corrupt`).
+    /// If another handle to the value exists or it is pinned (`Config`), or it cannot be read back (`Io`, `Corrupt`).
     pub fn take(self) -> Result<T> {
         let layout = self.0.layout.clone();
         let held = self.take_held()?;
@@ -159,14 +158,13 @@ impl<T: Spill> Pointer<T> {
     /// As for [`take`](Self::take).
     pub fn take_held(self) -> Result<T> {
         let pinned = self.pin_held()?;
-        let slot = Rc::try_unwrap(self.0).map_err(|slot| {
-            Error::internal(format!("{} is taken while it is shared", slot.label))
-        })?;
+        let slot = Rc::try_unwrap(self.0)
+            .map_err(|slot| Error::config(&slot.label, "is taken while it is shared"))?;
         drop(pinned);
         let value = slot.state.into_inner().resident.map(Rc::try_unwrap);
         match value {
             Some(Ok(value)) => Ok(value),
-            _ => Err(Error::internal(format!("{} is taken while it is pinned", slot.label))),
+            _ => Err(Error::config(&slot.label, "is taken while it is pinned")),
         }
     }
 

@@ -69,6 +69,11 @@ pub struct TensorLayout {
 impl Spill for Tensor {
     type Layout = TensorLayout;
 
+    fn kept(self) -> Self {
+        // Without memory for a copy, the next use of the value fails.
+        if self.is_contiguous() { self } else { self.f_contiguous().unwrap_or(self) }
+    }
+
     fn layout(&self) -> TensorLayout {
         let (shape, kind) = (self.size(), self.kind());
         TensorLayout { shape, kind, held: kind, exact: None, entries: None }

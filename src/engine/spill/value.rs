@@ -13,6 +13,12 @@ pub trait Spill: Sized + 'static {
     /// A small description that stays in memory and is needed to read the value.
     type Layout: Clone;
 
+    /// The value in the form in which it is kept.
+    #[must_use]
+    fn kept(self) -> Self {
+        self
+    }
+
     /// The layout of the value in its file.
     fn layout(&self) -> Self::Layout;
 

@@ -53,7 +53,6 @@ impl Extent {
 }
 
 impl ValueFile {
-    /// A new file.
     pub(in crate::engine) fn new(
         file: Box<dyn FileWriter>,
         path: PathBuf,

@@ -92,7 +92,8 @@ pub struct Tape<'a> {
 }
 
 impl<'a> Tape<'a> {
-    /// A tape for a training step: operations are recorded, and dropout is a function of (`seed`, `epoch`).
+    /// A tape for a training step: operations are recorded, and dropout is a function of (`seed`, `epoch`). Steps of one
+    /// epoch need seeds of their own, from [`seed_of_step`](crate::train::seed_of_step), or they drop the same elements.
     pub fn training(
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,
@@ -146,7 +147,8 @@ impl<'a> Tape<'a> {
         Var::constant(self.values, value.clone(), self.hold(value))
     }
 
-    /// Adds a value that needs no gradient, such as features of a batch or degrees. One row per node.
+    /// Adds a value that needs no gradient, such as features of a batch. One row per node. Operations on the graph take
+    /// matrices; [segments](Tape::segment) also take vectors, such as degrees.
     pub fn input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), false)
     }
@@ -280,9 +282,8 @@ impl<'a> Tape<'a> {
         let Some(Target { id, size }) = to else { return Ok(()) };
         if gradient.size() != size {
             let got = gradient.size();
-            return Err(Error::internal(format!(
-                "a gradient has the shape {got:?}, its value {size:?}"
-            )));
+            let problem = format!("has the shape {got:?}, its value {size:?}");
+            return Err(Error::config("gradient", problem));
         }
         let old = self.grads.remove(id);
         let sum = self.sum(old, gradient)?;

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A handle to a value of the forward pass: a matrix with one row per node.
 ///
@@ -99,6 +99,17 @@ impl Var {
     /// Number of columns.
     pub fn width(&self) -> i64 {
         self.0.value.size()[1]
+    }
+
+    /// Checks that the value is a matrix, for operations that need columns.
+    pub(super) fn check_matrix(&self) -> Result<()> {
+        let (size, label) = (self.size(), self.0.value.label());
+        if size.len() == 2 {
+            return Ok(());
+        }
+        let problem = format!("has shape {size:?}, but this operation takes a row per node");
+        Err(Error::config(label, problem)
+            .with_hint("make a vector a column, with f_unsqueeze(1), before it is tracked"))
     }
 
     /// Element type.

@@ -25,7 +25,6 @@ pub(super) struct GrowthTable {
     most: AtomicU32,
     /// Maximum of the last period.
     last: AtomicU32,
-    /// Number of periods.
     periods: AtomicU32,
     /// Growth of turns that have no record, in the first period; [`UNKNOWN`] if nothing is known of them.
     assumed: AtomicU32,
@@ -127,9 +126,11 @@ impl GrowthTable {
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         let periods = self.periods.fetch_add(1, Ordering::SeqCst);
         for (known, noted) in self.known.iter().zip(noted) {
-            // Batches differ, so older values lose weight. Those of the first period may belong to other turns.
+            // Batches differ, so older values lose weight: within one period, only as much as `of` adds, because the records of some
+            // ranks may arrive in every second period. Those of the first period may belong to other turns.
             let before = known.load(Ordering::SeqCst);
-            let faded = if noted == 0 || periods == 1 { 0 } else { before - before / 4 };
+            let fades = noted > 0 && periods != 1;
+            let faded = if fades { before - before.div_ceil(OF_EPOCHS + 1) } else { 0 };
             known.store(noted.max(faded), Ordering::SeqCst);
         }
         // A launcher that was delayed may have seen only a part of an epoch in this period, and the rest in the

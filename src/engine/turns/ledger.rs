@@ -5,6 +5,7 @@ use tracing::debug;
 use super::control::Control;
 use super::grant::given_out;
 use super::growth::TURNS;
+use super::status::Activity;
 use super::work::Work;
 
 impl Control {
@@ -80,12 +81,17 @@ impl Control {
     }
 
     /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one: what the residents'
-    /// growth in these two turns leaves of the room. They may keep nothing if the growth is not known.
+    /// growth in these two turns leaves of the room. They may keep nothing if the growth is not known. After the number of
+    /// residents was lowered, those that are still in their turns count.
     pub fn pool_after(&self, work: Work, turn: usize) -> u64 {
         match self.room_of(work) {
             0 => self.grant(work).parked() * self.num_ranks() as u64,
             room => {
-                let growth = self.growth(work).around(turn, self.slots_of(work) as u64);
+                let ranks = (0..self.num_ranks()).map(|rank| self.rank(rank).activity());
+                let in_turns = ranks.filter(|activity| *activity == Activity::Resident).count();
+                // The rank that asks is one of them, and ends its turn.
+                let residents = self.slots_of(work).max(in_turns.saturating_sub(1));
+                let growth = self.growth(work).around(turn, residents as u64);
                 growth.map_or(0, |growth| given_out(room.saturating_sub(growth)))
             }
         }
@@ -102,7 +108,7 @@ impl Control {
     }
 
     /// Bytes that all ranks together have claimed: kept values and messages in the page cache.
-    pub(super) fn taken(&self) -> u64 {
+    pub fn taken(&self) -> u64 {
         let ranks = (0..self.num_ranks()).map(|rank| self.rank(rank));
         ranks.map(|status| status.cached() + status.kept()).sum()
     }

@@ -196,6 +196,14 @@ impl RankStatus {
         u64::from(self.unspillable.load(Ordering::SeqCst)) << 10
     }
 
+    /// Bytes that this rank can give up now: what it keeps and can spill, unless it is in its turn.
+    pub(super) fn can_give_up(&self) -> u64 {
+        match self.activity() {
+            Activity::Resident => 0,
+            _ => self.kept().saturating_sub(self.unspillable()),
+        }
+    }
+
     pub(super) fn set_kept_kib(&self, kib: u32) {
         self.kept.store(kib, Ordering::SeqCst);
     }

@@ -2,6 +2,9 @@
 
 use crate::graph::{Bitmap, RankedBitmap};
 
+/// Bytes per row that a list of nodes takes while their rows are read.
+const LISTED: usize = 32;
+
 /// Rows of selected nodes, and the set of these nodes. Takes 4 bytes per value, and 9 bits per node of the graph.
 #[derive(Debug)]
 pub(super) struct RowCache {
@@ -11,10 +14,10 @@ pub(super) struct RowCache {
 }
 
 impl RowCache {
-    /// Number of rows of `width` values that fit into `bytes` bytes in a graph of `num_nodes` nodes.
+    /// Number of rows of `width` values that can be read into `bytes` bytes in a graph of `num_nodes` nodes.
     pub(super) fn capacity(bytes: u64, num_nodes: u64, width: usize) -> usize {
         let left = bytes.saturating_sub(num_nodes / 8 + num_nodes / 64);
-        (left / (width * size_of::<f32>()).max(1) as u64) as usize
+        (left / (width * size_of::<f32>() + LISTED) as u64) as usize
     }
 
     /// Keeps the rows of `nodes` (ascending, below `num_nodes`), `[nodes.len(), width]`.

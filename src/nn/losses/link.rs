@@ -72,7 +72,7 @@ pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
 }
 
 /// The mean over edges of 1 / rank of the edge's score among its own negative pairs (ties count half, as in OGB). The pairs of
-/// edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not match; NaN if a score is.
+/// edge i are `negative[i * k..][..k]`. `None` without edges or negative pairs, or if the numbers do not match; NaN if a score is.
 ///
 /// ```
 /// // Ranks 1 and 2.5.
@@ -80,7 +80,8 @@ pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
 /// assert!((mrr.unwrap() - 0.7).abs() < 1e-12);
 /// ```
 pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
-    if positive.is_empty() || !negative.len().is_multiple_of(positive.len()) {
+    let no_pairs = positive.is_empty() || negative.is_empty();
+    if no_pairs || !negative.len().is_multiple_of(positive.len()) {
         return None;
     }
     if has_nan(positive) || has_nan(negative) {
@@ -132,6 +133,7 @@ mod tests {
         let mrr = mean_reciprocal_rank(&[3.0, 1.0], &[2.0, 1.0, 4.0, 1.0]);
         assert_eq!(mrr, Some(f64::midpoint(1.0, 1.0 / 2.5)));
         assert_eq!(mean_reciprocal_rank(&[1.0, 2.0], &[1.0]), None);
+        assert_eq!(mean_reciprocal_rank(&[1.0], &[]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::error::Result;
 ///
 /// * classification: `cross_entropy(logits, labels, weight)`; labels `int64 [n]`
 /// * multilabel: `binary_cross_entropy_with_logits(logits, labels, pos_weight)`; labels `[n, outputs]` of 0 and 1
-/// * regression: `mse_loss(logits, labels)`; labels `[n, outputs]`
+/// * regression: `mse_loss(logits, labels)`; labels `[n, outputs]`, or `[n]` for one output
 ///
 /// ```
 /// use sar::nn::{Loss, Task};
@@ -64,7 +64,8 @@ impl Loss {
     }
 
     /// Divisor that turns the sum over these rows into PyTorch's mean: the number of rows, or the sum of their class
-    /// weights (classification); the number of labels (multilabel, regression). Ranks sum their divisors.
+    /// weights (classification); the number of labels (multilabel, regression). Add up the divisors of all ranks before you pass the
+    /// sum to [`forward`](Loss::forward).
     ///
     /// # Errors
     /// If the labels do not fit the mask or the classes (`Tensor`).
@@ -76,12 +77,14 @@ impl Loss {
                 let weights = weights.f_index_select(0, &labels.f_masked_select(mask)?)?;
                 Ok(weights.f_sum(Kind::Double)?.f_double_value(&[])?)
             }
-            (Task::Multilabel | Task::Regression, _) => Ok((rows * labels.size()[1]) as f64),
+            (Task::Multilabel | Task::Regression, _) => {
+                Ok((rows * labels.size().get(1).copied().unwrap_or(1)) as f64)
+            }
         }
     }
 
     /// Sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient with respect to the
-    /// logits. The results of all ranks add up to the loss.
+    /// logits. The results of all ranks add up to the loss, which is 0 without rows.
     ///
     /// The sum is computed in blocks of rows that are added in order: same bits with any number of threads.
     ///
@@ -95,6 +98,9 @@ impl Loss {
         divisor: f64,
     ) -> Result<(f64, Tensor)> {
         let gradient = tensor::zeros(&logits.size(), logits.kind())?;
+        if divisor == 0.0 && mask.f_sum(Kind::Int64)?.f_int64_value(&[])? == 0 {
+            return Ok((0.0, gradient));
+        }
         let weights =
             self.class_weights.as_ref().map(|w| w.f_to_kind(logits.kind())).transpose()?;
         let weights = weights.as_ref().map(Shared);
@@ -124,6 +130,30 @@ impl Loss {
 
 /// Squared errors and gradients of all elements.
 fn squared_error(outputs: &Tensor, labels: &Tensor) -> Result<(Tensor, Tensor)> {
-    let difference = outputs.f_sub(&labels.f_to_kind(outputs.kind())?)?;
+    let labels = labels.f_to_kind(outputs.kind())?.f_view_as(outputs)?;
+    let difference = outputs.f_sub(&labels)?;
     Ok((difference.f_square()?, difference.f_mul_scalar(2.0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::ScoreSums;
+
+    #[test]
+    fn numbers_to_learn_may_be_a_vector_and_no_rows_have_no_loss() {
+        let outputs = Tensor::from_slice(&[1.0, 3.0, 9.0]).view([3, 1]);
+        let labels = Tensor::from_slice(&[2.0, 5.0, 0.0]);
+        let mask = Tensor::from_slice(&[true, true, false]);
+        let loss = Loss::new(Task::Regression);
+        let divisor = loss.divisor(&labels, &mask).unwrap();
+        let (value, gradient) = loss.forward(&outputs, &labels, &mask, divisor).unwrap();
+        assert_eq!((divisor, value), (2.0, 2.5));
+        assert_eq!(Vec::<f64>::try_from(gradient.view([3])).unwrap(), [-1.0, -2.0, 0.0]);
+        let sums = ScoreSums::new(Task::Regression, &outputs, &labels, &mask).unwrap();
+        assert_eq!(sums.score(Task::Regression, 2, 1), Some(2.5));
+        let none = Tensor::from_slice(&[false; 3]);
+        let (value, gradient) = loss.forward(&outputs, &labels, &none, 0.0).unwrap();
+        assert_eq!((value, gradient.size()), (0.0, vec![3, 1]));
+    }
 }

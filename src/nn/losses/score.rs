@@ -87,7 +87,7 @@ fn block(task: Task, logits: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
             Ok([right, count(&predicted)? - right, count(&actual)? - right])
         }
         Task::Regression => {
-            let labels = labels.f_to_kind(Kind::Double)?;
+            let labels = labels.f_to_kind(Kind::Double)?.f_view_as(logits)?;
             let difference = logits.f_to_kind(Kind::Double)?.f_sub(&labels)?;
             Ok([count(&difference.f_square()?)?, 0.0, 0.0])
         }

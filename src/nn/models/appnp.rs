@@ -103,7 +103,7 @@ impl Model for Appnp {
         let AppnpConfig { hops, alpha, edge_weights } = self.config;
         if graphs.len() != hops {
             let problem = format!("{} graphs for {hops} steps", graphs.len());
-            return Err(Error::internal(problem));
+            return Err(Error::config("graphs", problem));
         }
         let mut prediction = self.predict(tape, graphs[0], x)?;
         if (1..self.layers.len()).any(|layer| tape.ends_after(layer)) {

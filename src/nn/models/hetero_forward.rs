@@ -177,7 +177,6 @@ impl HeteroStack {
             }
             let Some(x) = &rows[*target] else { continue };
             kept.push(if self.kind.is_attention() {
-                // The next layer drops the same elements of its input.
                 tape.dropout(graph.node_ids(*target), x, self.dropout)?
             } else {
                 x.clone()

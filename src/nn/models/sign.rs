@@ -170,7 +170,7 @@ impl Model for Sign {
     /// Uses only the destinations of its graph, because `x` is the result of [`precompute`](Model::precompute).
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
         let [graph] = graphs else {
-            return Err(Error::internal(format!("{} graphs for SIGN", graphs.len())));
+            return Err(Error::config("graphs", format!("{} graphs for SIGN", graphs.len())));
         };
         let x = tape.destinations(*graph, &x)?;
         let (layers, in_feats) = (self.project.layers.len(), self.in_feats);

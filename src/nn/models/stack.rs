@@ -142,7 +142,7 @@ impl Model for Stack {
         let per_layer = graphs.len() / self.layers.len();
         if per_layer * self.layers.len() != graphs.len() || per_layer == 0 {
             let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
-            return Err(Error::internal(problem));
+            return Err(Error::config("graphs", problem));
         }
         let (mut x, mut initial) = self.input(tape, graphs[0], x)?;
         let mut outputs: Vec<Var> = Vec::new();

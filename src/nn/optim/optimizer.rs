@@ -150,12 +150,13 @@ impl Optimizer {
     /// Updates the parameters; `gradient` is laid out as [`ParameterSet::flat`].
     ///
     /// # Errors
-    /// If the gradient has another size (`Internal`), or a value cannot be read back (`Io`, `Corrupt`).
+    /// If the gradient has another size (`Config`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn step(&mut self, parameters: &ParameterSet, gradient: Tensor) -> Result<()> {
         self.state.step += 1;
         let value = tensor::copy(&*parameters.flat().pin()?)?;
         if gradient.size() != value.size() {
-            return Err(Error::internal("the gradient has another size"));
+            let (got, size) = (gradient.size(), value.size());
+            return Err(Error::config("gradient", format!("has shape {got:?}, not {size:?}")));
         }
         let moment = |is_used: bool, old: Option<PointerTensor>| {
             is_used.then(|| Moment::new(old, &value)).transpose()

@@ -32,7 +32,6 @@ impl NodeOrder {
         self.0.is_some()
     }
 
-    /// The place of a node.
     pub(super) fn place(&self, node: u64) -> u64 {
         self.0.as_ref().map_or(node, |places| places[node as usize])
     }

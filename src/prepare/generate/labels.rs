@@ -17,7 +17,6 @@ impl<'a> Labels<'a> {
         Labels { model, classes: config.classes, outlier }
     }
 
-    /// The class of a node.
     pub(super) fn class(&self, node: u64) -> u64 {
         let class = self.model.class_of_place(node);
         let [random, choice] = self.outlier.pair(node, 0);

@@ -5,14 +5,6 @@ use super::config::GeneratorConfig;
 use super::draws::Purpose;
 use crate::prepare::import::SplitShares;
 
-/// The role of a node in training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SplitRole {
-    Train,
-    Validation,
-    Test,
-}
-
 /// Part of a node below which a product of a share and a number of nodes is rounding.
 const ROUNDING: f64 = 1e-6;
 
@@ -20,9 +12,8 @@ const ROUNDING: f64 = 1e-6;
 #[derive(Debug)]
 pub(super) struct Split {
     order: Bijection,
-    train_end: u64,
-    validation_end: u64,
-    test_end: u64,
+    /// The ends of training, validation and test nodes in this order.
+    ends: [u64; 3],
 }
 
 impl Split {
@@ -31,20 +22,13 @@ impl Split {
         let end = |share: f64| (config.nodes as f64 * share + ROUNDING) as u64;
         Split {
             order: Bijection::new(config.nodes, config.seed, Purpose::Split),
-            train_end: end(train),
-            validation_end: end(train + val),
-            test_end: end(train + val + test).min(config.nodes),
+            ends: [end(train), end(train + val), end(train + val + test).min(config.nodes)],
         }
     }
 
-    /// The role of a node, if it has one.
-    pub(super) fn role(&self, node: u64) -> Option<SplitRole> {
-        let rank = self.order.apply(node);
-        match rank {
-            _ if rank < self.train_end => Some(SplitRole::Train),
-            _ if rank < self.validation_end => Some(SplitRole::Validation),
-            _ if rank < self.test_end => Some(SplitRole::Test),
-            _ => None,
-        }
+    /// The number of the part that a node belongs to, if it belongs to one.
+    pub(super) fn part(&self, node: u64) -> Option<usize> {
+        let place = self.order.apply(node);
+        self.ends.iter().position(|end| place < *end)
     }
 }

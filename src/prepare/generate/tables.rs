@@ -9,7 +9,7 @@ use super::features::Features;
 use super::labels::Labels;
 use super::model::RandomGraph;
 use super::progress::{GenerateProgress, GenerateStep};
-use super::split::{Split, SplitRole};
+use super::split::Split;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
@@ -54,10 +54,10 @@ pub(super) fn write_tables(
                 *out = labels.class(node).to_le_bytes();
             }
         })?;
-        for role in [SplitRole::Train, SplitRole::Validation, SplitRole::Test] {
+        for set in 0..3 {
             fill(next()?, own.clone(), 1, silent, |first, out| {
                 for (out, node) in out.iter_mut().zip(first..) {
-                    *out = u8::from(split.role(node) == Some(role));
+                    *out = u8::from(split.part(node) == Some(set));
                 }
             })?;
         }

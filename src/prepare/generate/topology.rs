@@ -34,12 +34,4 @@ impl PartitionEdges for Spooled<'_> {
     fn inner(&self, part: usize, take: &mut dyn FnMut(&[[u64; 2]]) -> Result<()>) -> Result<()> {
         self.0.read_numbers(part, take)
     }
-
-    fn num_halo(&self, _part: usize) -> u64 {
-        0
-    }
-
-    fn halo(&self, _part: usize, _take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
-        Ok(())
-    }
 }

@@ -39,41 +39,28 @@ impl EdgeDestination for EdgesOfType<'_> {
     }
 }
 
-/// Edges whose type is in a column, or edges of one type among several.
+/// Edges whose type is in a column, or edges of one type among several; or those that a split lists.
 pub(super) struct SpooledRows<'a> {
     pub(super) spool: &'a mut EdgeSpool,
     /// The type, unless a column names it.
     pub(super) etype: Option<u32>,
+    /// For edges of a split: the listed edges and the number of the mask.
+    pub(super) listed: Option<(&'a mut ListedEdges, u8)>,
 }
 
 impl EdgeDestination for SpooledRows<'_> {
     fn check(&mut self, rows: &FileRows) -> Result<()> {
-        self.spool.check_data(rows)?;
+        if self.listed.is_none() {
+            self.spool.check_data(rows)?;
+        }
         self.spool.type_of_row(self.etype, rows).map(|_| ())
     }
 
     fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {
         let etype = self.spool.type_of_row(self.etype, rows)?;
-        self.spool.push(etype, ends, rows)
-    }
-}
-
-/// Edges of a split.
-pub(super) struct ListedRows<'a> {
-    pub(super) listed: &'a mut ListedEdges,
-    pub(super) spool: &'a mut EdgeSpool,
-    pub(super) etype: Option<u32>,
-    /// The number of the mask.
-    pub(super) mask: u8,
-}
-
-impl EdgeDestination for ListedRows<'_> {
-    fn check(&mut self, rows: &FileRows) -> Result<()> {
-        self.spool.type_of_row(self.etype, rows).map(|_| ())
-    }
-
-    fn push(&mut self, ends: [u64; 2], rows: &FileRows) -> Result<()> {
-        let etype = self.spool.type_of_row(self.etype, rows)?;
-        self.listed.push(etype, ends, self.mask)
+        match &mut self.listed {
+            None => self.spool.push(etype, ends, rows),
+            Some((listed, mask)) => listed.push(etype, ends, *mask),
+        }
     }
 }

@@ -187,7 +187,7 @@ impl Import<'_> {
         self.choose_splits(&mut node_tables)?;
         self.check_node_data(&node_tables)?;
         let data = node_tables.values().flatten();
-        data.filter(|(name, _)| name.starts_with("label"))
+        data.filter(|(name, _)| LABEL_NAMES.contains(&name.as_str()))
             .try_for_each(|(_, table)| refuse_signs(table))?;
         for table in &self.scanned {
             let tables = node_tables.entry(table.file.ty.clone()).or_default();
@@ -226,9 +226,10 @@ impl Import<'_> {
                     ));
                     *table = numbers;
                 }
-                self.notes.extend(unlabelled(table)?.map(|count| {
-                    format!("{ty}/{name}: {count} of {} nodes have no label", table.num_rows())
-                }));
+                if LABEL_NAMES.contains(&name.as_str()) {
+                    let note = unlabelled(table)?;
+                    self.notes.extend(note.map(|note| format!("{ty}/{name}: {note}")));
+                }
             }
         }
         Ok(node_tables)

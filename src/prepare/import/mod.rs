@@ -38,7 +38,7 @@ pub(crate) use files::{NODE, edge};
 pub(crate) use graph::RawEdgeWriter;
 pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
 pub use ids::NodeNames;
-pub(crate) use ids::{NODE_NAMES, names_file};
+pub(crate) use ids::{NODE_NAMES, NamesMemory, names_file};
 pub use import_graph::import;
 pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
 pub(crate) use new_nodes::{KnownNodes, NewNodes};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::graph::NodeType;
-use super::ids::NodeNames;
+use super::ids::{NamesMemory, NodeNames};
 use super::readers::{Ask, CellValue, FileRows, Wants, is_index, is_usual_id, parse_id, shown};
 use super::tables::{Table, TableEncoding, bytes_of, storable};
 use crate::error::{Error, Result};
@@ -34,11 +34,16 @@ pub(crate) struct NewNodes {
 }
 
 impl KnownNodes<'_> {
-    /// Reads new nodes from a file, if there is one. Names of nodes may take `memory` bytes; features take space in `folder`.
+    /// Reads new nodes from a file, if there is one. Features take space in `folder`.
     ///
     /// # Errors
     /// If the file cannot be read, a node exists already, or a row does not have the features of the graph.
-    pub(crate) fn read(&self, path: Option<&Path>, folder: &Path, memory: u64) -> Result<NewNodes> {
+    pub(crate) fn read(
+        &self,
+        path: Option<&Path>,
+        folder: &Path,
+        memory: &NamesMemory,
+    ) -> Result<NewNodes> {
         let names = self.ntype.names_file.as_deref();
         let names = names.map(|names| NodeNames::of_file(names, memory));
         let mut new = NewNodes { count: 0, features: None, names: names.transpose()? };

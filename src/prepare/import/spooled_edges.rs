@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::edge_destination::{ListedRows, SpooledRows};
+use super::edge_destination::SpooledRows;
 use super::edge_files::EdgeProgress;
 use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
 use super::import_graph::Import;
@@ -113,7 +113,7 @@ impl Import<'_> {
             EdgeSpool::create(self.ask.folder, &columns, has_relations, self.memory / 4)?;
         for file in &files.edges {
             let fixed = (!has_relations).then(|| spool.type_of(&file.etype));
-            let out = &mut SpooledRows { spool: &mut spool, etype: fixed };
+            let out = &mut SpooledRows { spool: &mut spool, etype: fixed, listed: None };
             self.read_file(&file.path, files.edge_shape, &file.etype, &columns, out, progress)?;
         }
         let names = listed.iter().map(|file| file.name.as_str());
@@ -121,7 +121,8 @@ impl Import<'_> {
         for file in &listed {
             let mask = edges.mask(&file.name);
             let fixed = (!has_relations).then(|| spool.type_of(&file.ty));
-            let out = &mut ListedRows { listed: &mut edges, spool: &mut spool, etype: fixed, mask };
+            let of_split = Some((&mut edges, mask));
+            let out = &mut SpooledRows { spool: &mut spool, etype: fixed, listed: of_split };
             let columns = self.columns_of_split(&columns, &file.path)?;
             self.read_file(&file.path, files.split_shape, &file.ty, &columns, out, progress)?;
         }

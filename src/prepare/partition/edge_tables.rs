@@ -36,6 +36,7 @@ pub(super) fn write_edge_tables(
             tables.push(MovingTable {
                 table,
                 scatter: RowScatter::create(folder, table.row_bytes(), counts, share)?,
+                block: BLOCK / etype.data.len() as u64,
                 first: 0,
                 rows: Vec::new(),
             });
@@ -74,6 +75,8 @@ pub(super) fn write_edge_tables(
 struct MovingTable<'a> {
     table: &'a Table,
     scatter: RowScatter,
+    /// Bytes of rows that are held, unless a single row takes more.
+    block: u64,
     /// First row in memory.
     first: u64,
     rows: Vec<u8>,
@@ -89,7 +92,8 @@ impl MovingTable<'_> {
         }
         if self.rows.len() < (row - self.first + 1) as usize * row_bytes {
             self.first = row;
-            let end = self.table.num_rows().min(row + (BLOCK / row_bytes.max(1) as u64).max(1));
+            let end =
+                self.table.num_rows().min(row + (self.block / row_bytes.max(1) as u64).max(1));
             self.rows.resize((end - row) as usize * row_bytes, 0);
             self.table.read_rows(row..end, &mut self.rows)?;
         }

@@ -40,7 +40,6 @@ pub(super) struct EdgeRows {
     pub(super) sort: ExternalSort,
 }
 
-/// The new ids.
 pub(super) struct NewIds<'a> {
     pub(super) map: &'a NodeMap,
     pub(super) parts: &'a [u16],
@@ -84,9 +83,18 @@ impl FinalEdges {
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let most = (0..types).map(|etype| edges.most(etype)).sum();
-        let layout = KeyLayout::new([num_nodes, num_nodes, id_end])?;
-        let halo = HaloEdges::create(folder, num_parts, [num_nodes, num_nodes, most])?;
-        let mut writer = Writer::create(folder, layout, ids.ranges, halo, rows)?;
+        let layout = KeyLayout::new([num_nodes, num_nodes, most])?;
+        let spool = BucketSpool::create(folder, num_parts, layout.bytes(), HALO_BUFFERS)?;
+        let mut writer = Writer {
+            file: UnnamedWriter::create(folder)?,
+            layout: KeyLayout::new([num_nodes, num_nodes, id_end])?,
+            ranges: ids.ranges,
+            counts: vec![vec![0; types]; num_parts],
+            of_type: vec![0; types],
+            edges: 0,
+            halo: HaloEdges { layout, spool },
+            rows,
+        };
         let mut sorted = sort.finish()?;
         graph.edges.give_back()?;
         let mut last = None;
@@ -163,13 +171,6 @@ impl PartitionEdges for FinalEdges {
 }
 
 impl HaloEdges {
-    /// An empty store; sources, destinations and numbers lie below `ends`.
-    fn create(folder: &Path, num_parts: usize, ends: [u64; 3]) -> Result<Self> {
-        let layout = KeyLayout::new(ends)?;
-        let spool = BucketSpool::create(folder, num_parts, layout.bytes(), HALO_BUFFERS)?;
-        Ok(HaloEdges { layout, spool })
-    }
-
     fn push(&mut self, part: usize, edge: [u64; 3]) -> Result<()> {
         let key = self.layout.pack(edge).to_le_bytes();
         self.spool.push(part, [&key[..self.layout.bytes()], &[]])
@@ -205,27 +206,7 @@ struct Writer<'a> {
     rows: Vec<Option<EdgeRows>>,
 }
 
-impl<'a> Writer<'a> {
-    fn create(
-        folder: &Path,
-        layout: KeyLayout<3>,
-        ranges: &'a IdRanges,
-        halo: HaloEdges,
-        rows: Vec<Option<EdgeRows>>,
-    ) -> Result<Self> {
-        let (parts, types) = (ranges.num_parts(), rows.len());
-        Ok(Writer {
-            file: UnnamedWriter::create(folder)?,
-            layout,
-            ranges,
-            counts: vec![vec![0; types]; parts],
-            of_type: vec![0; types],
-            edges: 0,
-            halo,
-            rows,
-        })
-    }
-
+impl Writer<'_> {
     fn push(&mut self, part: usize, etype: usize, edge: [u64; 3], row: u64) -> Result<()> {
         let bytes = self.layout.pack(edge).to_le_bytes();
         self.file.write(&bytes[..self.layout.bytes()])?;

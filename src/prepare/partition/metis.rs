@@ -64,10 +64,15 @@ impl Partitioner for MetisPartitioner {
     }
 }
 
+/// Memory that METIS may need, in bytes.
+fn needed_memory(nodes: u64, entries: u64, quantities: usize) -> u64 {
+    let more = quantities.saturating_sub(USUAL_QUANTITIES) as u64 * PER_QUANTITY;
+    entries * PER_ENTRY + nodes * (PER_NODE + more)
+}
+
 /// Refuses a graph for which METIS needs more than `memory` bytes.
 fn check_memory(nodes: u64, entries: u64, quantities: usize, memory: u64) -> Result<()> {
-    let more = quantities.saturating_sub(USUAL_QUANTITIES) as u64 * PER_QUANTITY;
-    let needed = entries * PER_ENTRY + nodes * (PER_NODE + more);
+    let needed = needed_memory(nodes, entries, quantities);
     if needed <= memory {
         return Ok(());
     }
@@ -109,6 +114,11 @@ impl WeightedGraph {
 
     fn num_nodes(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// Memory that METIS may need for the graph, in bytes.
+    pub(crate) fn needed_memory(&self) -> u64 {
+        needed_memory(self.num_nodes() as u64, self.neighbours.len() as u64, self.quantities)
     }
 
     /// Refuses the graph if METIS needs more than `memory` bytes for it.

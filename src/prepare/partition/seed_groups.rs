@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::size;
 use crate::io::AtomicFile;
 use crate::platform::free_memory;
 use crate::prepare::partition::metis::WeightedGraph;
@@ -36,6 +37,8 @@ pub struct SeedGroups<'a> {
     pub num_batches: usize,
     /// Seed of METIS.
     pub seed: u64,
+    /// Bytes that METIS may take, at most half of the free memory.
+    pub memory: u64,
 }
 
 impl SeedGroups<'_> {
@@ -44,7 +47,7 @@ impl SeedGroups<'_> {
     /// exists, and otherwise stored there.
     ///
     /// # Errors
-    /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or
+    /// If METIS needs more memory than it may take, or the cache was made for another graph, other seeds, or
     /// another batch size or seed.
     pub fn batches(
         &self,
@@ -87,12 +90,18 @@ impl SeedGroups<'_> {
             pairs = &pairs[own..];
             graph.end_node(&[u64::from(seeds.binary_search(id).is_ok())]);
         }
-        let memory = free_memory().unwrap_or(u64::MAX) / 2;
-        graph.check_memory(memory).map_err(|e| {
-            e.with_hint(
-                "leave ‹sampling.optimized_batches› out, or cut the graph into more partitions",
-            )
-        })?;
+        let left = self.memory.min(free_memory().unwrap_or(u64::MAX) / 2);
+        let needed = graph.needed_memory();
+        if needed > left {
+            let problem = format!(
+                "METIS may need {} to group nodes into batches, but {} are left",
+                size(needed),
+                size(left)
+            );
+            return Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(
+                "raise ‹memory_budget›, leave ‹sampling.optimized_batches› out, or cut the graph into more partitions",
+            ));
+        }
         let parts = graph.partition(self.num_batches, self.seed)?;
         for seed in seeds {
             let node = neighbours.nodes.binary_search(&seed).unwrap_or_default();

@@ -33,7 +33,7 @@ pub struct Resources {
 }
 
 impl Default for Resources {
-    /// One or two workers in memory at a time, all cores, the default memory budget, and a spill folder for temporary files.
+    /// Two or three workers in memory at a time, all cores, the default memory budget, and a spill folder for temporary files.
     fn default() -> Self {
         Resources {
             memory_budget: MemoryBudget::default(),

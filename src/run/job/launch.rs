@@ -11,7 +11,7 @@ use super::results;
 use super::results::{read_results, write_result};
 use super::saved_state::RestoredState;
 use crate::engine::launch::EventRecord;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders};
@@ -34,7 +34,8 @@ pub struct Job {
     /// Results folder, if the job has one, for `metrics.jsonl` and the last two saved states. It must be new or empty,
     /// unless the job is resumed.
     pub out: Option<PathBuf>,
-    /// Whether the job resumes from the last state in its results folder. Without a state it starts at the beginning.
+    /// Whether the job resumes from the last state in its results folder, which it then needs. Without a state it starts
+    /// at the beginning.
     pub resume: bool,
 }
 
@@ -50,7 +51,8 @@ impl Job {
     }
 }
 
-/// Runs `work` in a worker process per partition, and returns the results by rank. `observe` gets every event.
+/// Runs `work` in a worker process per partition, and returns the results by rank. `observe` gets every event. Results
+/// pass through bincode, which reads plain values, but neither `serde_json::Value` nor tagged enums.
 ///
 /// Workers are forked and supervised as in `sar-single`: at most [`Resources::resident`] of them compute at a time, all
 /// of them together keep the memory budget, the failure of one ends all others, Ctrl-C ends the job, and the spill
@@ -70,7 +72,7 @@ impl Job {
 /// SIGTERM; if the partitions or the folder of results cannot be used.
 ///
 /// On several machines (`mpirun` starts the program on each), every process returns all ranks' results, and the first
-/// one writes the results folder.
+/// one writes the results folder. A process takes part in one such run: a second one needs new processes.
 pub fn launch<T: Serialize + DeserializeOwned>(
     job: &Job,
     observe: &mut dyn FnMut(&Event),
@@ -84,6 +86,10 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     observe: &mut dyn FnMut(&Event),
     work: impl Fn(&Rank<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
+    if job.resume && job.out.is_none() {
+        let problem = "a job that resumes needs the folder of its results";
+        return Err(Error::config("resume", problem).with_hint("name it with ‹out›"));
+    }
     let partitions = PartitionConfig::open(&job.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -94,7 +100,7 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let folder = out.filter(|_| first || job.resume);
     let folder = folder.map(|out| Folder::take(out, job.resume, first, observe)).transpose()?;
     let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
-    let start = restored.as_ref().map_or_else(String::new, |state| state.epoch.to_string());
+    let start = restored.as_ref().map_or_else(String::new, |state| state.checksum.clone());
     let configuration = format!("a job; saves: {}", out.is_some());
     let machine = ThisMachine::of(
         &Undertaking { configuration, start },
@@ -105,9 +111,8 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let restored = restored.map(|state| state.path);
     let work = |here: Surroundings<'_>| {
         let rank = Rank::new(here, out, restored.as_deref())?;
-        write_result(here.folder, here.rank, &work(&rank)?)?;
-        rank.share(&|rank| results::path(here.folder, rank))?;
-        rank.end()
+        write_result(here.folder, here.rank, work(&rank)?)?;
+        rank.end(&|rank| results::path(here.folder, rank))
     };
     let mut on_event = |event: Event, _| {
         match another {
@@ -165,7 +170,10 @@ impl Folder {
         let lock = match (writes, resume) {
             (false, _) => None,
             (true, true) => Some(Arc::new(ResultsFolder::for_resumed_run(out)?)),
-            (true, false) => Some(Arc::new(ResultsFolder::for_new_run(out, false)?)),
+            (true, false) => {
+                let remedy = "continue the job in it with ‹resume›";
+                Some(Arc::new(ResultsFolder::for_new_run(out, false, remedy)?))
+            }
         };
         if let Some(note) = lock.as_ref().and_then(|lock| lock.note.as_ref()) {
             observe(&Event::Note(note.clone()));
@@ -209,12 +217,13 @@ impl EventRecord for Folder {
 struct LastState {
     path: PathBuf,
     epoch: u32,
+    checksum: String,
 }
 
 impl LastState {
     fn open(path: PathBuf) -> Result<Self> {
-        let epoch = RestoredState::epoch_of(&path)?;
-        Ok(LastState { path, epoch })
+        let (epoch, checksum) = RestoredState::verify(&path)?;
+        Ok(LastState { path, epoch, checksum })
     }
 }
 

@@ -8,7 +8,9 @@ use tch::{Device, Kind, Tensor};
 
 use super::mark::EpochMark;
 use super::saved_state::{RestoredState, SavedState};
-use crate::engine::comm::{self, ProcessGroup, Ranks, ReduceOp, share_files, spans_machines};
+use crate::engine::comm::{
+    self, ProcessGroup, Ranks, ReduceOp, end_together, share_files, spans_machines,
+};
 use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::engine::tape::{
     Gradients, Graph, GraphShardManager, HeteroGraphShardManager, ParameterSet,
@@ -75,6 +77,12 @@ impl<'a> Rank<'a> {
     /// The ranks, for the functions of [`engine::comm`](crate::engine::comm).
     pub fn group(&self) -> &dyn ProcessGroup {
         &*self.setup.group
+    }
+
+    /// A handle on the ranks, for what keeps one: a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), or
+    /// [`construct_full_graph`](crate::load::construct_full_graph).
+    pub fn shared_group(&self) -> &Rc<dyn ProcessGroup> {
+        &self.setup.group
     }
 
     /// The group with the rank's pauses, for loaders, embeddings and optimizers of rows.
@@ -147,7 +155,8 @@ impl<'a> Rank<'a> {
         Ok(self.setup.track_features(features.leaving_cache(true)))
     }
 
-    /// Classes of the rank's nodes, `int64 [num_inner_nodes]`; -1 for a node without a class.
+    /// Classes of the rank's nodes, `int64 [num_inner_nodes]`. A node without a class has a negative number: that in the
+    /// file, or -1.
     ///
     /// # Errors
     /// If the array does not exist, or does not hold classes.
@@ -267,8 +276,8 @@ impl<'a> Rank<'a> {
     }
 
     /// Reports the end of an epoch: a line of `metrics.jsonl` and an [`Event::Log`]. All ranks call this with the same
-    /// values; rank 0 reports them. From the epoch's memory, the launcher then decides how much ranks may keep in the
-    /// next one.
+    /// values; rank 0 reports them. The launcher then uses the memory measured in this epoch to decide how much ranks may
+    /// keep in the next one.
     ///
     /// # Errors
     /// If the launcher is gone.
@@ -328,14 +337,14 @@ impl<'a> Rank<'a> {
         self.restored.map(read).transpose()
     }
 
-    /// Copies to all machines a file that each rank has written at its own path.
-    pub(super) fn share(&self, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
+    /// Ends the rank's work together with the other ranks', and copies to all machines a file that each rank has written
+    /// at its own path.
+    pub(super) fn end(self, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
         let ranks = self.setup.ranks();
-        if spans_machines(ranks.group) { share_files(path_of, ranks) } else { Ok(()) }
-    }
-
-    /// Ends the rank's work.
-    pub(super) fn end(self) -> Result<()> {
+        end_together(ranks.group, ranks.hooks)?;
+        if spans_machines(ranks.group) {
+            share_files(path_of, ranks)?;
+        }
         self.setup.end()
     }
 }

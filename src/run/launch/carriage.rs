@@ -12,7 +12,7 @@ use crate::engine::comm::machines::{
     Carried, Carrier, Launched, MachineFacts, Site, agree, connect,
 };
 use crate::engine::turns::{Control, Stop};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::{AccountedStorage, DiskStorage, IoMode, Storage};
 use crate::platform::signals;
 
@@ -87,7 +87,10 @@ fn carry(
     ended: &Receiver<Result<()>>,
 ) -> Result<Carried> {
     let CarriageSite { control, folder, io, reserve } = site;
-    let again = || Error::internal("a process is part of one run only".to_owned());
+    let again = || {
+        let problem = "this process has taken part in a run on several machines before";
+        Error::new(ErrorKind::Config, problem).with_hint("start new processes for each run")
+    };
     let mut transport = connect(here)?.ok_or_else(again)?;
     let machines = match agree(&mut *transport, Ok(facts)) {
         Ok(machines) => machines,

@@ -42,8 +42,7 @@ impl Connection {
     }
 }
 
-/// Ends a command that may run on several machines with an error that all of them share and the first one reports.
-/// Machines that are not yet connected learn from this one that it cannot take part.
+/// Makes an error of this process the error of the run on all machines. Only the first machine prints it.
 pub fn end_everywhere(error: Error) -> Error {
     let Some(here) = Launched::here() else { return error };
     let error = match refuse(here, &error) {

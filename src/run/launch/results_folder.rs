@@ -41,11 +41,12 @@ pub(in crate::run) struct ResultsFolder {
 }
 
 impl ResultsFolder {
-    /// Opens a folder for a new run. It must be empty, or, with `overwrite`, contain an earlier run's results.
+    /// Opens a folder for a new run. It must be empty, or, with `overwrite`, contain an earlier run's results. `remedy`
+    /// says what else a user can do with a folder that is not empty.
     ///
     /// # Errors
     /// If it contains other files, or another process writes to it.
-    pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool) -> Result<Self> {
+    pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool, remedy: &str) -> Result<Self> {
         let folder = Self::lock(path)?;
         let unreadable = |e| Error::unreadable(path, &e);
         let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>();
@@ -56,8 +57,7 @@ impl ResultsFolder {
             return Ok(folder);
         }
         if !overwrite {
-            let hint =
-                "name another folder with ‹out›, or replace the results in it with ‹overwrite›";
+            let hint = format!("name another folder with ‹out›, or {remedy}");
             return Err(Error::input(path, "", "is not empty").with_hint(hint));
         }
         let config = path.join(CONFIG);
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn a_folder_has_one_writer_and_its_lock_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let first = ResultsFolder::for_new_run(folder.path(), false).unwrap();
-        let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();
+        let first = ResultsFolder::for_new_run(folder.path(), false, "").unwrap();
+        let error = ResultsFolder::for_new_run(folder.path(), true, "").unwrap_err().to_string();
         let expected = format!("another run (process {}) writes", std::process::id());
         assert!(error.contains(&expected), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -178,12 +178,12 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::write(path("notes.txt"), "mine").unwrap();
         fs::write(path(WEIGHTS), "old").unwrap();
-        assert!(ResultsFolder::for_new_run(folder.path(), false).is_err());
+        assert!(ResultsFolder::for_new_run(folder.path(), false, "").is_err());
         // The new run's weights are complete before the launcher learns of its first epoch; other unfinished ones are
         // an earlier run's.
         let pending = pending_weights(folder.path());
         fs::write(&pending, "killed").unwrap();
-        let taken = ResultsFolder::for_new_run(folder.path(), true).unwrap();
+        let taken = ResultsFolder::for_new_run(folder.path(), true, "").unwrap();
         assert!(!pending.exists());
         fs::write(&pending, "new").unwrap();
         taken.clear().unwrap();
@@ -195,7 +195,7 @@ mod tests {
         assert!(!path(WEIGHTS).exists());
         drop(taken);
         fs::write(path(CONFIG), "[tool]\nname = \"another program's\"\n").unwrap();
-        let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();
+        let error = ResultsFolder::for_new_run(folder.path(), true, "").unwrap_err().to_string();
         assert!(error.contains("config.toml: is not the configuration of a run"), "{error}");
     }
 }

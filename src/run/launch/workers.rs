@@ -102,6 +102,12 @@ fn note_limits(
     threads: usize,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
+    if let Some(Launched { machines, .. }) = Launched::unconnected() {
+        let note = format!(
+            "this process is one of {machines}, but the program is built without MPI, so it works alone (make build-mpi)"
+        );
+        on_event(Event::Note(note), 0)?;
+    }
     if threads < resources.threads {
         let asked = resources.threads;
         on_event(

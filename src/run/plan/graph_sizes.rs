@@ -30,7 +30,6 @@ pub(super) struct FeatureColumns {
 #[derive(Debug, Clone)]
 pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
-    /// The features.
     pub(super) features: FeatureColumns,
     /// Largest fraction of values of a rank's features that are not zero, if all ranks have few of these.
     pub(super) filled: Option<f64>,

@@ -168,6 +168,7 @@ pub(super) fn measure(
         class_weights: None,
         patience: run.patience.map(|_| EPOCHS),
         // Values are meaningless here.
+        init_params: None,
         on_nan: OnNan::GoOn,
         checkpoint_every: None,
         dump_step: None,

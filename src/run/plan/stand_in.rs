@@ -84,14 +84,6 @@ impl PartitionEdges for Edges<'_> {
         }
         take(&block)
     }
-
-    fn num_halo(&self, _part: usize) -> u64 {
-        0
-    }
-
-    fn halo(&self, _part: usize, _take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// A number near the golden section of `count` that is coprime to it.

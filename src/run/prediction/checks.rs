@@ -1,14 +1,19 @@
 //! Checks of a prediction before its work begins.
 
+use std::path::Path;
+
+use serde_json::Value;
+
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::graph::PartitionBook;
+use crate::io::read_input;
 use crate::load::etypes_within;
 use crate::nn::{Task, verify_state_dict};
+use crate::run::METRICS;
 use crate::run::config::RunConfig;
 use crate::run::rank::{PredictConfig, Prediction, WEIGHTS};
-use crate::run::{EndedRun, Ending};
 
 /// Checks that the prediction makes sense for the task.
 pub(super) fn check(config: &PredictConfig) -> Result<()> {
@@ -80,16 +85,20 @@ pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Eve
             weights.display()
         )));
     }
-    let ended = EndedRun::read(&run.out).ok().flatten();
-    if let (Some(epoch), Some(ended)) = (RunConfig::epoch_of_weights(weights)?, ended)
-        && ended.ending != Ending::Done
-        && epoch < ended.epoch
-    {
+    let last = last_epoch(&run.out.join(METRICS));
+    if let Some(epoch) = RunConfig::epoch_of_weights(weights)?.filter(|epoch| *epoch < last) {
         observe(&Event::Note(format!(
-            "{}: holds the weights of epoch {epoch}, but the run has completed {} epochs; it writes its weights when it ends",
-            weights.display(),
-            ended.epoch
+            "{}: holds the weights of epoch {epoch}, but the run has completed epoch {last}; it writes its weights when it ends",
+            weights.display()
         )));
     }
     Ok(())
+}
+
+/// The epoch in the last line of a run's metrics, or 0. At the end of a run, the line has the epoch of its weights.
+fn last_epoch(metrics: &Path) -> u32 {
+    let lines = read_input(metrics).unwrap_or_default();
+    // A killed run may leave half a line.
+    let last = lines.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    last.and_then(|line| u32::try_from(line["epoch"].as_u64()?).ok()).unwrap_or(0)
 }

@@ -11,7 +11,6 @@ use crate::prepare::import::{CLASS_NAMES, class_names_file, class_names_of, read
 use crate::run::config::Relations;
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
 
-/// Some rows of the table.
 pub(super) struct TableRows {
     /// Ids of their nodes, if nodes have no names.
     pub(super) ids: Vec<u64>,

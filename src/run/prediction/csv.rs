@@ -17,7 +17,6 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// Writes some rows.
     pub(super) fn rows(&mut self, columns: &[OutputCells]) -> Result<()> {
         for row in 0..columns.first().map_or(0, OutputCells::len) {
             self.line(columns, |line, cells| cell(line, cells, row))?;

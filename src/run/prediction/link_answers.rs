@@ -34,9 +34,10 @@ impl PairTable<'_> {
         let nodes = self.headings;
         let headings = LinkHeadings { nodes, rank: None, etype: None, numbers: &["score"] };
         let mut table = LinkTable::open(place, format, headings, self.named)?;
-        for nodes in &self.pairs.words {
+        for pair in 0..self.pairs.places.len() {
+            let nodes = [0, 1].map(|end| self.pairs.words.get(2 * pair + end).to_vec());
             let numbers = vec![f32::from_le_bytes(scores.next()?)];
-            table.row(LinkRow { nodes: nodes.clone(), rank: None, etype: None, numbers })?;
+            table.row(LinkRow { nodes, rank: None, etype: None, numbers })?;
         }
         table.finish()
     }

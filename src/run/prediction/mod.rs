@@ -18,5 +18,6 @@ mod ranked_table;
 mod run;
 mod table;
 mod table_file;
+mod words;
 
 pub use run::predict;

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::numbering::Numbering;
+use super::words::{FileWords, Words};
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
@@ -30,47 +31,43 @@ pub(super) struct NodeSpace<'a> {
     by_type: bool,
     /// Files with the names of the nodes of each type, if all nodes have names.
     names: Vec<PathBuf>,
+    /// Bytes that all processes of the run may take; 0 means no limit.
+    budget: u64,
 }
+
+/// The place of a word that calls no node so far, and of one that calls nodes of several types.
+const NOWHERE: u64 = u64::MAX;
+const SEVERAL: u64 = NOWHERE - 1;
 
 /// Pairs of nodes, in the order of a file.
 pub(super) struct NodePairs {
     /// Places of the two nodes of each pair.
     pub(super) places: Vec<[u64; 2]>,
     /// The words of the file for these nodes.
-    pub(super) words: Vec<[Vec<u8>; 2]>,
+    pub(super) words: Words,
 }
 
-/// The words of a file of pairs, and the number of each line.
-struct PairWords {
-    words: Vec<[Vec<u8>; 2]>,
-    numbers: Vec<u64>,
-}
-
-impl PairWords {
-    /// Reads a file of pairs of nodes of these spaces.
-    fn read(path: &Path, spaces: &[NodeSpace<'_>]) -> Result<Self> {
-        let folder = std::env::temp_dir();
-        let ids_are_names = spaces.iter().any(NodeSpace::has_names);
-        let edge_shape = Some(EdgeShape::TwoColumns);
-        let ask = Ask { ids_are_names, edge_shape, ..Ask::new(Wants::Edges, &folder) };
-        let names = if ids_are_names { first_names(path, &ask, spaces)? } else { HashSet::new() };
-        let is_node = |word: &[u8]| names.contains(word);
-        let mut rows = FileRows::open_pairs(path, &Ask { is_node: Some(&is_node), ..ask })?;
-        let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        while rows.advance()? {
-            let [left, right] = [0, 1].map(|at| rows.value(at).name().map(Cow::into_owned));
-            let (Some(left), Some(right)) = (left, right) else {
-                return Err(rows.fail("a node of the pair is missing"));
-            };
-            words.push([left, right]);
-            numbers.push(rows.number());
-        }
-        if words.is_empty() {
-            return Err(Error::input(path, "", "lists no pairs")
-                .with_hint("write the ids or names of two nodes on each line"));
-        }
-        Ok(PairWords { words, numbers })
+/// Reads a file of pairs of nodes of these spaces.
+fn pair_words<'p>(path: &'p Path, spaces: &[NodeSpace<'_>], budget: u64) -> Result<FileWords<'p>> {
+    let folder = std::env::temp_dir();
+    let ids_are_names = spaces.iter().any(NodeSpace::has_names);
+    let edge_shape = Some(EdgeShape::TwoColumns);
+    let ask = Ask { ids_are_names, edge_shape, ..Ask::new(Wants::Edges, &folder) };
+    let names = if ids_are_names { first_names(path, &ask, spaces)? } else { HashSet::new() };
+    let is_node = |word: &[u8]| names.contains(word);
+    let mut rows = FileRows::open_pairs(path, &Ask { is_node: Some(&is_node), ..ask })?;
+    let mut listed = FileWords::new(path, budget);
+    while rows.advance()? {
+        let [Some(left), Some(right)] = [0, 1].map(|at| rows.value(at).name()) else {
+            return Err(rows.fail("a node of the pair is missing"));
+        };
+        listed.add(&[left, right], &rows)?;
     }
+    if listed.numbers.is_empty() {
+        return Err(Error::input(path, "", "lists no pairs")
+            .with_hint("write the ids or names of two nodes on each line"));
+    }
+    Ok(listed)
 }
 
 /// The names of nodes in the first two lines of a file, which may name its columns.
@@ -100,7 +97,7 @@ pub(super) struct NodeList {
     /// Places of the nodes.
     pub(super) places: Vec<u64>,
     /// Name of the nodes in the list.
-    pub(super) words: Vec<Vec<u8>>,
+    pub(super) words: Words,
 }
 
 /// The names of nodes while they are read, one after the other.
@@ -158,12 +155,13 @@ impl<'a> NodeSpace<'a> {
         numbering: Numbering,
     ) -> Self {
         let by_type = config.is_by_type() || numbering.order == NodeOrder::Original;
-        Self::of_types(partitions, ntypes, by_type, numbering)
+        let budget = config.run.memory_budget.bytes();
+        Self::of_types(partitions, ntypes, by_type, numbering, budget)
     }
 
     /// The nodes of one type, in the same order.
     pub(super) fn of_type(&self, ntype: usize) -> Self {
-        Self::of_types(self.partitions, vec![ntype], true, self.numbering)
+        Self::of_types(self.partitions, vec![ntype], true, self.numbering, self.budget)
     }
 
     fn of_types(
@@ -171,6 +169,7 @@ impl<'a> NodeSpace<'a> {
         ntypes: Vec<usize>,
         by_type: bool,
         numbering: Numbering,
+        budget: u64,
     ) -> Self {
         let book = partitions.book();
         let folder = partitions.folder();
@@ -179,7 +178,7 @@ impl<'a> NodeSpace<'a> {
         // Names are in the original order.
         let all_named = names.len() == ntypes.len() && numbering.order == NodeOrder::Original;
         let names = if all_named { names } else { Vec::new() };
-        NodeSpace { partitions, numbering, ntypes, by_type, names }
+        NodeSpace { partitions, numbering, ntypes, by_type, names, budget }
     }
 
     /// The partitions of the graph.
@@ -260,18 +259,17 @@ impl<'a> NodeSpace<'a> {
 
     /// The pairs of a node of one type and a node of another that a file lists, each by its id or name among those of its type.
     pub(super) fn typed_pairs(&self, path: &Path, ntypes: [usize; 2]) -> Result<NodePairs> {
-        let PairWords { words, numbers } =
-            PairWords::read(path, &ntypes.map(|ntype| self.of_type(ntype)))?;
+        let listed = pair_words(path, &ntypes.map(|ntype| self.of_type(ntype)), self.budget)?;
         let end = |at: usize| -> Result<Vec<u64>> {
-            let words: Vec<Vec<u8>> = words.iter().map(|pair| pair[at].clone()).collect();
-            let places = self.of_type(ntypes[at]).places_of(path, &words, &numbers)?;
+            let words = listed.words.all().skip(at).step_by(2);
+            let places = self.of_type(ntypes[at]).places_of(&listed, words, 1)?;
             let missing = || Error::internal("a node has no place");
             let places = places.into_iter().map(|place| self.place(ntypes[at], place));
             places.map(|place| place.ok_or_else(missing)).collect()
         };
         let (left, right) = (end(0)?, end(1)?);
         let places = left.into_iter().zip(right).map(|(left, right)| [left, right]).collect();
-        Ok(NodePairs { places, words })
+        Ok(NodePairs { places, words: listed.words })
     }
 
     /// The nodes that a file lists, an id or a name on each line.
@@ -279,82 +277,87 @@ impl<'a> NodeSpace<'a> {
         let folder = std::env::temp_dir();
         let ask = Ask { ids_are_names: self.has_names(), ..Ask::new(Wants::List, &folder) };
         let mut rows = FileRows::open_list(path, &ask)?;
-        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        let mut listed = FileWords::new(path, self.budget);
         while rows.advance()? {
             let word = rows.value(0).name().ok_or_else(|| rows.fail("the node is missing"))?;
-            words.push(word.into_owned());
-            numbers.push(rows.number());
+            listed.add(&[word], &rows)?;
         }
-        if words.is_empty() {
+        if listed.numbers.is_empty() {
             return Err(Error::input(path, "", "lists no nodes")
                 .with_hint("write the id or the name of a node on each line"));
         }
-        let places = self.places_of(path, &words, &numbers)?;
-        Ok(NodeList { places, words })
+        let places = self.places_of(&listed, listed.words.all(), 1)?;
+        Ok(NodeList { places, words: listed.words })
     }
 
-    /// The nodes that a file lists; if no file has this name, the node with this id or name.
-    pub(super) fn listed_or_named(&self, value: &Path) -> Result<NodeList> {
+    /// The places of the nodes that a file lists; if no file has this name, of the node with this id or name.
+    pub(super) fn listed_or_named(&self, value: &Path) -> Result<Vec<u64>> {
         if value.exists() {
-            return self.listed(value);
+            return Ok(self.listed(value)?.places);
         }
-        let words = vec![value.as_os_str().as_encoded_bytes().to_vec()];
-        let places = self.places(&words, |_, problem, hint| {
+        let word = value.as_os_str().as_encoded_bytes();
+        self.places(std::iter::once(word), |_, problem, hint| {
             Error::config("of", format!("no file has this name, and {problem}")).with_hint(hint)
-        })?;
-        Ok(NodeList { places, words })
+        })
     }
 
     /// The pairs of nodes that a file lists, two ids or names on each line.
     pub(super) fn pairs(&self, path: &Path) -> Result<NodePairs> {
-        let PairWords { words, numbers } = PairWords::read(path, std::slice::from_ref(self))?;
-        let numbers: Vec<u64> = numbers.into_iter().flat_map(|number| [number; 2]).collect();
-        let places = self.places_of(path, words.as_flattened(), &numbers)?;
-        let places = places.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        Ok(NodePairs { places, words })
+        let listed = pair_words(path, std::slice::from_ref(self), self.budget)?;
+        let places = self.places_of(&listed, listed.words.all(), 2)?;
+        let places = places.as_chunks::<2>().0.to_vec();
+        Ok(NodePairs { places, words: listed.words })
     }
 
-    /// The places of nodes that the lines of a file name.
-    fn places_of(&self, path: &Path, words: &[Vec<u8>], numbers: &[u64]) -> Result<Vec<u64>> {
+    /// The places of nodes that a file lists by these words, `per_line` on each line.
+    fn places_of<'w>(
+        &self,
+        listed: &FileWords<'_>,
+        words: impl Iterator<Item = &'w [u8]> + Clone,
+        per_line: usize,
+    ) -> Result<Vec<u64>> {
         self.places(words, |at, problem, hint| {
-            let line = format!("line {}", numbers[at]);
-            Error::input(path, &line, problem).with_hint(hint)
+            let line = format!("line {}", listed.numbers[at / per_line]);
+            Error::input(listed.path, &line, problem).with_hint(hint)
         })
     }
 
     /// The places of nodes by their ids or names. `fail` makes an error of the number of a word, the problem and a remedy.
-    fn places(
+    fn places<'w>(
         &self,
-        words: &[Vec<u8>],
+        words: impl Iterator<Item = &'w [u8]> + Clone,
         fail: impl Fn(usize, String, &str) -> Error,
     ) -> Result<Vec<u64>> {
         Ok(if self.has_names() {
-            let mut known: HashMap<&[u8], Vec<u64>> =
-                words.iter().map(|word| (&word[..], Vec::new())).collect();
+            let mut known: HashMap<&[u8], u64> = HashMap::new();
+            // The map grows with the number of different words, which may be far less than that of all.
+            for word in words.clone() {
+                known.insert(word, NOWHERE);
+            }
             let mut names = self.names();
             for place in 0..self.len() {
                 if let Some(known) = known.get_mut(names.advance()?) {
-                    known.push(place);
+                    *known = if *known == NOWHERE { place } else { SEVERAL };
                 }
             }
-            let places = words.iter().enumerate().map(|(at, word)| {
+            let places = words.enumerate().map(|(at, word)| {
                 let unknown = || {
                     let problem = format!("{} is not the name of a node", shown(word));
                     fail(at, problem, "pass ‹order=partition› to list nodes by their ids there")
                 };
-                match known.get(&word[..]).map(Vec::as_slice) {
-                    Some([place]) => Ok(*place),
-                    None | Some([]) => Err(unknown()),
-                    Some(_) => {
+                match known.get(word) {
+                    None | Some(&NOWHERE) => Err(unknown()),
+                    Some(&SEVERAL) => {
                         let problem =
                             format!("{} is the name of nodes of several types", shown(word));
                         Err(fail(at, problem, "choose one with ‹target_type=TYPE›"))
                     }
+                    Some(&place) => Ok(place),
                 }
             });
             places.collect::<Result<_>>()?
         } else {
-            let places = words.iter().enumerate().map(|(at, word)| {
+            let places = words.enumerate().map(|(at, word)| {
                 let id = parse_id(word).ok_or_else(|| {
                     let problem = format!("{} is not a node id", shown(word));
                     fail(at, problem, "the nodes of this graph have no names, so list their ids")

@@ -62,7 +62,7 @@ impl<'a> Question<'a> {
             }
             LinkQuery::Partners { count, of } => {
                 let places = match of {
-                    Some(of) => Some(ends[0].listed_or_named(of)?.places),
+                    Some(of) => Some(ends[0].listed_or_named(of)?),
                     None if config.new_nodes.iter().any(|count| *count > 0) => {
                         Some(ends[0].new_nodes(&config.new_nodes)?)
                     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::columns::{TableColumns, TableRows};
 use super::node_space::{NodeNameLines, NodeSpace};
 use super::table_file::TableFile;
+use super::words::Words;
 use crate::error::{Error, Result};
 use crate::io::Destination;
 use crate::platform::signals;
@@ -22,7 +23,7 @@ pub(super) enum NodeLabels {
     /// All names, or those of some places, ascending.
     Names(NodeNameLines, Option<Vec<u64>>),
     /// Names as a list has them, and the places of these nodes.
-    Listed(Vec<Vec<u8>>, Vec<u64>),
+    Listed(Words, Vec<u64>),
     /// Consecutive ids, or some.
     Ids(Option<Vec<u64>>),
 }
@@ -61,7 +62,7 @@ impl NodeLabels {
     pub(super) fn new(
         space: &NodeSpace<'_>,
         places: Option<Vec<u64>>,
-        words: Option<Vec<Vec<u8>>>,
+        words: Option<Words>,
     ) -> Self {
         match (words, places) {
             (_, places) if !space.has_names() => NodeLabels::Ids(places),
@@ -88,7 +89,7 @@ impl NodeLabels {
         match self {
             NodeLabels::Ids(_) => Ok(Vec::new()),
             NodeLabels::Listed(words, _) => {
-                Ok(words[first as usize..(first + count) as usize].to_vec())
+                Ok((first..first + count).map(|row| words.get(row as usize).to_vec()).collect())
             }
             NodeLabels::Names(lines, _) => {
                 let mut names = Vec::with_capacity(count as usize);

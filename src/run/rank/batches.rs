@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::io::DiskStorage;
 use crate::load::NodeColumn;
 use crate::nn::Task;
+use crate::platform::resident_bytes;
 use crate::run::config::run_config::RunConfig;
 use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, SampledGraph};
 use crate::sampling::stores::{
@@ -74,6 +75,14 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
+/// Bytes that the memory budget leaves for METIS in addition to this process and the values that ranks keep.
+fn room_for_metis(here: Surroundings<'_>) -> u64 {
+    match here.resources.memory_budget.bytes() {
+        0 => u64::MAX,
+        budget => budget.saturating_sub(resident_bytes().unwrap_or(0) + here.control.taken()),
+    }
+}
+
 /// Adds labels and seeds to samplers; masks have a row per node of the groups. One collective per loader.
 fn finish_loaders(
     setup: &RankSetup,
@@ -112,7 +121,7 @@ fn finish_loaders(
     };
     let mut train = loader(sampling, &masks.train, true)?;
     if sampling.optimized_batches {
-        train = train.precompute_optimized_batches(None)?;
+        train = train.precompute_optimized_batches(None, room_for_metis(here))?;
     }
     let evaluation = match &config.evaluation.fanouts {
         None => None,

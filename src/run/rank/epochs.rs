@@ -3,7 +3,8 @@
 use super::assignment::Assignment;
 use super::saving::Saving;
 use super::setup::RankSetup;
-use crate::engine::comm::{NoHooks, barrier};
+use crate::engine::comm::{Hooks, barrier};
+use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation, Event, RankTurns, TurnSpan};
@@ -103,8 +104,24 @@ fn finish(
     let evaluation = training.finish()?;
     setup.manager.set_phase(Phase::Finishing);
     write(evaluation.epoch)?;
-    // The last wait, and so without another turn.
     setup.manager.precall_func()?;
-    barrier(&*setup.group, &NoHooks)?;
+    barrier(&*setup.group, &LastWait(&setup.manager))?;
     Ok(evaluation)
+}
+
+/// The last wait of a rank: no turn follows, but it gives up memory if asked.
+struct LastWait<'a>(&'a PartitionDataManager);
+
+impl Hooks for LastWait<'_> {
+    fn precall(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn idle(&self) -> Result<()> {
+        self.0.give_way()
+    }
+
+    fn callback(&self) -> Result<()> {
+        Ok(())
+    }
 }

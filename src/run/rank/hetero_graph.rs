@@ -30,7 +30,6 @@ const LEARNED_ROWS: &str = "learned_rows";
 
 /// The graph, with features of its node types.
 pub(super) struct RankHeteroGraph {
-    /// The graph.
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
     features: Vec<Option<StoredFeatures>>,

@@ -320,7 +320,6 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
 
 /// The loss of the run.
 pub(super) struct Goal {
-    /// The loss.
     pub(super) loss: Loss,
     /// Divisor of the loss of all ranks' training nodes.
     pub(super) divisor: f64,

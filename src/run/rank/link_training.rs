@@ -40,13 +40,15 @@ impl LinkTraining<'_> {
         match layers {
             Layers::Shared(_) => {
                 let whole = WholeGraph::new(setup, config, Some(&within))?;
+                drop(within);
                 let built = BuiltModel::new(setup, config, &whole, &[width])?;
                 assignment.load_initial(&built.parameters)?;
                 let edge_types = config.model.kind.uses_edge_types();
-                self.run(&whole, &uses, &built, &GraphBatches { model: &*built.model, edge_types })
+                self.run(&whole, uses, &built, &GraphBatches { model: &*built.model, edge_types })
             }
             Layers::PerRelation(relations, _) => {
                 let hetero = RankHeteroGraph::new(setup, config, relations, Some(&within))?;
+                drop(within);
                 let widths = vec![width; hetero.targets.len()];
                 let built = BuiltModel::new(setup, config, &hetero, &widths)?;
                 let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
@@ -54,7 +56,7 @@ impl LinkTraining<'_> {
                 let batches = HeteroBatches::new(&built.model, &inputs, optimizer, degrees);
                 let learned = batches.learned_rows();
                 hetero.load_initial(setup, assignment, &built.parameters, &learned)?;
-                self.run(&hetero, &uses, &built, &batches)
+                self.run(&hetero, uses, &built, &batches)
             }
         }
     }
@@ -63,13 +65,14 @@ impl LinkTraining<'_> {
     fn run<G: RankGraph>(
         self,
         graph: &G,
-        uses: &[EdgeUse],
+        uses: Vec<EdgeUse>,
         BuiltModel { score, parameters, .. }: &BuiltModel<G::Model>,
         model: &dyn BatchModel,
     ) -> Result<()> {
         let LinkTraining { setup, assignment, sampling, .. } = self;
         let Assignment { here, config, .. } = assignment;
-        let loaders = self.loaders(graph, uses)?;
+        let loaders = self.loaders(graph, &uses)?;
+        drop(uses);
         setup.sync(parameters)?;
         // From here, ranks take a turn per batch, or none.
         setup.manager.precall_func()?;

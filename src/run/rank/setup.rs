@@ -51,7 +51,7 @@ pub struct Surroundings<'a> {
     pub io: IoMode,
     /// Size of the graph relative to the real one, if it is a stand-in.
     pub stand_in: Option<f64>,
-    /// Bytes of the page cache that the files of a stand-in may take although it keeps nothing.
+    /// Page cache, in bytes, that a stand-in's files may use; its ranks keep nothing else in memory.
     pub cache: u64,
     /// Stand-in runs only: records the memory of the rank while it waits.
     pub waiting: Option<&'a Rc<WaitingMemory>>,

@@ -22,7 +22,6 @@ use crate::run::config::run_config::RunConfig;
 
 /// The graph with its node features.
 pub(super) struct WholeGraph {
-    /// The graph.
     pub(super) graph: GraphShardManager,
     /// Input features of all own nodes.
     pub(super) features: StoredFeatures,

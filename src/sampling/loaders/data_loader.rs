@@ -67,16 +67,17 @@ impl DataLoader {
     /// METIS cuts the partitions of the seeds, in memory, into the same number of batches, none larger than before.
     /// Every epoch has these batches, in another order if they are shuffled. With `cache` (SAR's
     /// `optimized_batches_cache`), the rank's batches are stored in the file `<cache>_<rank>_<number of batches>`, or
-    /// read from it if it exists. All ranks call this.
+    /// read from it if it exists. METIS may take `memory` bytes, at most half of the free memory. All ranks call this.
     ///
     /// # Errors
-    /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or another batch
+    /// If METIS needs more memory, or the cache was made for another graph, other seeds, or another batch
     /// size or seed.
-    pub fn precompute_optimized_batches(self, cache: Option<&Path>) -> Result<Self> {
+    pub fn precompute_optimized_batches(self, cache: Option<&Path>, memory: u64) -> Result<Self> {
         let schedule = &self.schedule;
         let DataLoaderConfig { batch_size, seed, .. } = schedule.config;
         let num_batches = schedule.steps();
-        let groups = SeedGroups { seeds: &schedule.seeds, batch_size, num_batches, seed };
+        let seeds = &schedule.seeds[..];
+        let groups = SeedGroups { seeds, batch_size, num_batches, seed, memory };
         let cache = cache.map(|prefix| seed_groups_file(prefix, schedule.rank, num_batches));
         let book = self.graph().book();
         let parts = (0..book.num_parts()).map(|part| book.node_range(part));

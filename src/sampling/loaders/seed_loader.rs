@@ -76,8 +76,9 @@ impl<T: LoaderTask> Loader<T> {
         self.schedule.num_batches()
     }
 
-    /// The rank's own batches of epoch 0, for an evaluation. If batches take collectives, `None` follows until all ranks
-    /// have iterated equally often.
+    /// The rank's own batches of epoch 0, for an evaluation. With `drop_last`, seeds that do not fill a batch are left out.
+    /// On a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), a rank without further batches yields `None`
+    /// until every rank has made the same number of steps.
     pub fn each_seed_once(&self) -> impl Iterator<Item = Option<Result<T::Item>>> + use<T> {
         let own = self.own_len();
         let count = match self.graph {

@@ -39,8 +39,8 @@ impl DistEmbedding {
         Ok(Self::of(DistTensor::open(book, config)?))
     }
 
-    /// Creates the embedding on rank 0 and opens it on the others: DGL's constructor. All ranks call this;
-    /// [`start_values`](super::start_values()) returns functions for `init`. Two collectives.
+    /// Creates the embedding and opens it on all ranks, as [`DistTensor::on_all_ranks`] does: DGL's constructor.
+    /// [`start_values`](super::start_values()) returns functions for `init`.
     ///
     /// # Errors
     /// As for [`DistTensor::on_all_ranks`].

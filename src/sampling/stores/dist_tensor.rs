@@ -13,11 +13,11 @@ use half::f16;
 
 use super::partition_policy::PartitionPolicy;
 use crate::engine::array::Array;
-use crate::engine::comm::{Ranks, barrier, broadcast};
+use crate::engine::comm::{Ranks, barrier, broadcast, is_first_here, spans_machines};
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
-use crate::io::{Dtype, IoCounters, new_private_file, npy_header, read_ranges};
+use crate::io::{ChangedPages, Dtype, IoCounters, new_private_file, npy_header, read_ranges};
 use crate::load::{EdgeFeatures, NodeColumn};
 
 /// Number of bytes filled or counted at a time.
@@ -63,6 +63,7 @@ struct RowsFile {
     file: File,
     /// Offset of the first row in the file, in bytes.
     start: u64,
+    changed: ChangedPages,
     temporary: bool,
 }
 
@@ -125,7 +126,8 @@ impl<T: DistElement> DistTensor<T> {
             _ => refused(e),
         })?;
         let start = header.len() as u64;
-        let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
+        let (changed, temporary) = (ChangedPages::default(), !config.persistent);
+        let rows = RowsFile { path: path.clone(), file, start, changed, temporary };
         rows.file.write_all_at(&header, 0).map_err(refused)?;
         let bytes = shape.iter().product::<u64>() * size_of::<T>() as u64;
         // A hole in the file reads as zeros and takes no space.
@@ -165,34 +167,44 @@ impl<T: DistElement> DistTensor<T> {
         let start = start_of_rows::<T>(&path, &shape)?;
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|e| Error::unreadable(&path, &e))?;
-        let rows = RowsFile { path, file, start, temporary: false };
+        let changed = ChangedPages::default();
+        let rows = RowsFile { path, file, start, changed, temporary: false };
         Ok(Self::with(book, config.policy, rows, shape))
     }
 
     /// Creates the tensor on rank 0, filled by `init`, unless it exists already, and opens it on the others: DGL's
-    /// constructor. All ranks call this. Two collectives.
+    /// constructor. All ranks call this. Two collectives, and one more on several machines. There, the first rank of each
+    /// machine creates the machine's own file, so the folder must be local to the machine.
     ///
     /// # Errors
     /// As for [`create`](Self::create) and [`open`](Self::open).
     pub fn on_all_ranks(
         book: &Arc<PartitionBook>,
         config: &DistTensorConfig<'_>,
-        init: impl FnMut(u64, &mut [T]),
+        mut init: impl FnMut(u64, &mut [T]),
         Ranks { group, hooks }: Ranks<'_>,
     ) -> Result<Self> {
-        let exists = |name| Ok::<_, Error>(path(config.folder, name)?.exists());
-        let created = if group.rank() == 0 && !config.name.map_or(Ok(false), exists)? {
-            Some(Self::create_with(book, config, init)?)
+        let exists = |name: &str| Ok::<_, Error>(path(config.folder, name)?.exists());
+        let mut created = if group.rank() == 0 && !config.name.map_or(Ok(false), exists)? {
+            Some(Self::create_with(book, config, &mut init)?)
         } else {
             None
         };
         let name = created.as_ref().map(Self::name).or(config.name).unwrap_or_default();
         let name = Array::from_slice(&[name.len() as i64], name.as_bytes())?;
-        let name = broadcast(group, vec![name], 0, hooks)?.remove(0);
-        let name = String::from_utf8_lossy(name.bytes()).into_owned();
-        let open = || Self::open(book, &DistTensorConfig { name: Some(&name), ..config.clone() });
-        let tensor = created.map_or_else(open, Ok)?;
-        // Rank 0 may drop its handle, and thereby the file, as soon as all ranks have opened it.
+        let is_new = Array::from_slice(&[1], &[u8::from(created.is_some())])?;
+        let sent = broadcast(group, vec![name, is_new], 0, hooks)?;
+        let name = String::from_utf8_lossy(sent[0].bytes()).into_owned();
+        let config = DistTensorConfig { name: Some(&name), ..config.clone() };
+        if spans_machines(group) {
+            let is_new = sent[1].bytes() == [1] && is_first_here(group) && created.is_none();
+            if is_new && !exists(&name)? {
+                created = Some(Self::create_with(book, &config, init)?);
+            }
+            barrier(group, hooks)?;
+        }
+        let tensor = created.map_or_else(|| Self::open(book, &config), Ok)?;
+        // The rank that has created a file may drop its handle, and thereby the file, as soon as all ranks have opened it.
         barrier(group, hooks)?;
         Ok(tensor)
     }
@@ -383,8 +395,8 @@ impl<T: DistElement> DistTensor<T> {
 
     /// Writes part of the file, including its header.
     pub(super) fn write_bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        let written = self.file.file.write_all_at(bytes, at);
-        written.map_err(|e| Error::io("write", &self.file.path, e))
+        let RowsFile { path, file, changed, .. } = &*self.file;
+        changed.write_all_at(file, bytes, at).map_err(|e| Error::io("write", path, e))
     }
 
     /// Indices into `ids`, by ascending id; equal ids keep their order.

@@ -15,7 +15,8 @@ use crate::load::EdgeFeatures;
 
 /// Features of the edges of a type, from each rank's rows for its own edges, `[edges of the rank's partition, ...]`, in
 /// the order of their ids. Rows become `float32` and go to a file in `folder`, which the caller removes after the last
-/// use of the features. All ranks call this; three collectives.
+/// use of the features. All ranks call this; three collectives, and two more on several machines, where `folder` must be
+/// local to each.
 ///
 /// # Errors
 /// If the number of rows differs from the number of edges, ranks differ in the shape of rows, or the file cannot be

@@ -16,7 +16,7 @@ use crate::load::NodeColumn;
 /// A column of the nodes of a type, from each rank's rows for its own nodes, `[nodes of the rank's partition, ...]`:
 /// the argument of SAR's `input_node_features` and `output_node_features`. Floating-point rows become `float32`, others
 /// `int64`. Rows go to a file in `folder`, which the caller removes after the last use of the column. All ranks call
-/// this; three collectives.
+/// this; three collectives, and two more on several machines, where `folder` must be local to each.
 ///
 /// # Errors
 /// If the number of rows differs from the number of nodes, ranks differ in the shape of rows, or the file cannot be

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
 /// Writes the rows of all ranks into a temporary tensor and returns the result of `open` on it; the tensor's file is
-/// then removed. Three collectives.
+/// then removed. Three collectives, and two more on several machines, where `folder` must be local to each.
 pub(super) fn share<T: DistElement + TensorElement, C>(
     book: &Arc<PartitionBook>,
     policy: PartitionPolicy,
@@ -41,8 +41,9 @@ pub(super) fn share<T: DistElement + TensorElement, C>(
     if *count > 0 {
         all.write_from(own.start, &tensor::slice::<T>(&rows.f_contiguous()?))?;
     }
+    all.send_own_rows(own, ranks)?;
     let opened = open(&all)?;
-    // All ranks have written and opened the file before rank 0 drops `all`, which removes it.
+    // All ranks have written and opened the file before the rank that has created it drops `all`, which removes it.
     barrier(ranks.group, ranks.hooks)?;
     Ok(opened)
 }

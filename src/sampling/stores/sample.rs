@@ -131,7 +131,7 @@ impl NeighborIndex {
             return Ok(picked);
         }
         if !self.has_probabilities() {
-            let problem = "edges have none; name an edge feature when you open the graph";
+            let problem = "edges have none; name their feature with IndexConfig::probability when you open the graph";
             return Err(Error::config("edge probabilities", problem));
         }
         let places: Vec<_> = segments.iter().map(|s| s.places.clone()).collect();

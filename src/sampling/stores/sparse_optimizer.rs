@@ -3,14 +3,17 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tch::{Kind, Tensor};
-
 use super::dist_embedding::DistEmbedding;
 use super::dist_tensor::{DistTensor, DistTensorConfig};
 use super::sparse_rule::{Adagrad, Adam, SparseRule};
-use crate::engine::comm::{Ranks, barrier, exchange_tensors, is_first_here};
-use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::engine::comm::{
+    Collective, Operation, Posted, ProcessGroup, Ranks, Recipient, barrier, complete_all,
+    is_first_here,
+};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Number of rows that are sent or updated at a time, so that copies take little memory.
+const ROWS: usize = 1 << 12;
 
 /// DGL's `SparseAdagrad`; its state is the tensor `<name>_sum`.
 pub type SparseAdagrad = SparseOptimizer<Adagrad>;
@@ -82,28 +85,51 @@ impl<R: SparseRule> SparseOptimizer<R> {
     }
 
     /// Sends every gradient to the row's owner and updates the rows of this rank's partitions; afterwards every rank
-    /// sees the new rows. Returns the number of updated rows per embedding. Two collectives per embedding, and one more
-    /// on several machines.
+    /// sees the new rows. Returns the number of updated rows per embedding. The collectives: one per embedding, which
+    /// share a pause; on several machines, one more per embedding; a barrier.
     ///
     /// # Errors
     /// If rows or state cannot be read or written (`Io`, `OutOfDisk`), or the collective fails.
     pub fn step(&mut self, ranks: Ranks<'_>) -> Result<Vec<u64>> {
-        let Ranks { group, hooks } = ranks;
-        let mut updated = Vec::with_capacity(self.embeddings.len());
-        for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
-            let (ids, gradients) = embedding.take_trace();
-            let (ids, gradients) = match group.world_size() {
-                1 => (ids, gradients),
-                _ => to_owners(embedding, &ids, &gradients, ranks)?,
-            };
-            let rows = update(&self.rule, embedding, states, &ids, &gradients)?;
-            updated.push(rows.len() as u64);
-            embedding.weight().send_rows(&rows, ranks)?;
-            if group.world_size() > 1 {
-                barrier(group, hooks)?;
-            }
+        let posted = self.post(ranks.group)?;
+        let has_posted = !posted.is_empty();
+        let updated = self.update(posted, ranks)?;
+        if has_posted {
+            barrier(ranks.group, ranks.hooks)?;
         }
         Ok(updated)
+    }
+
+    /// The first part of a [`step`](Self::step): sends every gradient to the row's owner, without a wait. A rank that is alone
+    /// keeps its gradients.
+    pub(crate) fn post(&mut self, group: &dyn ProcessGroup) -> Result<Vec<Posted>> {
+        if group.world_size() == 1 {
+            return Ok(Vec::new());
+        }
+        self.embeddings.iter_mut().map(|embedding| send(embedding, group)).collect()
+    }
+
+    /// The second part of a [`step`](Self::step), without the barrier: another collective must follow before the rows are
+    /// read.
+    pub(crate) fn update(&mut self, posted: Vec<Posted>, ranks: Ranks<'_>) -> Result<Vec<u64>> {
+        let collectives = match posted.len() {
+            0 => Vec::new(),
+            _ => complete_all(ranks.group, posted, ranks.hooks)?,
+        };
+        let mut collectives = collectives.iter();
+        let mut updated = Vec::with_capacity(self.embeddings.len());
+        for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
+            let (ids, gradients) = match collectives.next() {
+                Some(collective) => received(collective, ranks.group, embedding.embedding_dim())?,
+                None => embedding.take_trace(),
+            };
+            updated.push(update(&self.rule, embedding, states, &ids, &gradients)?);
+        }
+        // All gradients have been read: their messages are removed in the next collective.
+        for (embedding, rows) in self.embeddings.iter().zip(&updated) {
+            embedding.weight().send_rows(rows, ranks)?;
+        }
+        Ok(updated.iter().map(|rows| rows.len() as u64).collect())
     }
 
     /// Drops the gradients recorded since the last step.
@@ -128,42 +154,60 @@ fn state(
         persistent: false,
     };
     if own {
-        DistTensor::create(weight.book(), &config)
+        DistTensor::create(weight.book(), &config).map_err(|e| match e.kind() {
+            ErrorKind::Input => e.with_hint("remove it if a killed run has left it there"),
+            _ => e,
+        })
     } else {
         DistTensor::open(weight.book(), &config)
     }
 }
 
-/// Rows and gradients that all ranks send to this rank, in the order of ranks.
-fn to_owners(
-    embedding: &DistEmbedding,
-    ids: &[u64],
-    gradients: &[f32],
-    Ranks { group, hooks }: Ranks<'_>,
-) -> Result<(Vec<u64>, Vec<f32>)> {
+/// Sends the recorded gradients to the owners of their rows: to each rank ids, then gradients.
+fn send(embedding: &mut DistEmbedding, group: &dyn ProcessGroup) -> Result<Posted> {
+    let (ids, gradients) = embedding.take_trace();
     let (weight, dim) = (embedding.weight(), embedding.embedding_dim());
     let parts = weight.book().num_parts();
     let ends: Vec<u64> = (0..parts).map(|part| weight.rows_of(part).end).collect();
-    let mut sent = vec![(Vec::new(), Vec::new()); group.world_size()];
-    for (i, id) in ids.iter().enumerate() {
-        let owner = ends.partition_point(|end| end <= id) % group.world_size();
-        sent[owner].0.push(*id as i64);
-        sent[owner].1.extend_from_slice(&gradients[i * dim..][..dim]);
+    let mut sent: Vec<Vec<usize>> = vec![Vec::new(); group.world_size()];
+    for (place, id) in ids.iter().enumerate() {
+        sent[ends.partition_point(|end| end <= id) % group.world_size()].push(place);
     }
-    let (sent_ids, sent_gradients): (Vec<_>, Vec<_>) = sent.into_iter().unzip();
-    let tensors = |ids: &[Vec<i64>]| {
-        ids.iter().map(|ids| Tensor::f_from_slice(ids)).collect::<Result<_, _>>()
-    };
-    let received_ids = exchange_tensors(group, tensors(&sent_ids)?, hooks)?;
-    let tensors: Result<_, _> = sent_gradients.iter().map(|g| Tensor::f_from_slice(g)).collect();
-    let received = exchange_tensors(group, tensors?, hooks)?;
-    let (mut ids, mut all) = (Vec::new(), Vec::new());
-    for (of_rank, gradients) in received_ids.iter().zip(&received) {
-        ids.extend(tensor::slice::<i64>(of_rank).iter().map(|id| *id as u64));
-        all.extend_from_slice(&tensor::slice::<f32>(gradients));
+    let mut outbox = group.outbox(Operation::ExchangeTensors)?;
+    let mut rows: Vec<f32> = Vec::new();
+    for (rank, places) in sent.iter().enumerate() {
+        outbox.begin(Recipient::Rank(rank))?;
+        let of_rank: Vec<u64> = places.iter().map(|place| ids[*place]).collect();
+        outbox.write(bytemuck::cast_slice(&of_rank))?;
+        for places in places.chunks(ROWS) {
+            rows.clear();
+            rows.extend(places.iter().flat_map(|i| &gradients[i * dim..][..dim]));
+            outbox.write(bytemuck::cast_slice(&rows))?;
+        }
     }
-    debug_assert!(received.iter().all(|g| g.kind() == Kind::Float));
-    Ok((ids, all))
+    outbox.post()
+}
+
+/// Ids and gradients that all ranks have sent to this rank, in the order of ranks.
+fn received(
+    collective: &Collective,
+    group: &dyn ProcessGroup,
+    dim: usize,
+) -> Result<(Vec<u64>, Vec<f32>)> {
+    let inboxes = (0..group.world_size()).map(|from| group.inbox(collective, from));
+    let mut inboxes = inboxes.collect::<Result<Vec<_>>>()?;
+    let size = size_of::<u64>() + dim * size_of::<f32>();
+    let counts: Vec<usize> =
+        inboxes.iter().map(|inbox| inbox.remaining() as usize / size).collect();
+    let total: usize = counts.iter().sum();
+    let (mut ids, mut gradients) = (vec![0_u64; total], vec![0.0_f32; total * dim]);
+    let mut first = 0;
+    for (inbox, count) in inboxes.iter_mut().zip(counts) {
+        inbox.read(bytemuck::cast_slice_mut(&mut ids[first..][..count]))?;
+        inbox.read(bytemuck::cast_slice_mut(&mut gradients[first * dim..][..count * dim]))?;
+        first += count;
+    }
+    Ok((ids, gradients))
 }
 
 /// Updates each named row with the mean of its gradients; returns the rows, ascending.
@@ -178,30 +222,33 @@ fn update(
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
     order.sort_by_key(|i| ids[*i as usize]);
     let same_row = |a: &u32, b: &u32| ids[*a as usize] == ids[*b as usize];
-    let mut rows: Vec<u64> = Vec::new();
-    let mut means = Vec::new();
-    for same in order.chunk_by(same_row) {
-        rows.push(ids[same[0] as usize]);
-        let first = means.len();
-        means.resize(first + dim, 0.0);
-        for i in same {
-            let gradient = &gradients[*i as usize * dim..][..dim];
-            means[first..].iter_mut().zip(gradient).for_each(|(mean, g)| *mean += g);
+    let uses: Vec<&[u32]> = order.chunk_by(same_row).collect();
+    let mut updated = Vec::with_capacity(uses.len());
+    let mut mean = vec![0.0_f32; dim];
+    for uses in uses.chunks(ROWS) {
+        let rows: Vec<u64> = uses.iter().map(|same| ids[same[0] as usize]).collect();
+        let mut weights = embedding.lookup(&rows)?;
+        let mut values = states.iter().map(|s| s.read(&rows)).collect::<Result<Vec<_>>>()?;
+        for (row, same) in uses.iter().enumerate() {
+            mean.fill(0.0);
+            for i in *same {
+                let gradient = &gradients[*i as usize * dim..][..dim];
+                mean.iter_mut().zip(gradient).for_each(|(mean, g)| *mean += g);
+            }
+            for mean in &mut mean {
+                *mean /= same.len() as f32;
+            }
+            let widths = states.iter().map(DistTensor::width);
+            let state = values.iter_mut().zip(widths);
+            let mut state: Vec<&mut [f32]> =
+                state.map(|(values, width)| &mut values[row * width..][..width]).collect();
+            rule.update(&mean, &mut state, &mut weights[row * dim..][..dim]);
         }
-        means[first..].iter_mut().for_each(|mean| *mean /= same.len() as f32);
+        for (state, values) in states.iter().zip(&values) {
+            state.write(&rows, values)?;
+        }
+        embedding.weight().write(&rows, &weights)?;
+        updated.extend(rows);
     }
-    let mut weights = embedding.lookup(&rows)?;
-    let mut values = states.iter().map(|s| s.read(&rows)).collect::<Result<Vec<_>>>()?;
-    for i in 0..rows.len() {
-        let widths = states.iter().map(DistTensor::width);
-        let mut state: Vec<&mut [f32]> =
-            values.iter_mut().zip(widths).map(|(v, width)| &mut v[i * width..][..width]).collect();
-        let part = i * dim..(i + 1) * dim;
-        rule.update(&means[part.clone()], &mut state, &mut weights[part]);
-    }
-    for (state, values) in states.iter().zip(&values) {
-        state.write(&rows, values)?;
-    }
-    embedding.weight().write(&rows, &weights)?;
-    Ok(rows)
+    Ok(updated)
 }

@@ -44,7 +44,8 @@ pub enum MachineEnd {
 }
 
 impl MachineEnd {
-    /// The result of a run: the failure of the machine with the lowest number, if any has failed.
+    /// The result of a run: the failure of the machine with the lowest number, if any has failed. If machines have only been
+    /// stopped, the user has interrupted one whose work was complete.
     pub(super) fn result(ends: &[MachineEnd]) -> Result<()> {
         let failed = ends.iter().enumerate().find_map(|(machine, end)| match end {
             MachineEnd::Failed(trouble) => Some(trouble.on(machine)),
@@ -55,7 +56,7 @@ impl MachineEnd {
             let problem = format!("machine {machine} no longer answers");
             Some(Error::new(ErrorKind::Worker, problem))
         };
-        let stopped = || ends.contains(&MachineEnd::Stopped).then(Error::aborted);
+        let stopped = || ends.contains(&MachineEnd::Stopped).then(Error::interrupted);
         failed.or_else(lost).or_else(stopped).map_or(Ok(()), Err)
     }
 }
@@ -72,7 +73,8 @@ mod tests {
         let ends = [MachineEnd::Stopped, MachineEnd::Lost, failed("x"), failed("y")];
         assert_eq!(text(&ends), "internal error: machine 2: internal error: x");
         assert_eq!(text(&ends[..2]), "machine 1 no longer answers");
-        assert_eq!(MachineEnd::result(&ends[..1]).unwrap_err().kind(), ErrorKind::Aborted);
+        // An interrupt after the work of its own machine was complete.
+        assert_eq!(text(&[MachineEnd::Done, MachineEnd::Stopped]), "interrupted");
         let interrupted = MachineEnd::Failed(Trouble::of(&Error::interrupted()));
         assert_eq!(text(&[MachineEnd::Stopped, interrupted]), "interrupted");
     }

@@ -24,8 +24,17 @@ impl Launched {
     /// This process's place; `None` if it was started alone, or if the program is built without MPI and has not
     /// [provided](super::bring) a connection.
     pub fn here() -> Option<Self> {
-        let of_environment = || Self::of(|name| std::env::var(name).ok());
-        brought::here().or_else(|| cfg!(feature = "mpi").then(of_environment).flatten())
+        brought::here().or_else(|| cfg!(feature = "mpi").then(Self::of_environment).flatten())
+    }
+
+    /// The place of a process that an MPI launcher has started, but that works alone, because the program is built
+    /// without MPI.
+    pub fn unconnected() -> Option<Self> {
+        Self::of_environment().filter(|_| Self::here().is_none())
+    }
+
+    fn of_environment() -> Option<Self> {
+        Self::of(|name| std::env::var(name).ok())
     }
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {

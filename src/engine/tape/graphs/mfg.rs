@@ -51,8 +51,8 @@ pub fn construct_mfgs(full: &GraphShardManager, seeds: Vec<u32>, layers: usize) 
 
 /// A part of the graph that several steps of propagation to selected nodes depend on.
 pub struct Region {
-    /// The graph. Its destinations are its sources. Nodes of the outermost ring have no in-edges here, so each step
-    /// makes one more ring wrong; after all steps, the selected rows are right.
+    /// The graph. Sources and destinations are the same nodes. The outermost nodes have no in-edges here, so after k steps
+    /// the outer k rings are wrong; after all steps, the selected rows are still right.
     pub graph: GraphShardManager,
     /// Own rows, ascending, that are its nodes.
     pub rows: Vec<u32>,

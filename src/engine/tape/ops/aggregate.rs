@@ -111,6 +111,7 @@ impl<'a> Tape<'a> {
     ) -> Result<Computation<'a, Var>> {
         let spans = self.spans("aggregate");
         let _span = spans();
+        x.check_matrix()?;
         let computation = match how.reduce {
             Reduce::Sum => self.aggregate_sum(graph, x, how),
             Reduce::Mean => {

@@ -75,6 +75,7 @@ impl<'a> Tape<'a> {
         let spans = self.spans("attend");
         let _span = spans();
         let Attend { heads, scoring, negative_slope, dropout } = how;
+        messages.check_matrix()?;
         let (columns, kind) = (messages.width(), messages.kind());
         if heads == 0 || columns % heads as i64 != 0 {
             let problem = format!("{columns} columns cannot be divided among {heads} heads");

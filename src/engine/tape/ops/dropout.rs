@@ -42,8 +42,8 @@ impl Mask {
 
 impl Tape<'_> {
     /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); does nothing in an
-    /// evaluation. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). At most one dropout per layer and
-    /// node.
+    /// evaluation. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). Apply dropout to the same nodes
+    /// once per layer: a second one would drop the same elements.
     ///
     /// The mask is a function of (seed, epoch, layer, global node id, column), so it does not depend on the memory budget, and
     /// it is computed again rather than stored.

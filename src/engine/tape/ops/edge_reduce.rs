@@ -21,7 +21,6 @@ pub(in crate::engine::tape) enum Collect {
 }
 
 impl Collect {
-    /// Number of rows of the result.
     pub(in crate::engine::tape) fn rows(self, graph: &dyn Graph) -> Result<i64> {
         match self {
             Collect::Reduce(_) => Ok(graph.num_destinations() as i64),
@@ -76,6 +75,11 @@ impl Collected {
         if messages.size()[1] != self.value.size()[1] {
             let widths = (messages.size()[1], self.value.size()[1]);
             let problem = format!("returned {} columns, but {} before", widths.0, widths.1);
+            return Err(Error::config("message function", problem));
+        }
+        if self.how != Collect::Each && messages.kind() != self.value.kind() {
+            let kinds = (messages.kind(), self.value.kind());
+            let problem = format!("returned {:?}, but rows of sources are {:?}", kinds.0, kinds.1);
             return Err(Error::config("message function", problem));
         }
         let first = self.edges;

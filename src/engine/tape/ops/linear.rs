@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::dense::{column_sums, dense_product, is_narrow, product_over_rows, square_product};
 use super::entries::entries_product;
@@ -13,7 +13,7 @@ use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{Adjoint, Tape, in_place};
 use crate::engine::tape::var::{Saved, Target, Var};
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A weight matrix, and how it is stored.
 #[derive(Clone)]
@@ -90,7 +90,8 @@ impl Tape<'_> {
     /// `onto` is written in place if it is moved in as the only handle to its value.
     ///
     /// # Errors
-    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
+    /// If `x`, the weight and `onto` do not fit one another, libtorch refuses an operation (`Tensor`), or a value cannot be
+    /// read back (`Io`, `Corrupt`).
     pub fn linear(
         &mut self,
         x: &Var,
@@ -118,6 +119,7 @@ impl Tape<'_> {
         onto: Option<Var>,
     ) -> Result<Tensor> {
         let weight = weight.value(self)?;
+        check_factors(x, &weight, onto.as_ref())?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
         let x = x.value();
         if let Some(entries) = x.entries() {
@@ -156,6 +158,29 @@ impl Tape<'_> {
         };
         dense_product(x, weight, bias, &mut y, add)?;
         Ok(y)
+    }
+}
+
+/// Checks that x, W and the matrix that their product is added to fit one another.
+fn check_factors(x: &Var, weight: &Tensor, onto: Option<&Var>) -> Result<()> {
+    x.check_matrix()?;
+    let (size, kind, [rows, columns]) = (x.size(), x.kind(), [0, 1].map(|i| weight.size()[i]));
+    // Entries take part in sums in the type of the weight.
+    let same_kind = match (kind, weight.kind()) {
+        (Kind::BFloat16, Kind::Float) => true,
+        (own, other) => own == other || x.value().entries().is_some(),
+    };
+    if size[1] != rows || !same_kind {
+        let weight = format!("{:?} [{rows}, {columns}]", weight.kind());
+        let problem = format!("x is {kind:?} {size:?}, which does not fit the weight, {weight}");
+        return Err(Error::config("linear", problem));
+    }
+    match onto.map(Var::size) {
+        Some(onto) if onto != [size[0], columns] => {
+            let problem = format!("its result is {:?}, but `onto` is {onto:?}", [size[0], columns]);
+            Err(Error::config("linear", problem))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -78,7 +78,8 @@ impl<'a> Tape<'a> {
     /// `parameters[0].f_index_select(0, etype)`.
     ///
     /// # Errors
-    /// If the message function fails or does not return one row per edge, or edge values do not have one row per edge.
+    /// If the message function fails or does not return one row per edge, in the type of `src`, or edge values do not have
+    /// one row per edge.
     pub fn propagate(
         &mut self,
         graph: &'a dyn Graph,
@@ -137,6 +138,7 @@ impl<'a> Tape<'a> {
         };
         let messages = Messages { code: Box::new(code), parameters: parameters.to_vec() };
         let inputs = [Some(&src), Some(&dst), edge.as_ref()];
+        inputs.into_iter().flatten().try_for_each(Var::check_matrix)?;
         let needs_grad = inputs.into_iter().flatten().any(Var::needs_grad);
         let record = self.records() && (needs_grad || !parameters.is_empty());
         let (layout, kind) = ([src.rows()], src.kind());

@@ -54,7 +54,6 @@ impl Tape<'_> {
     }
 }
 
-/// The given rows of `x`.
 pub(in crate::engine::tape) fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
     let width = x.size()[1];
     let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;

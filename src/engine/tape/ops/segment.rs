@@ -81,7 +81,7 @@ impl Tape<'_> {
         Ok(y)
     }
 
-    /// The same value, stored instead of recomputed from its inputs. No gradient passes.
+    /// Detaches a value: no gradient passes. The result is stored instead of recomputed from its inputs.
     ///
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
@@ -160,7 +160,7 @@ impl Segment {
         let rows: Vec<i64> = self.inputs.iter().map(|v| v.value.size()[0]).collect();
         match rows.first() {
             Some(first) if rows.iter().all(|r| r == first) => Ok(*first),
-            _ => Err(Error::internal(format!("a segment of inputs with {rows:?} rows"))),
+            _ => Err(Error::config("segment", format!("its inputs have {rows:?} rows"))),
         }
     }
 
@@ -215,9 +215,8 @@ fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
     if size.len() == 2 && size[0] == rows {
         return Ok(());
     }
-    let problem =
-        format!("a segment returned {size:?} for {rows} rows; it must return one row for each");
-    Err(Error::internal(problem))
+    let problem = format!("returned {size:?} for {rows} rows; it must return one row for each");
+    Err(Error::config("segment", problem))
 }
 
 struct Rematerialised(Rc<Segment>);

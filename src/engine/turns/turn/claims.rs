@@ -63,8 +63,10 @@ impl TurnLock {
         let ranks = 0..self.control.num_ranks();
         let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns()));
         let later = ranks.filter(|rank| next(*rank) > next(self.slot));
-        let theirs: u64 = later.map(|rank| self.control.rank(rank).kept()).sum();
-        let excess = self.control.taken().saturating_sub(self.pool_bytes()).saturating_sub(theirs);
+        // Before what the others give up, as they may do so in between.
+        let taken = self.control.taken();
+        let theirs: u64 = later.map(|rank| self.control.rank(rank).can_give_up()).sum();
+        let excess = taken.saturating_sub(self.pool_bytes()).saturating_sub(theirs);
         excess.min(self.status().kept())
     }
 

@@ -47,7 +47,6 @@ impl<'a> Pickle<'a> {
         &self.values[self.root]
     }
 
-    /// The value at an index.
     pub(crate) fn value(&self, index: Index) -> &Value<'a> {
         &self.values[index]
     }

@@ -67,7 +67,6 @@ pub(crate) fn read_pairs(
     Ok(entries)
 }
 
-/// The array with this name.
 pub(crate) fn find<'a>(entries: &'a [(String, ArrayRef)], name: &str) -> Option<&'a ArrayRef> {
     entries.iter().find(|(key, _)| key == name).map(|(_, array)| array)
 }

@@ -1,10 +1,9 @@
 //! The elements of one array of an output file.
 
 use crate::error::{Error, Result};
-use crate::io::Dtype;
+use crate::io::{ChangedPages, Dtype};
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ pub struct ArrayWriter {
     /// Offset of the next bytes, and end of the array.
     room: Range<u64>,
     buffer: Vec<u8>,
+    changed: ChangedPages,
 }
 
 impl ArrayWriter {
@@ -38,6 +38,7 @@ impl ArrayWriter {
             dtype,
             room,
             buffer: Vec::new(),
+            changed: ChangedPages::default(),
         }
     }
 
@@ -126,7 +127,7 @@ impl ArrayWriter {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.write_all_at(bytes, self.room.start);
+        let written = self.changed.write_all_at(&self.file, bytes, self.room.start);
         written.map_err(|e| Error::io("write", &self.path, e))?;
         self.room.start += bytes.len() as u64;
         Ok(())

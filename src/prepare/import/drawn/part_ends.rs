@@ -31,7 +31,6 @@ impl PartEnds {
         Ok(PartEnds(ends))
     }
 
-    /// The part of a key, if it is in one.
     pub(super) fn part(self, key: u64) -> Option<usize> {
         self.0.iter().position(|end| u128::from(key) < *end)
     }

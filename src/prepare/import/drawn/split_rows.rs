@@ -8,7 +8,6 @@ use crate::prepare::import::tables::Table;
 
 use super::part_ends::key_of;
 
-/// The order of rows.
 pub(crate) enum RowOrder<'a> {
     /// Random, of nodes.
     Nodes { seed: u64 },

@@ -19,7 +19,6 @@ const BLOCK: u64 = 1 << 15;
 #[derive(Debug)]
 pub struct RawEdges {
     file: UnnamedFile,
-    /// The edges of each type.
     types: Vec<TypeEdges>,
 }
 

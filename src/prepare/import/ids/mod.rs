@@ -6,5 +6,5 @@ mod table_ids;
 
 pub(crate) use id_space::{IdSpace, LIST, WITH_NEW_NODES};
 pub use node_names::NodeNames;
-pub(crate) use node_names::{NODE_NAMES, names_file};
+pub(crate) use node_names::{NODE_NAMES, NamesMemory, names_file};
 pub(crate) use table_ids::TableIds;

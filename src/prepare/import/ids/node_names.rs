@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::event::size;
@@ -17,8 +19,8 @@ pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
     folder.join(NODE_NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
 }
 
-/// Memory per name in addition to its bytes: map entry, reference, overhead of an allocation.
-const PER_NAME: u64 = 80;
+/// Memory per name in addition to its bytes: overhead of an allocation, and entries of the map while it moves to twice the room.
+const PER_NAME: u64 = 112;
 
 /// Maximum number of names that are compared with an unknown one.
 const COMPARED: usize = 10_000;
@@ -37,25 +39,55 @@ pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
     Ok(memory)
 }
 
+/// Memory that the names of all types share.
+#[derive(Debug, Clone)]
+pub(crate) struct NamesMemory {
+    limit: u64,
+    taken: Arc<AtomicU64>,
+    /// Bytes of complete lists.
+    complete: Arc<AtomicU64>,
+}
+
+impl NamesMemory {
+    /// Memory of `limit` bytes.
+    pub(crate) fn new(limit: u64) -> Self {
+        NamesMemory { limit, taken: Arc::default(), complete: Arc::default() }
+    }
+
+    fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    fn is_full(&self) -> bool {
+        self.taken() > self.limit
+    }
+}
+
 /// The names of the nodes of one type; a node's id is the index of its name.
 #[derive(Debug)]
 pub struct NodeNames {
     ids: HashMap<Box<[u8]>, u64>,
     /// Whether unknown names become new nodes.
     open: bool,
-    memory: u64,
-    limit: u64,
+    /// Bytes that these names take.
+    own: u64,
+    memory: NamesMemory,
 }
 
 impl NodeNames {
-    /// An empty list of names; nodes are numbered in the order of their first occurrence. Names may take `limit` bytes.
-    pub(crate) fn new(limit: u64) -> Self {
-        NodeNames { ids: HashMap::new(), open: true, memory: 0, limit }
+    /// An empty list of names; nodes are numbered in the order of their first occurrence.
+    pub(crate) fn new(memory: &NamesMemory) -> Self {
+        NodeNames { ids: HashMap::new(), open: true, own: 0, memory: memory.clone() }
+    }
+
+    /// The memory that these names share with others.
+    pub(crate) fn shared_memory(&self) -> NamesMemory {
+        self.memory.clone()
     }
 
     /// The names that a file lists, a row for each, and a note on how it was read.
-    pub(crate) fn read(path: &Path, ask: &Ask<'_>, limit: u64) -> Result<(Self, String)> {
-        let mut names = NodeNames::new(limit);
+    pub(crate) fn read(path: &Path, ask: &Ask<'_>, memory: &NamesMemory) -> Result<(Self, String)> {
+        let mut names = NodeNames::new(memory);
         let mut rows = FileRows::open_list(path, &Ask { ids_are_names: true, ..*ask })?;
         while rows.advance()? {
             let due = names.ids.len() as u64;
@@ -82,10 +114,10 @@ impl NodeNames {
     }
 
     /// The names in a partition directory's [file](names_file).
-    pub(crate) fn of_file(path: &Path, limit: u64) -> Result<Self> {
+    pub(crate) fn of_file(path: &Path, memory: &NamesMemory) -> Result<Self> {
         let unreadable = |e| Error::unreadable(path, &e);
         let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
-        let (mut names, mut line) = (NodeNames::new(limit), Vec::new());
+        let (mut names, mut line) = (NodeNames::new(memory), Vec::new());
         while file.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
             names.add(line.strip_suffix(b"\n").unwrap_or(&line))?;
             line.clear();
@@ -96,7 +128,9 @@ impl NodeNames {
 
     /// Ends the list; later lookups add no names.
     pub(crate) fn close(&mut self) {
-        self.open = false;
+        if std::mem::take(&mut self.open) {
+            self.memory.complete.fetch_add(self.own, Ordering::Relaxed);
+        }
     }
 
     /// Whether unknown names become new nodes.
@@ -127,8 +161,10 @@ impl NodeNames {
 
     /// Adds a name that no node has; returns its id.
     pub(crate) fn add(&mut self, name: &[u8]) -> Result<u64> {
-        self.memory += memory_of(name);
-        if self.memory > self.limit {
+        let more = memory_of(name);
+        self.own += more;
+        self.memory.taken.fetch_add(more, Ordering::Relaxed);
+        if self.is_full() {
             return Err(self.too_many(0));
         }
         let id = self.ids.len() as u64;
@@ -138,26 +174,27 @@ impl NodeNames {
 
     /// Whether a name has exceeded the limit.
     pub(crate) fn is_full(&self) -> bool {
-        self.memory > self.limit
+        self.memory.is_full()
     }
 
     /// The error for names that exceed the limit; all names take `more` bytes more than those read so far.
     pub(crate) fn too_many(&self, more: u64) -> Error {
-        let needed = self.memory + more;
-        let (count, left) = (self.ids.len(), size(self.limit));
+        let (needed, limit) = (self.memory.taken() + more, self.memory.limit);
+        let (count, left) = (self.ids.len(), size(limit));
         let problem = format!(
             "the names of nodes take {}, but {left} are left for them, enough for {count}",
             size(needed)
         );
         Error::config("memory", problem)
             .with_hint("allow more memory, or number the nodes in the input files")
-            .missing_memory(needed - self.limit)
+            .missing_memory(needed - limit)
     }
 
     /// The error for names that exceed the limit after `read` of `total` bytes of their files.
     pub(crate) fn too_many_after(&self, read: u64, total: u64) -> Error {
         let rest = total.saturating_sub(read) as f64 / read.max(1) as f64;
-        self.too_many(if read == 0 { 0 } else { (rest * self.memory as f64) as u64 })
+        let growing = self.memory.taken() - self.memory.complete.load(Ordering::Relaxed);
+        self.too_many(if read == 0 { 0 } else { (rest * growing as f64) as u64 })
     }
 
     /// Number of names.
@@ -196,13 +233,16 @@ mod tests {
 
     #[test]
     fn nodes_are_numbered_as_they_come_until_memory_is_full() {
-        let mut names = NodeNames::new(200);
+        let memory = NamesMemory::new(350);
+        let mut others = NodeNames::new(&memory);
+        assert_eq!(others.id(b"a").unwrap(), Some(0));
+        let mut names = NodeNames::new(&memory);
         let mut id = |name: &str| names.id(name.as_bytes());
         assert_eq!(id("b").unwrap(), Some(0));
         assert_eq!(id("a").unwrap(), Some(1));
         assert_eq!(id("b").unwrap(), Some(0));
         let error = id("c").unwrap_err();
         assert!(error.to_string().contains("memory"), "{error}");
-        assert_eq!(error.memory_missing(), Some(43));
+        assert_eq!(error.memory_missing(), Some(102));
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::id_space::DECIMALS;
-use super::node_names::{NodeNames, memory_of_rest};
+use super::node_names::{NamesMemory, NodeNames, memory_of_rest};
 use crate::error::{Error, Result};
 use crate::prepare::import::readers::{CellValue, FileRows, is_missing, shown};
 
@@ -15,8 +15,8 @@ pub(crate) struct TableIds {
 }
 
 impl TableIds {
-    /// Starts without ids. `keep_names` keeps names even if they are just row numbers; names may take `memory` bytes.
-    pub(crate) fn new(keep_names: bool, memory: u64) -> Self {
+    /// Starts without ids. `keep_names` keeps names even if they are just row numbers.
+    pub(crate) fn new(keep_names: bool, memory: &NamesMemory) -> Self {
         TableIds { names: NodeNames::new(memory), are_rows: !keep_names }
     }
 

@@ -3,11 +3,9 @@
 /// The rows that were read last: a list of cells per selected column.
 #[derive(Debug, Default)]
 pub(crate) struct CellBlock {
-    /// Number of rows.
     pub(crate) rows: usize,
     /// The bytes of all texts.
     pub(crate) bytes: Vec<u8>,
-    /// The cells of each column.
     pub(crate) columns: Vec<Cells>,
     /// The number of each row's line, if rows are lines of a text.
     pub(crate) lines: Vec<u64>,
@@ -65,7 +63,6 @@ impl CellBlock {
         TextSpan::new(start, self.bytes.len())
     }
 
-    /// A text.
     pub(crate) fn text(&self, span: TextSpan) -> &[u8] {
         span.of(&self.bytes)
     }

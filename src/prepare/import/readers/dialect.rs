@@ -3,7 +3,7 @@
 use super::fields::Separator;
 use super::input::Input;
 use super::look::{Ask, Comment, GraphFacts, Wants};
-use super::names::{UsualEnds, is_usual_id, usual_ends};
+use super::names::{UsualEnds, is_usual_id, listed, usual_ends};
 use super::sample::{Comments, MOST_COLUMNS, Sample, SampleLine};
 use super::separators::guess;
 use super::values::{CellValue, is_missing, is_value, parse_id};
@@ -83,8 +83,11 @@ impl Dialect {
             let text = text.trim_start_matches(['#', '%']);
             let fields = Sample::fields(separator, text);
             let words = fields.iter().map(String::as_str);
-            // Of tables, too: `#string_protein_id<TAB>preferred_name`.
-            let is_asked = |name: &String| ask.names.contains(&name.as_str()) || is_usual_id(name);
+            // Of tables, too: `#string_protein_id<TAB>preferred_name`. Blanks may separate the words of a sentence.
+            let is_asked = |name: &String| {
+                ask.names.contains(&name.as_str())
+                    || separator != Separator::Blank && is_usual_id(name)
+            };
             let names_columns = matches!(usual_ends(words), UsualEnds::Pair(_))
                 || ask.wants == Wants::Table && fields.iter().any(is_asked);
             if ask.rules.header != Some(false) && fields.len() == width && names_columns {
@@ -123,22 +126,23 @@ fn is_header(
     ask: &Ask<'_>,
 ) -> Result<bool> {
     let Some((words, rest)) = records.split_first() else { return Ok(false) };
-    // `--header` for edge files does not apply to lists. In tables, it leaves numbers to be values.
+    // `--header` for edge files does not apply to lists. In tables, a first line of numbers may still be a row.
     let forced = ask.rules.header.filter(|header| !header || ask.wants != Wants::List);
     let has_others = ask.has_others || ask.wants == Wants::Table;
     if let Some(header) = forced.filter(|header| !header || !has_others) {
         return Ok(header);
     }
-    if ask.wants == Wants::Table && numbers_columns(words) {
-        let is_whole = rest.iter().flatten().all(|word| parse_id(word.as_bytes()).is_some());
-        let is_named = forced.is_some() || words[0].is_empty();
+    if ask.wants == Wants::Table && ask.names.is_empty() && numbers_columns(words) {
+        let is_whole =
+            |word: &String| matches!(CellValue::of(word.as_bytes()), CellValue::Whole(_));
+        let has_index = words[0].is_empty();
         // pandas separates by commas.
-        if is_named || is_whole || separator == Separator::Blank {
-            return Ok(is_named);
+        if has_index || separator == Separator::Blank || rest.iter().flatten().all(is_whole) {
+            return Ok(has_index);
         }
-        let problem = format!("{} may number the columns, or be the first row", words.join(","));
+        let problem = format!("{} may number the columns, or be the first row", listed(words));
         return Err(Error::input(&input.path, &format!("line {}", sample.skip + 1), problem)
-            .with_hint("if it numbers the columns, write the file without it (in pandas, header=False); if it is a row, pass ‹no_header›"));
+            .with_hint("if it numbers the columns, write the file without it (in pandas, header=False); if it is a row, write its first number with a decimal point: 0.0"));
     }
     Ok(is_header_of_words(words, rest, ask, forced))
 }

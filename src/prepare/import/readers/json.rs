@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, from_slice};
 
 use super::block::{CellBlock, Cells, TextSpan};
 use super::format::{Format, SAME_LENGTH};
@@ -30,8 +30,9 @@ fn has(input: &Input) -> bool {
         (Some(b'{'), second) => second != Some(&b'['),
         (Some(b'['), Some(b'-' | b'0'..=b'9')) => {
             // A list of numbers, whose reader says how to write it, and not a name that begins with a bracket.
-            let line = input.head.trim_ascii_start().split(|byte| *byte == b'\n').next();
-            matches!(line.unwrap_or_default().trim_ascii_end().last(), Some(b'[' | b']' | b','))
+            let mut lines = input.head.trim_ascii_start().split(|byte| *byte == b'\n');
+            let line = lines.next().unwrap_or_default().trim_ascii_end();
+            matches!(line.last(), Some(b'[' | b',')) || from_slice::<IgnoredAny>(line).is_ok()
         }
         (Some(b'['), second) => matches!(second, Some(b'[' | b'{' | b'"')),
         _ => false,

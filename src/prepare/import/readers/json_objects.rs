@@ -80,7 +80,6 @@ impl JsonObjects {
         Ok(JsonObjects { input, stream, is_map, text, bytes: 0, breaks: 0, before: 0 })
     }
 
-    /// The next object.
     pub(super) fn next(&mut self) -> Result<Option<JsonObject>> {
         if !self.advance()? {
             return Ok(None);

@@ -36,7 +36,7 @@ mod zip_member;
 
 pub(crate) use archive_arrays::ArchiveArrays;
 pub(crate) use bad_rows::{BadRowList, BadRowSummary};
-pub(crate) use look::{Ask, Form, Wants, holding_all};
+pub(crate) use look::{Ask, Column, Form, Wants, holding_all};
 pub use look::{Comment, EdgeShape, TextRules};
 pub(crate) use names::{
     UsualEnds, ends_of, has_ends, is_index, is_like_id, is_usual_id, listed, usual_ends,

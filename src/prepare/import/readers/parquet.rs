@@ -19,12 +19,13 @@ use super::sample::MOST_COLUMNS;
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::io::{Dtype, open_input};
+use crate::platform::signals;
 
 /// Metadata key that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";
 
-/// Number of rows whose lists are measured at a time.
-const ROWS: usize = 1 << 12;
+/// Number of values whose lists are measured at a time.
+const VALUES: usize = 1 << 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Parquet",
@@ -69,16 +70,16 @@ fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
             form = if known.form == Form::List { Form::List } else { form };
         } else if is_list {
             let first = first_length(&file, at).map_err(|e| unreadable(path, &e))?;
+            if first > MOST_COLUMNS {
+                let problem = format!("holds lists of {first} values");
+                return Err(Error::input(path, &name, problem)
+                    .with_hint(format!("a row may hold up to {MOST_COLUMNS} values")));
+            }
             width = Some(first);
             let is_whole = matches!(&form, Form::Number(dtype) if lists_hold(*dtype));
             if is_whole && !are_of_length(&file, at, first).map_err(|e| unreadable(path, &e))? {
                 (form, width) = (Form::List, None);
             }
-        }
-        if let Some(width) = width.filter(|width| *width > MOST_COLUMNS) {
-            let problem = format!("holds lists of {width} values");
-            return Err(Error::input(path, &name, problem)
-                .with_hint(format!("a row may hold up to {MOST_COLUMNS} values")));
         }
         columns.push(Column { name, form, width });
     }
@@ -141,9 +142,10 @@ fn are_of_length(
         return Ok(false);
     }
     let mut are_same = true;
-    each_list(file, at, ROWS, |places, _| {
+    each_list(file, at, (VALUES / length).max(1), |places, _| {
         are_same = places == length;
-        are_same
+        // After a signal, reading the first row fails.
+        are_same && !signals::received()
     })?;
     Ok(are_same)
 }

@@ -86,10 +86,12 @@ impl Sample {
             let of_excel = text.strip_prefix(b"sep=").filter(|rest| rest.len() == 1);
             let shown =
                 || SampleLine { number, text: String::from_utf8_lossy(line).trim_end().to_owned() };
-            // Tabs may separate empty fields.
+            // Tabs may separate empty fields, but not before comments.
+            let has_none = || lines.iter().all(|line: &SampleLine| line.text.is_empty());
             if text.is_empty() && !line.contains(&b'\t') {
-            } else if start.is_none() && rule.may_be(text) {
+            } else if rule.may_be(text) && has_none() {
                 comments.push(shown());
+                (start, lines) = (None, Vec::new());
             } else if start.is_none() && of_excel.is_some() {
                 named = of_excel.map(|rest| rest[0]);
             } else {
@@ -179,7 +181,6 @@ fn complete_lines(input: &Input) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The error for a line that is too long.
 pub(crate) fn too_long(input: &Input, line: u64) -> Error {
     let problem = format!("is longer than {} MiB", LONGEST >> 20);
     Error::input(&input.path, &format!("line {line}"), problem)

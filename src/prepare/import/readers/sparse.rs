@@ -41,7 +41,6 @@ pub(super) trait SparseValues {
     fn bytes_read(&self) -> u64;
 }
 
-/// A sparse matrix.
 pub(super) struct SparseMatrix {
     pub(super) rows: u64,
     pub(super) columns: u64,

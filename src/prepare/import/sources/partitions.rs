@@ -37,14 +37,12 @@ pub(crate) struct OpenedPartitions {
 }
 
 impl OpenedPartitions {
-    /// Opens all partitions.
     pub(crate) fn open(config: PartitionConfig) -> Result<Self> {
         let parts = 0..config.parts().len();
         let partitions = parts.map(|part| Partition::open(&config, part)).collect::<Result<_>>()?;
         Ok(OpenedPartitions { config, partitions })
     }
 
-    /// The partitions.
     pub(crate) fn partitions(&self) -> &[Partition] {
         &self.partitions
     }

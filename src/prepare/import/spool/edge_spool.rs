@@ -55,7 +55,6 @@ impl EdgeSpool {
         })
     }
 
-    /// The number of a type.
     pub(crate) fn type_of(&mut self, etype: &CanonicalEtype) -> u32 {
         let known = self.types.iter().position(|known| known == etype);
         let at = known.unwrap_or(self.types.len());

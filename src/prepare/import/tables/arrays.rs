@@ -9,8 +9,8 @@ use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{
-    Ask, CellValue, FileRows, Form, has_ends, holding_all, is_index, is_like_id, is_usual_id,
-    listed, parse_id,
+    Ask, CellValue, Column, FileRows, Form, has_ends, holding_all, is_index, is_like_id,
+    is_usual_id, listed, parse_id,
 };
 
 const STRINGS: &str =
@@ -34,6 +34,7 @@ pub(crate) fn open_arrays(
     ask: &Ask<'_>,
 ) -> Result<(Vec<ArrayRef>, Vec<String>)> {
     let (mut arrays, mut notes, mut open) = (Vec::new(), Vec::new(), None);
+    let mut order = IndexOrder::default();
     let finish = |(out, shape): (ConvertedArray, Vec<u64>)| out.finish(&shape);
     for (path, array) in files {
         let ask = Ask { array: *array, ..*ask };
@@ -61,7 +62,7 @@ pub(crate) fn open_arrays(
                 (if is_label { out.taking_missing() } else { out }, shape)
             }
         };
-        table.convert(&mut rows, name, &mut out)?;
+        table.convert(&mut rows, name, &mut order, &mut out)?;
         notes.push(table.note(&rows, name));
         open = Some((out, shape));
     }
@@ -101,16 +102,23 @@ impl ArrayColumns {
         Ok(ArrayColumns { id, data, index: left })
     }
 
-    /// Appends all rows of the file to an array.
-    fn convert(&self, rows: &mut FileRows, name: &str, out: &mut ConvertedArray) -> Result<()> {
-        let index = self.index.first().filter(|_| self.index.len() == 1);
-        let others = self.id.into_iter().chain(index.copied());
+    /// Appends all rows of the file to an array. `order` is that of the index so far.
+    fn convert(
+        &self,
+        rows: &mut FileRows,
+        name: &str,
+        order: &mut IndexOrder,
+        out: &mut ConvertedArray,
+    ) -> Result<()> {
+        let index = self.index.first().copied();
+        let index = index.filter(|at| self.index.len() == 1 && may_count(rows, *at));
+        let others = self.id.into_iter().chain(index);
         rows.select(self.data.iter().copied().chain(others))?;
-        let index = index.map(|index| rows.name(*index));
+        let index = index.map(|index| rows.name(index));
         // A first column of ids looks like a class number.
         let may_have_ids = name.starts_with("label") && !rows.file.named && self.data.len() > 1;
         let mut number = None;
-        let (mut count, mut order) = (0, IndexOrder::default());
+        let mut count = 0;
         while rows.advance()? {
             let mut place = self.data.len();
             if let Some(id) = self.id {
@@ -212,6 +220,15 @@ impl ArrayColumns {
     }
 }
 
+/// Whether a column of pandas' index may count the rows. Others, such as hashes or bytes, need not even be readable.
+fn may_count(rows: &FileRows, column: usize) -> bool {
+    match &rows.columns()[column] {
+        Column { width: None, form: Form::Number(dtype), .. } => *dtype != Dtype::U64,
+        Column { form: Form::Text, .. } => rows.file.has_words_for_missing,
+        _ => false,
+    }
+}
+
 /// The values of pandas' index so far: whole numbers, unless the first is another word.
 #[derive(Default)]
 struct IndexOrder {
@@ -222,23 +239,19 @@ struct IndexOrder {
 }
 
 impl IndexOrder {
-    /// Checks that the index counts the rows from 0 or 1. It may begin again, as in the parts of a folder.
+    /// Checks that the index counts the rows, from any number. It may begin again, as in the parts of a folder.
     fn check(&mut self, rows: &FileRows, place: usize, name: &str) -> Result<()> {
         let CellValue::Whole(number) = rows.value(place).parsed() else {
             self.has_words |= self.ends.is_none();
             return Ok(());
         };
-        let is_due = match self.ends {
-            _ if self.has_words => return Ok(()),
-            None => matches!(number, 0 | 1),
-            Some([first, last]) => number == last + 1 || number == first,
-        };
-        self.ends = Some([self.ends.map_or(number, |[first, _]| first), number]);
-        if is_due {
+        let [first, last] = self.ends.unwrap_or([number; 2]);
+        self.ends = Some([first, number]);
+        if self.has_words || number == first || last.checked_add(1) == Some(number) {
             return Ok(());
         }
         let problem = format!(
-            "the index (column {name}) is {number}, but rows are in the order of nodes or edges from 0"
+            "the index (column {name}) is {number} after {last}, but rows are in the order of nodes or edges from 0"
         );
         Err(rows.fail(problem).with_hint(
             "before saving, call df.sort_index() if rows are out of order, or df.reset_index(drop=True) if their order is right",

@@ -32,6 +32,7 @@ pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
 }
 
 /// Values of a column, counted in bounded memory.
+#[derive(Default)]
 pub(super) struct ColumnScan {
     pub(super) name: String,
     role: ColumnRole,
@@ -71,31 +72,15 @@ impl ColumnScan {
         ColumnScan {
             name: column.name.clone(),
             role: column.role,
-            numbers: Moments::default(),
             row_numbers: (column.role == ColumnRole::Feature && is_like_id(&column.name))
                 .then(RowNumbers::default),
             whole: true,
-            is_rounded: false,
-            dates: Moments::default(),
             first_date: f64::INFINITY,
-            words: 0,
-            odd: 0,
-            remedy: "",
-            first_word: None,
-            first_wrong: None,
-            first_missing: None,
-            doubtful: BTreeMap::new(),
-            signs: 0,
-            first_truth: None,
-            is_beyond: false,
             values: Some(BTreeMap::new()),
-            bytes: 0,
-            lists: ListScan::default(),
-            different: HashSet::default(),
+            ..ColumnScan::default()
         }
     }
 
-    /// Adds a value of the current row.
     pub(super) fn add(&mut self, rows: &FileRows, raw: CellValue<'_>) {
         let fail = |problem: String| rows.fail(format!("column {}: {problem}", self.name));
         let value = raw.parsed();
@@ -105,10 +90,12 @@ impl ColumnScan {
         match value {
             CellValue::Missing => {
                 self.first_missing.get_or_insert_with(|| missing_value(rows, &self.name));
-                // Formats other than text have values for missing ones.
-                let is_doubtful = |word| !rows.file.has_words_for_missing || is_sign(word);
+                // Formats other than text have values for missing ones, but pandas' astype(str) writes words.
+                let is_of_pandas =
+                    |word: &[u8]| matches!(word, b"nan" | b"None" | b"<NA>" | b"NaT");
+                let has_words = rows.file.has_words_for_missing;
                 if let (ColumnRole::Label, CellValue::Text(word)) = (self.role, raw)
-                    && is_doubtful(word)
+                    && (is_sign(word) || !has_words && !is_of_pandas(word))
                 {
                     *self.doubtful.entry(word.into()).or_default() += 1;
                 }
@@ -286,7 +273,6 @@ impl ColumnScan {
         self.role == ColumnRole::Feature && self.numbers.count + self.dates.count > 0
     }
 
-    /// The encoding of lists.
     fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
         let (name, is_label) = (&self.name, self.role == ColumnRole::Label);
         let mean = fill == Some(FillMissing::Mean);
@@ -432,11 +418,7 @@ impl ColumnScan {
         }
         if !self.is_strings() {
             let are_both = self.numbers.mean.abs() < 1.0;
-            if self.signs > 0
-                && self.signs == self.numbers.count
-                && are_both
-                && self.first_missing.is_none()
-            {
+            if self.signs > 0 && self.signs == self.numbers.count && are_both {
                 let problem = format!("column {name} {}", SIGNS[0]);
                 return Err(Error::input(path, "", problem).with_hint(SIGNS[1]));
             }

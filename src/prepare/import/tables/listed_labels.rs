@@ -12,8 +12,12 @@ use crate::prepare::import::readers::Ask;
 const UNLABELLED: i64 = -1;
 
 /// Hint for labels of other kinds.
-const AS_DATA: &str = "only class numbers of nodes are read from sets; store other labels as data of all nodes, a row for each, in an \
-                       entry of feature_data with the domain node and the name label, and leave them out of the sets";
+const OTHERS: &str = "only class numbers of nodes are read from sets; store other labels as data of all nodes, a row for each, in an \
+                      entry of feature_data with the domain node and the name label, and leave them out of the sets";
+
+/// Hint for too many labels.
+const MEMORY: &str =
+    "allow more memory, or store the labels as data of all nodes, in an entry of feature_data";
 
 /// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per node and per label of
 /// a list.
@@ -36,7 +40,7 @@ pub(crate) fn listed_labels(
             (&labels, "holds several labels for each node"),
         ] {
             if table.row_shape().iter().product::<u64>() != 1 {
-                return Err(table.fail(problem).with_hint(AS_DATA));
+                return Err(table.fail(problem).with_hint(OTHERS));
             }
         }
         if nodes.num_rows() != labels.num_rows() {
@@ -50,7 +54,7 @@ pub(crate) fn listed_labels(
             found.push(label);
             Ok(())
         });
-        read.map_err(|error| error.with_hint(AS_DATA))?;
+        read.map_err(|error| error.with_hint(OTHERS))?;
         nodes.each_i64(|row, id| {
             let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
             let place = place.ok_or_else(|| {
@@ -80,5 +84,5 @@ fn check_memory(count: u64, memory: u64) -> Result<()> {
         return Ok(());
     }
     let problem = format!("is {memory} bytes, but {count} nodes and labels of sets take {bytes}");
-    Err(Error::config("memory", problem).with_hint(AS_DATA))
+    Err(Error::config("memory", problem).with_hint(MEMORY))
 }

@@ -17,9 +17,10 @@ const NO_FEATURES: [(&str, &str); 5] = [
 ];
 
 /// Use of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ColumnRole {
     /// One or more columns of `feat`.
+    #[default]
     Feature,
     /// The array `label`.
     Label,

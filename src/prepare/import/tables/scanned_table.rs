@@ -15,7 +15,7 @@ use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::load::MASKS;
 use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
-use crate::prepare::import::ids::{NodeNames, TableIds};
+use crate::prepare::import::ids::{NamesMemory, NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
 
 /// Rules for reading tables.
@@ -29,7 +29,7 @@ pub(crate) struct TableScan<'a> {
     pub(crate) keeps_bad_ids: bool,
     /// Whether to keep names that equal the row numbers.
     pub(crate) keep_names: bool,
-    /// Bytes that names may take.
+    /// Bytes that the names of all tables may take.
     pub(crate) memory: u64,
 }
 
@@ -56,7 +56,6 @@ pub(crate) struct ScannedTable {
     pub(crate) values: Vec<NodeNames>,
 }
 
-/// A stored column.
 pub(super) struct StoredColumn {
     at: usize,
     pub(super) element: usize,
@@ -83,7 +82,6 @@ impl StoredColumn {
     }
 }
 
-/// Words as texts.
 fn texts(words: &[Box<[u8]>]) -> Vec<String> {
     words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
@@ -140,8 +138,9 @@ impl ScannedTable {
         let opened = tables.files.iter().map(|file| FileRows::open(&file.path, &ask));
         let opened: Vec<FileRows> = opened.collect::<Result<_>>()?;
         tables.check(&opened)?;
+        let memory = &NamesMemory::new(scan.memory);
         let all = tables.files.iter().zip(opened);
-        all.map(|(file, rows)| Self::scan(tables, file, rows, scan)).collect()
+        all.map(|(file, rows)| Self::scan(tables, file, rows, scan, memory)).collect()
     }
 
     fn scan(
@@ -149,6 +148,7 @@ impl ScannedTable {
         file: &NodeTableFile,
         mut rows: FileRows,
         scan: TableScan<'_>,
+        memory: &NamesMemory,
     ) -> Result<Self> {
         let chosen = tables.columns(file, &rows)?;
         let id_name = rows.name(chosen.id);
@@ -158,10 +158,9 @@ impl ScannedTable {
         };
         chosen.select(&mut rows)?;
         let ChosenColumns { used, embedded, left_out, .. } = &chosen;
-        let mut values: Vec<NodeNames> =
-            embedded.iter().map(|_| NodeNames::new(scan.memory)).collect();
+        let mut values: Vec<NodeNames> = embedded.iter().map(|_| NodeNames::new(memory)).collect();
         let mut scans: Vec<ColumnScan> = used.iter().map(ColumnScan::new).collect();
-        let mut ids = TableIds::new(scan.keep_names, scan.memory);
+        let mut ids = TableIds::new(scan.keep_names, memory);
         let (mut count, mut all, mut bad) = (0, 0, BTreeSet::new());
         while rows.advance()? {
             all += 1;

@@ -164,7 +164,6 @@ impl Table {
         Ok(())
     }
 
-    /// Calls `take` with each value.
     pub(super) fn each_f64(&self, mut take: impl FnMut(f64)) -> Result<()> {
         let mut values = Vec::new();
         for rows in blocks::ranges(self.rows) {
@@ -190,7 +189,6 @@ impl Table {
         }
     }
 
-    /// The arrays.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
         self.pieces.iter().map(|(_, array)| array)
     }

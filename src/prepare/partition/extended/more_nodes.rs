@@ -6,12 +6,12 @@ use super::additions::GraphAdditions;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{ArrayRef, OriginalIds};
+use crate::formats::dgl::{ArrayRef, OriginalIds, blocks};
 use crate::io::Dtype;
 use crate::load::{KeptArrays, check_original_order};
 use crate::prepare::import::{
-    AllNodes, FEATURE_SCALE, KnownNodes, NewNodes, NodeNames, NodeType, OpenedPartitions, RawGraph,
-    Table, TableEncoding, table_encodings,
+    AllNodes, FEATURE_SCALE, KnownNodes, NamesMemory, NewNodes, NodeNames, NodeType,
+    OpenedPartitions, RawGraph, Table, TableEncoding, table_encodings,
 };
 
 /// The features that node tables make.
@@ -42,7 +42,7 @@ impl MoreNodes {
         check_ids(config, &known)?;
         let encodings = table_encodings(config.folder())?;
         let is_scaled = config.folder().join(FEATURE_SCALE).exists();
-        let mut new = Vec::new();
+        let (mut new, memory) = (Vec::new(), NamesMemory::new(memory));
         for (ntype, features) in known.iter().zip(&kept.features) {
             let file = additions.nodes.iter().find(|file| file.ty == ntype.name);
             let path = file.map(|file| file.path.as_path());
@@ -59,7 +59,7 @@ impl MoreNodes {
                 }
                 encoding.map_or(Ok(()), |encoding| refuse_embedded(encoding, ntype))?;
             }
-            new.push(KnownNodes { ntype, features, encoding }.read(path, folder, memory)?);
+            new.push(KnownNodes { ntype, features, encoding }.read(path, folder, &memory)?);
         }
         let numbers = known.iter().map(numbers).collect::<Result<_>>()?;
         Ok(MoreNodes { known, new, numbers })
@@ -101,16 +101,15 @@ impl MoreNodes {
         for (ty, ((ntype, new), names)) in all {
             let count = new.count;
             let mut data = Vec::new();
-            for (name, table) in std::mem::take(&mut ntype.data) {
+            for (name, mut table) in std::mem::take(&mut ntype.data) {
                 let is = |other: &Option<String>| other.as_ref() == Some(&name);
                 let more = if is(&kept.features[ty]) {
                     new.features.clone()
-                } else if is(&kept.labels[ty]) && count > 0 && has_no_signs(table.dtype()) {
-                    let problem = "its type cannot mark new nodes as nodes without a label";
-                    graph.notes.push(format!("{name} is left out: {problem}"));
-                    continue;
                 } else if is(&kept.labels[ty]) {
-                    Some(filled(&table, count, NO_LABEL, folder)?)
+                    if count > 0 && table.dtype().is_integer() {
+                        table = as_floats(&table, folder)?;
+                    }
+                    Some(filled(&table, count, f32::NAN, folder)?)
                 } else if kept.masks.contains(&name) {
                     Some(filled(&table, count, 0.0, folder)?)
                 } else {
@@ -134,14 +133,6 @@ impl MoreNodes {
 }
 
 const CUT_AND_TRAIN: &str = "cut the graph with its new nodes, and train again";
-
-/// The label of a node that has none; NaN for numbers.
-const NO_LABEL: f32 = -1.0;
-
-/// Whether a type has no negative numbers.
-fn has_no_signs(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64)
-}
 
 fn unknown_encoding(config: &PartitionConfig, ntype: &NodeType) -> Error {
     let problem =
@@ -188,10 +179,23 @@ fn numbers(ntype: &NodeType) -> Result<Option<Vec<u64>>> {
     Ok(Some(numbers))
 }
 
-/// Rows of one value, of a table's form; floating-point numbers below 0 become NaN.
+/// Labels as floating-point numbers, among which NaN stands for no label.
+fn as_floats(table: &Table, folder: &Path) -> Result<Table> {
+    let width: u64 = table.row_shape().iter().product();
+    let (mut file, mut values) = (ArrayFile::create(folder)?, Vec::new());
+    for rows in blocks::wide_ranges(table.num_rows(), width) {
+        table.read_f64(rows, &mut values)?;
+        for value in &values {
+            file.write(&(*value as f32).to_le_bytes())?;
+        }
+    }
+    let shape = [&[table.num_rows()], table.row_shape()].concat();
+    Table::new(vec![file.finish(Path::new("labels"), Dtype::F32, shape)?])
+}
+
+/// Rows of one value, of a table's form.
 fn filled(table: &Table, count: u64, value: f32, folder: &Path) -> Result<ArrayRef> {
     let dtype = table.dtype();
-    let value = if !dtype.is_integer() && value < 0.0 { f32::NAN } else { value };
     let mut bytes = vec![0; dtype.size()];
     dtype.from_f32(&[value], &mut bytes);
     let width: u64 = table.row_shape().iter().product();

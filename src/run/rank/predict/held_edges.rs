@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write;
 use std::ops::Range;
 
 use super::own_prediction::OwnPrediction;
-use super::partners::create;
+use super::shared_file::SharedFile;
 use crate::engine::comm::share_files;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{InnerEdge, Partition};
@@ -14,6 +13,9 @@ use crate::load::EdgeUse;
 
 /// Size of a stored edge in bytes.
 const EDGE_BYTES: usize = 3 * size_of::<u64>();
+
+/// Number of edges that are written together.
+const BLOCK: usize = 4096;
 
 /// An edge, by the global ids of its source and its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,18 +39,22 @@ impl HeldEdges {
         wanted: EdgeUse,
     ) -> Result<Self> {
         let path_of = |rank: usize| own.here.folder.join(format!("held-edges-{rank}"));
-        let path = path_of(own.here.rank);
+        let file = SharedFile::create(&path_of(own.here.rank))?;
         let first = own.setup.partition.book().edge_range(own.here.rank).start;
-        let mut file = std::io::BufWriter::new(create(&path)?);
+        let (mut block, mut at) = (Vec::new(), 0);
         own.setup.partition.each_edge(|InnerEdge { src, dst, etype, id, .. }| {
             if uses[(id - first) as usize] != wanted {
                 return Ok(());
             }
-            let words = [etype as u64, src, dst].map(u64::to_le_bytes);
-            file.write_all(words.as_flattened()).map_err(|e| Error::io("write", &path, e))
+            block.extend_from_slice([etype as u64, src, dst].map(u64::to_le_bytes).as_flattened());
+            if block.len() == BLOCK * EDGE_BYTES {
+                file.write(at, &block)?;
+                at += block.len() as u64;
+                block.clear();
+            }
+            Ok(())
         })?;
-        file.flush().map_err(|e| Error::io("write", &path, e))?;
-        drop(file);
+        file.write(at, &block)?;
         share_files(&path_of, own.setup.ranks())?;
         let (mut edges, mut range) = (Vec::new(), 0..0);
         for rank in 0..own.setup.group.world_size() {

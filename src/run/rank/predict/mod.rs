@@ -18,6 +18,7 @@ mod relations;
 mod rows;
 mod scored_by;
 mod scores;
+mod shared_file;
 mod shared_rows;
 mod whole;
 mod work;

@@ -5,6 +5,7 @@ use super::linked::LinkQuestion;
 use super::links::Linked;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::OwnPrediction;
+use super::scores::{Truth, tell_scores};
 use crate::engine::tape::{GraphShardManager, Tape, Var};
 use crate::error::Result;
 use crate::run::rank::labelled::Labelled;
@@ -38,19 +39,19 @@ impl<'t, M> ModelOutputs<'t, M> {
     ) -> Result<()> {
         let ModelOutputs { own, built, width, layer, has_all_rows, corrected_by } = self;
         let OwnPrediction { setup, work, .. } = own;
-        let truth = own.truth(width, layer)?;
+        let truth = Truth::load(own, width, layer)?;
         let how = work.config.correct_and_smooth;
         if let (Some(how), Some((labelled, graph))) = (how, corrected_by) {
             let logits = values.remove(0);
             let uncorrected = own.by_part(vec![logits.value()], true)?;
-            own.tell_scores(truth.as_ref(), &uncorrected, false)?;
+            tell_scores(own, truth.as_ref(), &uncorrected, false)?;
             drop(uncorrected);
             let known = known_labels(setup, &work.config.run, labelled, width)?;
             values = vec![how.forward(tape, graph, logits, &known)?];
         }
         let values = values.into_iter().map(|value| value.value());
         let outputs = own.by_part(values.collect(), has_all_rows)?;
-        own.tell_scores(truth.as_ref(), &outputs, how.is_some())?;
+        tell_scores(own, truth.as_ref(), &outputs, how.is_some())?;
         let BuiltModel { score, parameters, .. } = built;
         let linked = Linked { own, score: score.as_ref(), parameters, outputs: &outputs };
         match &work.links {

@@ -6,7 +6,6 @@ use super::form::NodeOrder;
 use super::needed::EdgeCounts;
 use super::own_nodes::{ChosenNodes, OwnNodes};
 use super::rows;
-use super::scores::{Truth, tell_scores};
 use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
@@ -90,26 +89,6 @@ impl OwnPart {
 }
 
 impl OwnPrediction<'_> {
-    /// The labels of the predicted nodes, where outputs can be compared with them.
-    pub(super) fn truth(&self, outputs: i64, layer: Option<usize>) -> Result<Option<Truth>> {
-        let run = &self.work.config.run;
-        if layer.is_some() || run.link.is_some() {
-            return Ok(None);
-        }
-        Truth::load(self.setup, self.here, run, &self.parts, outputs)
-    }
-
-    /// Reports how good the model's output for the predicted nodes of each part is.
-    pub(super) fn tell_scores(
-        &self,
-        truth: Option<&Truth>,
-        outputs: &[PointerTensor],
-        corrected: bool,
-    ) -> Result<()> {
-        let Some(truth) = truth else { return Ok(()) };
-        tell_scores(self.setup, self.here, truth, outputs, corrected)
-    }
-
     /// The chosen nodes of all parts among the rank's inner nodes, ascending; `None` means all.
     pub(super) fn chosen_rows(&self) -> Option<Vec<u32>> {
         let rows = self.parts.iter().map(|OwnPart { labelled, own }| {

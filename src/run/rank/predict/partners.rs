@@ -1,8 +1,8 @@
 //! The best partners of nodes that are not their neighbours yet.
 
 use std::cmp::Ordering;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -13,6 +13,7 @@ use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows::{self, table_rows};
 use super::scored_by::ScoredBy;
+use super::shared_file::SharedFile;
 use super::shared_rows::SharedRows;
 use crate::engine::comm::share_files;
 use crate::engine::spill::PointerTensor;
@@ -124,7 +125,6 @@ pub(super) fn places_in_type(
     }
 }
 
-/// The search for partners.
 pub(super) struct PartnerSearch<'a> {
     /// Number of partners of each node.
     pub(super) count: usize,
@@ -149,7 +149,7 @@ impl PartnerSearch<'_> {
         let world_size = own.setup.group.world_size();
         let total = self.nodes.map_or(all, ChosenNodes::num_rows);
         {
-            let file = create(&path_of(own, own.here.rank))?;
+            let file = SharedFile::create(&path_of(own, own.here.rank))?;
             let output = self.found.output.pin()?;
             let places = self.found.places(own, own.here.rank)?;
             for rank in 0..world_size {
@@ -165,12 +165,7 @@ impl PartnerSearch<'_> {
                     for ((_, place), best) in block.iter().zip(found) {
                         let bytes = self.bytes(&best);
                         for row in self.rows_of(*place) {
-                            write(
-                                &file,
-                                &path_of(own, own.here.rank),
-                                row * bytes.len() as u64,
-                                &bytes,
-                            )?;
+                            file.write(row * bytes.len() as u64, &bytes)?;
                         }
                     }
                 }
@@ -266,16 +261,6 @@ impl PartnerSearch<'_> {
 /// The file of the partners that a rank has found.
 fn path_of(own: &OwnPrediction<'_>, rank: usize) -> PathBuf {
     own.here.folder.join(format!("partners-{rank}"))
-}
-
-pub(super) fn create(path: &std::path::Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.map_err(|e| Error::io("create", path, e))
-}
-
-pub(super) fn write(file: &File, path: &std::path::Path, at: u64, bytes: &[u8]) -> Result<()> {
-    file.write_all_at(bytes, at).map_err(|e| Error::io("write", path, e))
 }
 
 #[cfg(test)]

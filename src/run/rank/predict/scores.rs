@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::own_prediction::OwnPart;
+use super::own_prediction::{OwnPart, OwnPrediction};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::load::{has_labels, read_mask};
 use crate::nn::Task;
 use crate::run::config::RunConfig;
 use crate::run::rank::labels::labels_of_task;
-use crate::run::rank::setup::{RankSetup, Surroundings};
+use crate::run::rank::setup::RankSetup;
 use crate::train::PredictionSums;
 
 /// Labels of a rank's predicted nodes.
@@ -27,14 +27,18 @@ pub(super) struct Truth {
 const LABELLED: u8 = 8;
 
 impl Truth {
-    /// Reads labels and masks; `None` if the graph has no labels, or none that outputs can be compared with. One collective.
+    /// Reads labels and masks of the predicted nodes; `None` if the graph has no labels, or none that outputs can be compared
+    /// with. One collective.
     pub(super) fn load(
-        setup: &RankSetup,
-        here: Surroundings<'_>,
-        run: &RunConfig,
-        parts: &[OwnPart],
+        own: &OwnPrediction<'_>,
         outputs: i64,
+        layer: Option<usize>,
     ) -> Result<Option<Self>> {
+        let OwnPrediction { setup, here, work, parts } = own;
+        let run = &work.config.run;
+        if layer.is_some() || run.link.is_some() {
+            return Ok(None);
+        }
         let partition = &setup.partition;
         let key = run.keys.labels.as_deref();
         let (mut labels, mut of_nodes) =
@@ -107,14 +111,15 @@ fn sets(setup: &RankSetup, run: &RunConfig, part: &OwnPart) -> Result<Tensor> {
     own.pick(&Tensor::f_from_slice(&all)?)
 }
 
-/// Reports the scores of the predicted nodes' outputs: one collective.
+/// Reports the scores of the predicted nodes' outputs, where they can be compared: one collective.
 pub(super) fn tell_scores(
-    setup: &RankSetup,
-    here: Surroundings<'_>,
-    truth: &Truth,
+    own: &OwnPrediction<'_>,
+    truth: Option<&Truth>,
     outputs: &[PointerTensor],
     corrected: bool,
 ) -> Result<()> {
+    let Some(truth) = truth else { return Ok(()) };
+    let OwnPrediction { setup, here, .. } = own;
     let sums = {
         let outputs = outputs.iter().map(|output| Ok(output.pin()?.shallow_clone()));
         let output = joined(outputs.collect::<Result<_>>()?)?;

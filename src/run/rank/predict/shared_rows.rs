@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use tch::{Kind, Tensor};
 
 use super::own_prediction::{OwnPart, OwnPrediction};
-use super::partners::{create, write};
 use super::rows;
+use super::shared_file::SharedFile;
 use crate::engine::comm::{Recipient, barrier, bring_together, is_first_here, share_files};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
@@ -29,12 +29,11 @@ impl SharedRows {
     pub(super) fn by_node(own: &OwnPrediction<'_>, outputs: &[PointerTensor]) -> Result<Self> {
         let width = width(outputs);
         let path_of = |rank: usize| own.here.folder.join(format!("node-rows-{rank}"));
-        let path = path_of(own.here.rank);
-        let file = create(&path)?;
+        let file = SharedFile::create(&path_of(own.here.rank))?;
         for (part, output) in own.parts.iter().zip(outputs) {
             let values = output.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
             let at = part.labelled.first_row as u64 * (width * size_of::<f32>()) as u64;
-            write(&file, &path, at, &tensor::bytes(&values))?;
+            file.write(at, &tensor::bytes(&values))?;
         }
         share_files(&path_of, own.setup.ranks())?;
         let ranks = 0..own.setup.group.world_size();

@@ -1,0 +1,41 @@
+//! The error of a run that needs more memory than its budget.
+
+use super::limits::Limits;
+use super::memory::{MemoryUsage, WorkerUsage};
+use crate::engine::turns::{Control, Work};
+use crate::error::{Error, ErrorKind};
+use crate::event::size;
+
+/// The error of a run that takes this memory although waiting workers keep nothing; `side_by_side` if its workers take no
+/// turns.
+pub(super) fn over_budget(
+    limits: &Limits,
+    usage: MemoryUsage,
+    control: &Control,
+    side_by_side: bool,
+) -> Error {
+    let WorkerUsage { slot, bytes } = usage.largest;
+    // Each process counts its part of the memory that it shares with the others.
+    let uncounted = limits.uncounted / (control.num_ranks() as u64 + 1);
+    let status = control.rank(slot);
+    let problem = format!(
+        "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}; rank {} takes the most, {}, in {}",
+        size((usage.sum + usage.passed).saturating_sub(limits.uncounted)),
+        size(limits.budget - limits.uncounted),
+        status.number(),
+        size(bytes.saturating_sub(uncounted)),
+        status.phase()
+    );
+    let hint = match control.work() {
+        _ if side_by_side => {
+            "leave out ‹sampling.sampler_threads›, so that workers take turns, raise ‹memory_budget›, or make batches smaller"
+        }
+        Work::Training | Work::SampledEvaluation | Work::Propagation => {
+            "raise ‹memory_budget›, lower ‹resident›, make hidden layers narrower or batches smaller, or cut the graph into more partitions"
+        }
+        Work::Evaluation => {
+            "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› continues from its last checkpoint), lower ‹resident›, make hidden layers narrower, or cut the graph into more partitions"
+        }
+    };
+    Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint)
+}
