@@ -18,9 +18,6 @@ const VARIABLE: &str = "SAR_LOG";
 static RANK: AtomicUsize = AtomicUsize::new(0);
 
 /// Starts the log if the environment asks for it. Nothing is logged otherwise.
-///
-/// # Errors
-/// If the variable has an unknown level.
 pub(crate) fn start_log() -> Result<()> {
     let Some(wanted) = std::env::var_os(VARIABLE).filter(|wanted| !wanted.is_empty()) else {
         return Ok(());

@@ -81,9 +81,6 @@ pub(super) fn show_line(line: &str) {
 }
 
 /// Writes a result to standard output, and waits until it is read or a signal ends the program.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn show_result(text: &str) -> io::Result<()> {
     OUTPUT.deliver(text)
 }

@@ -123,9 +123,6 @@ impl Stream {
     }
 
     /// Writes a result, however long the reader takes.
-    ///
-    /// # Errors
-    /// If it cannot be written; `Interrupted` if a signal ends the program first.
     pub(super) fn deliver(&'static self, text: &str) -> io::Result<()> {
         if !is_owner() {
             return self.write(text.as_bytes(), |_| {});

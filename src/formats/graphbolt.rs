@@ -120,9 +120,6 @@ impl Metadata {
     pub(crate) const FILE: &'static str = "metadata.yaml";
 
     /// Reads the file as a data set's author wrote it.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not of this format.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
         // Errors name line and column; a picture of the line would take several lines.

@@ -34,9 +34,6 @@ pub fn read_input(path: &Path) -> io::Result<String> {
 }
 
 /// The text of a regular file, without a byte order mark; `None` if the file does not exist.
-///
-/// # Errors
-/// As for [`read_input`].
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>> {
     match read_input(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -3,9 +3,6 @@
 use std::io;
 
 /// Repeats a call as long as a signal interrupts it, as the standard library does in `read_exact`.
-///
-/// # Errors
-/// The call's, unless it was interrupted.
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

@@ -8,9 +8,6 @@ pub(crate) struct KeyLayout<const N: usize>([u32; N]);
 
 impl<const N: usize> KeyLayout<N> {
     /// A layout for numbers below `ends`.
-    ///
-    /// # Errors
-    /// If a key needs more than 128 bits.
     pub(crate) fn new(ends: [u64; N]) -> Result<Self> {
         let layout = KeyLayout(ends.map(|end| u64::BITS - end.saturating_sub(1).leading_zeros()));
         if layout.bits() <= u128::BITS {

@@ -39,10 +39,6 @@ impl EdgeData<'_> {
     /// Reads a partition's inner edges as the shards of several graphs. `graphs` lists the nodes of each graph by partition;
     /// rows count from the first of them. `graph_of` returns the graph of an edge type, if it has one. `first_ids` are the
     /// ids of the first edges of all types, used if ids are loaded.
-    ///
-    /// # Errors
-    /// If edges or weights cannot be read. `wrong` makes the error for an edge of a type (first argument) whose graph does not
-    /// have its node (second) in a partition (third), or has it beyond 2^32 rows.
     pub(super) fn read(
         self,
         partition: &Partition,

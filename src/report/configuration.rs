@@ -25,9 +25,6 @@ pub(super) struct Configuration {
 
 impl Configuration {
     /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// If it is not TOML.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|e| Error::input(path, "", format!("is not TOML: {e}")))?;

@@ -140,9 +140,6 @@ impl Checkpoint {
     }
 
     /// A rank's part of a tensor, with this size: all of it, or this rank's rows.
-    ///
-    /// # Errors
-    /// If the tensor does not exist, or has another type or size.
     pub(super) fn tensor(&self, name: &str, size: &[i64], part: Option<Part>) -> Result<Tensor> {
         let missing = || self.file.wrong(name, "is missing, but the run needs it to continue");
         let shape = self.file.shape(name).ok_or_else(missing)?;
@@ -167,9 +164,6 @@ impl Checkpoint {
     }
 
     /// Checks that every tensor has been read.
-    ///
-    /// # Errors
-    /// If a tensor has not been used.
     pub(super) fn check_all_read(&self) -> Result<()> {
         let read = self.read.borrow();
         match self.file.names().iter().find(|name| !read.contains(*name)) {

@@ -25,9 +25,6 @@ pub enum Fanouts {
 
 impl Fanouts {
     /// Checks that the fan-outs are for `layers` layers. `field` is their name in messages.
-    ///
-    /// # Errors
-    /// If their number differs.
     pub(super) fn check(&self, layers: usize, field: &str) -> Result<()> {
         let lists: Vec<(String, &Vec<i64>)> = match self {
             Fanouts::Same(list) => vec![(String::new(), list)],

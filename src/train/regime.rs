@@ -47,10 +47,6 @@ impl Regime {
     }
 
     /// Checks the constants, and that epochs can be compared if necessary.
-    ///
-    /// # Errors
-    /// If a constant is invalid, or epochs are compared but there is no validation set: `what` names its members,
-    /// `field` the missing setting.
     pub(super) fn check(&self, has_validation: bool, what: &str, field: &str) -> Result<()> {
         if self.clip_norm.is_some_and(|norm| !(norm > 0.0 && norm.is_finite())) {
             return Err(Error::config("clip_norm", "must be above 0 and finite"));

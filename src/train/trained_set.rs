@@ -169,9 +169,6 @@ impl<'a> TrainedSet<'a> {
     }
 
     /// Restores the values and the state of their optimizer.
-    ///
-    /// # Errors
-    /// If the checkpoint belongs to another model.
     pub(super) fn set_state(
         &self,
         checkpoint: &Checkpoint,
@@ -201,9 +198,6 @@ impl<'a> TrainedSet<'a> {
     }
 
     /// The best values in a checkpoint.
-    ///
-    /// # Errors
-    /// If the checkpoint has none, or belongs to another model.
     pub(super) fn best(
         &self,
         checkpoint: &Checkpoint,

@@ -78,9 +78,6 @@ fn of_flags() -> Vec<Rule> {
 }
 
 /// Refuses given flags that have no effect.
-///
-/// # Errors
-/// The name of the first of them, and the condition for its effect.
 pub(in crate::cli) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     let stands = |id: &&'static str| is_given(given, id);
     #[cfg(feature = "torch")]

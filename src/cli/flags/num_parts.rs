@@ -48,9 +48,6 @@ pub(in crate::cli) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
 
 /// Makes the choice for a value of `--num-parts` and the flags of a training run. May start a process, so this process
 /// must have one thread.
-///
-/// # Errors
-/// If the flags of the run have no effect, or no number can be chosen for it.
 pub(in crate::cli) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choose> {
     match num_parts {
         NumParts::Auto => chosen(future),

@@ -27,9 +27,6 @@ pub(in crate::cli) struct CommandLine {
 }
 
 /// The command line with defaults from the file that `--config` names; `None` without that flag.
-///
-/// # Errors
-/// If the file is not the configuration of a run that flags can describe.
 pub(in crate::cli) fn with_defaults(
     definition: &Command,
     words: &[OsString],

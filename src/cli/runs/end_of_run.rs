@@ -16,9 +16,6 @@ use crate::run::config::{PairScore, Relations, RunConfig};
 use crate::run::rank::WEIGHTS;
 
 /// The last lines of a run that took `seconds` and was evaluated by `metric`.
-///
-/// # Errors
-/// If the file of metrics cannot be read.
 pub(in crate::cli) fn end_of_run(
     config: &RunConfig,
     seconds: f64,

@@ -36,9 +36,6 @@ pub(in crate::cli) fn flags() -> Vec<Arg> {
 }
 
 /// The configuration that flags describe.
-///
-/// # Errors
-/// If the flags cannot be parsed, or one has no effect.
 pub(in crate::cli) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
     let none = PathBuf::from("none");
     let mut words = vec!["sar-single".into(), "--part-json=none".into()];

@@ -72,9 +72,6 @@ pub(in crate::cli) type MaskKeys = [Option<String>; 3];
 
 impl LinkArgs {
     /// The configuration of training on nodes, or on edges. With `--task link`, masks are edge features.
-    ///
-    /// # Errors
-    /// If masks are passed without a mask of training edges.
     pub(in crate::cli) fn config(
         &self,
         task: TaskArg,

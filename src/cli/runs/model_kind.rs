@@ -179,9 +179,6 @@ impl FromArgMatches for KindArgs {
 
 impl KindArgs {
     /// The kind of model.
-    ///
-    /// # Errors
-    /// If a flag is for other models, or a value is out of range.
     pub(in crate::cli) fn kind(self, edge_weights: bool) -> Result<ModelKind> {
         let KindArgs { kind, given } = self;
         let name = kind.spec().name;

@@ -91,9 +91,6 @@ macro_rules! settings {
             ];
 
             /// Sets the fields of the flags that are given or have defaults.
-            ///
-            /// # Errors
-            /// If the configuration cannot hold a value.
             pub(super) fn set(&self, config: &mut $Config) -> $crate::error::Result<()> {
                 $($($crate::cli::runs::setting::settings!(
                     @set self.$flag, config.$place $(.$inner)*, $($by)?

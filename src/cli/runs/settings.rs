@@ -7,9 +7,6 @@ pub(in crate::cli) struct Settings<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Settings<'a> {
     /// Parses settings with `known` names, which may be spelled as in Python, such as `T_max`.
-    ///
-    /// # Errors
-    /// If the text is not a list of known settings.
     pub(in crate::cli) fn parse(text: &'a str, known: &[&'static str]) -> Result<Self, String> {
         let mut settings: Vec<(&'static str, &str)> = Vec::new();
         for setting in text.split(',').filter(|setting| !setting.trim().is_empty()) {
@@ -31,9 +28,6 @@ impl<'a> Settings<'a> {
     }
 
     /// The value of a setting.
-    ///
-    /// # Errors
-    /// If it cannot be parsed.
     pub(in crate::cli) fn get<T: FromStr>(&self, name: &str) -> Result<Option<T>, String> {
         let Some((_, value)) = self.0.iter().find(|(other, _)| *other == name) else {
             return Ok(None);

@@ -55,9 +55,6 @@ pub(in crate::cli) struct TrainFilesArgs {
 
 impl TrainFilesArgs {
     /// Checks that the graph still has to be cut.
-    ///
-    /// # Errors
-    /// If there are several processes, or the graph has been cut.
     pub(in crate::cli) fn check(&self) -> Result<()> {
         if is_one_of_several() {
             let problem = "train cuts a graph, which one process does";

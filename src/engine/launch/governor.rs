@@ -154,9 +154,6 @@ impl Governor {
     }
 
     /// Checks the current memory of all processes, and lowers the room if it exceeds the budget.
-    ///
-    /// # Errors
-    /// If it exceeds the budget although waiting workers keep nothing and no more workers are resident than requested.
     pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         self.follow();

@@ -135,9 +135,6 @@ impl SpillWriter {
     }
 
     /// Copies a value from another file in its stored form.
-    ///
-    /// # Errors
-    /// If the other file cannot be read, or this one cannot be written (`Io`, `OutOfDisk`).
     pub(super) fn copy(&mut self, file: &SpillFile, from: Extent) -> Result<Extent> {
         let offset = self.out.len;
         let mut piece = vec![0; COPIED.min(from.len as usize)];
@@ -176,9 +173,6 @@ pub(super) struct SpillFile {
 
 impl SpillFile {
     /// Reads a value sequentially.
-    ///
-    /// # Errors
-    /// If the file cannot be read (`Io`), or its content differs from what was written (`Corrupt`).
     pub(super) fn reader(&self, extent: Extent) -> Result<SpillReader<'_>> {
         let fill = |bytes: &mut [u8], at| self.read(bytes, at);
         Ok(SpillReader { file: self, value: ReadValue::new(extent, &self.guard.path, fill)? })

@@ -42,9 +42,6 @@ impl PointerTensor {
     }
 
     /// A copy of the value in its own memory, in the type in which it is used.
-    ///
-    /// # Errors
-    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub(crate) fn copied(&self) -> Result<Tensor> {
         let held = self.pin_held()?;
         held.widened(self.layout())?.map_or_else(|| tensor::copy(&held), Ok)

@@ -14,9 +14,6 @@ use crate::io::IoCounters;
 
 impl NodeColumn {
     /// A column of the nodes of one type: row i of `rows` belongs to the node whose id in its type is i.
-    ///
-    /// # Errors
-    /// If the number of rows differs from the number of the type's nodes.
     pub(crate) fn of_type(
         book: &Arc<PartitionBook>,
         ntype: usize,
@@ -46,9 +43,6 @@ impl NodeColumn {
     }
 
     /// This column, with the other one's rows for the other one's node type.
-    ///
-    /// # Errors
-    /// If the two differ in width, or in whether they hold integers.
     pub(crate) fn with_type(&self, other: &Self) -> Result<Self> {
         if (self.width, self.integers) != (other.width, other.integers) {
             let kind = |column: &Self| if column.integers { "integers" } else { "numbers" };
@@ -80,9 +74,6 @@ impl NodeColumn {
 
 impl EdgeFeatures {
     /// Features of the edges of one type: row i of `rows` belongs to the edge whose id in its type is i.
-    ///
-    /// # Errors
-    /// If the number of rows differs from the number of the type's edges.
     pub(crate) fn of_rows(
         book: &Arc<PartitionBook>,
         etype: usize,
@@ -101,9 +92,6 @@ impl EdgeFeatures {
     }
 
     /// These features, with the other ones' rows for the other ones' edge types.
-    ///
-    /// # Errors
-    /// If the two differ in width.
     pub(crate) fn with_types(&self, other: &Self) -> Result<Self> {
         if self.width != other.width {
             let problem = format!(

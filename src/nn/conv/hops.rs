@@ -23,9 +23,6 @@ impl<const USUAL: usize> Default for Hops<USUAL> {
 
 impl<const USUAL: usize> Hops<USUAL> {
     /// Checks that there is at least one step.
-    ///
-    /// # Errors
-    /// If there is none (`Config`).
     pub(in crate::nn) fn checked(self) -> Result<Self> {
         if self.hops == 0 {
             return Err(Error::config("model.hops", "at least one step of propagation is needed"));

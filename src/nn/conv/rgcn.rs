@@ -122,9 +122,6 @@ pub(super) struct WeightNames<'n> {
 
 impl RelationWeights {
     /// Adds the parameters.
-    ///
-    /// # Errors
-    /// If a width is not a multiple of the number of blocks.
     pub(super) fn new(
         parameters: &mut ParameterBuilder,
         config: RgcnConvConfig,

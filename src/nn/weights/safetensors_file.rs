@@ -22,9 +22,6 @@ pub(crate) struct SafetensorsFile {
 
 impl SafetensorsFile {
     /// Opens a file; `what` is the expected kind of file in messages ("a checkpoint").
-    ///
-    /// # Errors
-    /// If it cannot be read, is not a safetensors file, or is cut short.
     pub(crate) fn open(path: &Path, what: &str) -> Result<Self> {
         let unreadable = |e: std::io::Error| Error::unreadable(path, &e);
         let wrong = |problem: &str| Error::input(path, "", format!("is not {what}: {problem}"));
@@ -49,9 +46,6 @@ impl SafetensorsFile {
 
     /// Compares the whole file with the checksum in its header. Returns `false` if there is no checksum, because an
     /// earlier version or another program wrote the file.
-    ///
-    /// # Errors
-    /// If the file is damaged, or cannot be read.
     pub(crate) fn verify(&self) -> Result<bool> {
         let stored = self.text(CHECKSUM);
         if stored.is_empty() {
@@ -90,18 +84,12 @@ impl SafetensorsFile {
     }
 
     /// Reads a tensor in its stored type.
-    ///
-    /// # Errors
-    /// If the name is unknown, or the tensor has a type that weights cannot have.
     pub(crate) fn read(&self, name: &str) -> Result<Tensor> {
         let shape = self.shape(name).unwrap_or_default();
         self.read_part(name, &shape, 0)
     }
 
     /// Reads `rows` rows of a matrix, starting with row `first`.
-    ///
-    /// # Errors
-    /// As for [`read`](SafetensorsFile::read), or if the matrix has fewer rows.
     pub(crate) fn read_rows(&self, name: &str, first: u64, rows: i64) -> Result<Tensor> {
         let width = match self.shape(name).as_deref() {
             Some([all, width]) if first as i64 + rows <= *all => *width,

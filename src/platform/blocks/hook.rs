@@ -44,9 +44,6 @@ struct Search<'a> {
 
 /// Redirects a loaded library's calls of `function` to `by`, which must have the same signature. `library` is a file
 /// name. Returns whether the library is loaded and calls the function.
-///
-/// # Errors
-/// If the system does not let the library's table be written.
 pub(super) fn replace_function(library: &str, function: &CStr, by: *const ()) -> Result<bool> {
     let mut search = Search { library, function, by, replaced: Ok(false) };
     if cfg!(all(target_env = "gnu", target_pointer_width = "64")) {

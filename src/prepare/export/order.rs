@@ -13,9 +13,6 @@ impl NodeOrder {
     pub(super) const BYTES: u64 = size_of::<u64>() as u64 + 1;
 
     /// The order of the nodes of `ntype`.
-    ///
-    /// # Errors
-    /// If the original ids cannot be read.
     pub(super) fn of(ntype: &NodeType) -> Result<Self> {
         let (mut seen, mut places) = (Bitmap::new(ntype.count), Vec::new());
         let mut is_order = true;

@@ -39,9 +39,6 @@ impl<'a> TorchRows<'a> {
     }
 
     /// The next rows, and their elements in stored form; `None` at the end.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or a number is too large for the type.
     pub(super) fn next_block(&mut self) -> Result<Option<(Range<u64>, &[u8])>> {
         let (table, width) = (self.table, self.table.row_bytes());
         let step = (BLOCK / width.max(1) as u64).max(1);

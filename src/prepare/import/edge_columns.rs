@@ -24,9 +24,6 @@ pub(super) struct EdgeFileColumns {
 
 impl EdgeFileColumns {
     /// Determines the columns of a file: by names that the user passes, by usual names, or by order.
-    ///
-    /// # Errors
-    /// If the file does not show which columns are source and destination.
     pub(super) fn of(
         files: &GraphFiles,
         etype: &CanonicalEtype,

@@ -34,9 +34,6 @@ pub(crate) struct AllNodes {
 }
 
 /// Reads files of edges between nodes.
-///
-/// # Errors
-/// If a file cannot be read, or an end is not a node.
 pub(crate) fn read_new_edges(
     files: &GraphFiles,
     nodes: Vec<AllNodes>,

@@ -35,9 +35,6 @@ pub(crate) struct NewNodes {
 
 impl KnownNodes<'_> {
     /// Reads new nodes from a file, if there is one. Features take space in `folder`.
-    ///
-    /// # Errors
-    /// If the file cannot be read, a node exists already, or a row does not have the features of the graph.
     pub(crate) fn read(
         &self,
         path: Option<&Path>,

@@ -26,9 +26,6 @@ enum Classes {
 
 impl<'a> Balance<'a> {
     /// Makes a class per node type, or with `key` per value of this node data within a type, as DGL's `balance_ntypes`.
-    ///
-    /// # Errors
-    /// If no node type has this data, it is not whole numbers, or there are too many classes.
     pub(super) fn new(
         graph: &RawGraph,
         key: Option<&str>,

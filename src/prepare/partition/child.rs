@@ -35,9 +35,6 @@ pub(super) struct Outcome {
 /// Fills `count` values in a forked process, which has its own signal handlers, random numbers and memory: METIS
 /// handles SIGTERM itself, and draws from the C library's random numbers. `work` returns the exit code, and may only
 /// compute: see [`fork()`].
-///
-/// # Errors
-/// If the system does not start the process; [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) after a signal.
 pub(super) fn in_child(
     what: &str,
     count: usize,

@@ -109,9 +109,6 @@ pub fn partition_graph_into(
 }
 
 /// Assigns the nodes of a graph to partitions, writes them to `folder`, and records the rules by which edges were changed.
-///
-/// # Errors
-/// As for [`partition_graph`].
 pub(super) fn write_partitions(
     graph: RawGraph,
     request: &PartitionRequest,

@@ -13,9 +13,6 @@ const EDGE_RULES: &str = "edge_rules.json";
 
 impl EdgeRules {
     /// The rules by which the edges of a folder's graph were changed; none if it does not say.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub(super) fn recorded(folder: &Path) -> Result<Self> {
         let path = folder.join(EDGE_RULES);
         let Some(text) = read_if_there(&path)? else { return Ok(EdgeRules::default()) };
@@ -40,9 +37,6 @@ impl EdgeRules {
     }
 
     /// Writes the file to a folder, and returns its name, if the rules change anything.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub(super) fn record(self, folder: &Path) -> Result<Option<String>> {
         if self == EdgeRules::default() {
             return Ok(None);

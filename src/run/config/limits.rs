@@ -18,9 +18,6 @@ const MOST_SAMPLERS: usize = 1 << 10;
 const LARGEST_RATE: f64 = 1e6;
 
 /// Checks every number of a configuration that has a range.
-///
-/// # Errors
-/// The first number that is out of its range, by the name of its field.
 pub(crate) fn check(config: &RunConfig) -> Result<()> {
     let count = |field, value: usize, most| whole(field, value as i128, 1, most as i128);
     check_workers(&config.resources())?;
@@ -66,9 +63,6 @@ fn check_fanouts(field: &str, fanouts: &Fanouts) -> Result<()> {
 }
 
 /// Checks the numbers of workers and threads, in training and in prediction.
-///
-/// # Errors
-/// As for [`check`].
 pub(crate) fn check_workers(resources: &Resources) -> Result<()> {
     whole("threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
     // Workers beyond the number of ranks change nothing.

@@ -64,18 +64,12 @@ impl LinkConfig {
     }
 
     /// The edge type along which partners are searched: the predicted type, or the graph's only one.
-    ///
-    /// # Errors
-    /// As for [`target`](LinkConfig::target).
     pub(in crate::run) fn searched(&self, book: &PartitionBook) -> Result<Option<TargetEdges>> {
         let only = (book.etypes().len() == 1).then_some(TargetEdges { etype: 0, reverse: None });
         Ok(self.target(book)?.or(only))
     }
 
     /// The node types whose rows are compared, ascending.
-    ///
-    /// # Errors
-    /// As for [`target`](LinkConfig::target).
     pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         let target = self.target(book)?.map(|target| target.etype);
         let predicted = |etype: &usize| target.is_none_or(|target| target == *etype);
@@ -85,9 +79,6 @@ impl LinkConfig {
     }
 
     /// Chooses the graph's own split, unless one is configured; returns a note if masks are used.
-    ///
-    /// # Errors
-    /// As for [`target`](LinkConfig::target), or if no partition can be opened.
     pub(in crate::run) fn choose_split(
         &mut self,
         partitions: &PartitionConfig,
@@ -107,9 +98,6 @@ impl LinkConfig {
     }
 
     /// A note for the user on the predicted edge type, if there is only one.
-    ///
-    /// # Errors
-    /// As for [`target`](LinkConfig::target).
     pub(in crate::run) fn note(&self, book: &PartitionBook) -> Result<Option<String>> {
         let Some(TargetEdges { etype, reverse }) = self.target(book)? else { return Ok(None) };
         let predicted = format!("edges of type {} are predicted", book.etypes()[etype]);

@@ -12,10 +12,6 @@ use crate::nn::RelationMerge;
 /// The structure of a model with a layer per edge type; `None` for one layer for all types. Edge types have their own
 /// layers if the run requests it, if features differ in width between node types, or if some types have none. Unless
 /// edges are predicted, this also decides the predicted node types, in the graph's order.
-///
-/// # Errors
-/// If no node type has features and nodes are predicted, the labels' type is ambiguous, or the graph lacks a predicted
-/// type.
 pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,

@@ -31,9 +31,6 @@ pub struct Relations {
 
 impl Relations {
     /// Ids of the predicted node types, ascending.
-    ///
-    /// # Errors
-    /// If the list is empty, or the graph lacks a type.
     pub(in crate::run) fn target_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         let none = || Error::internal("the run names no node type");
         self.target.as_ref().ok_or_else(none)?.ids(book)

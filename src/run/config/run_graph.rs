@@ -5,9 +5,6 @@ use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 
 /// Opens the graph of a run, which may have been moved since.
-///
-/// # Errors
-/// If its JSON file cannot be read.
 pub(in crate::run) fn open_graph(run: &RunConfig) -> Result<PartitionConfig> {
     PartitionConfig::open(&run.part_json).map_err(|error| {
         if run.part_json.exists() {

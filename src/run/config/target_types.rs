@@ -80,9 +80,6 @@ impl TargetTypes {
     }
 
     /// The ids of the types, ascending.
-    ///
-    /// # Errors
-    /// If the list is empty, a name is duplicated, or the graph lacks it.
     pub(in crate::run) fn ids(&self, book: &PartitionBook) -> Result<Vec<usize>> {
         if self.0.is_empty() {
             return Err(Error::config("target", "names no node types")
@@ -100,9 +97,6 @@ impl TargetTypes {
 }
 
 /// The id of a node type.
-///
-/// # Errors
-/// If the graph does not have it.
 pub(in crate::run) fn type_id(book: &PartitionBook, name: &str) -> Result<usize> {
     book.ntype_id(name).ok_or_else(|| {
         Error::config("relations.target", format!("the graph has no node type {name:?}"))

@@ -20,18 +20,12 @@ const EPOCH: &str = "epoch";
 
 impl RunConfig {
     /// Keys and texts that are stored with the weights of an epoch.
-    ///
-    /// # Errors
-    /// If the configuration cannot be encoded.
     pub(crate) fn texts_of_weights(&self, epoch: u32) -> Result<[(String, String); 2]> {
         let config = self.of_weights().to_toml()?;
         Ok([(CONFIG.to_owned(), config), (EPOCH.to_owned(), epoch.to_string())])
     }
 
     /// The epoch whose update made the weights; `None` in files of earlier versions.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub(in crate::run) fn epoch_of_weights(path: &Path) -> Result<Option<u32>> {
         Ok(state_dict_text(path, EPOCH)?.parse().ok())
     }
@@ -58,9 +52,6 @@ impl RunConfig {
 
     /// This configuration with the settings of a later start that do not change the results of an epoch, if both train
     /// the same model.
-    ///
-    /// # Errors
-    /// If a configuration cannot be encoded.
     pub(in crate::run) fn restarted(self, later: &RunConfig) -> Result<RunConfig> {
         if self.of_weights().table()? != later.of_weights().table()? {
             return Ok(self);

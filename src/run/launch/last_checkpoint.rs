@@ -22,9 +22,6 @@ pub(in crate::run) struct LastCheckpoint {
 }
 
 /// Opens the last checkpoint in a run's folder or, with a note, the one before it.
-///
-/// # Errors
-/// If neither can be opened; the error is about the last one.
 pub(in crate::run) fn open_last<T>(
     folder: &Path,
     open: impl Fn(PathBuf) -> Result<T>,
@@ -40,9 +37,6 @@ pub(in crate::run) fn open_last<T>(
 
 impl LastCheckpoint {
     /// Finds and verifies the checkpoint in a run's folder.
-    ///
-    /// # Errors
-    /// If no checkpoint can be used; the error is about the last one.
     pub(in crate::run) fn find(folder: &Path) -> Result<Self> {
         let (mut found, note) = open_last(folder, Self::open)?;
         found.notes.extend(note);
@@ -56,9 +50,6 @@ impl LastCheckpoint {
 
     /// Checks that the graph with the JSON file `json` is the one that the run was trained on. `observe` gets a note if
     /// the checkpoint does not say.
-    ///
-    /// # Errors
-    /// If the graph, its cut or its data differ.
     pub(in crate::run) fn check_graph(
         &self,
         graph: &GraphFingerprint,
@@ -100,9 +91,6 @@ impl LastCheckpoint {
 ///
 /// The folder has a last checkpoint at all times, because scripts test for it to decide between resuming a run and
 /// starting it again. On file systems without hard links it is missing for a moment between two renames.
-///
-/// # Errors
-/// If a file cannot be renamed or removed (`Io`, `OutOfDisk`).
 pub(in crate::run) fn keep_checkpoint(
     folder: &Path,
     epoch: u32,

@@ -9,9 +9,6 @@ use crate::run::config::RunConfig;
 use crate::run::rank::USUAL_CLASSES;
 
 /// Number of classes up to the highest one in a partition, or number of columns of its labels.
-///
-/// # Errors
-/// If the run's labels do not exist or do not suit the task.
 pub(in crate::run) fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
     let key = run.keys.labels.as_deref();
     if run.task != Task::Classification {

@@ -15,9 +15,6 @@ pub(in crate::run) const REMEDY: &str =
     "free space there, or name a folder on a larger disk with ‹spill_dir›";
 
 /// Reserves disk space; returns the file of the [`Reserve`], or `None` if the file system cannot reserve space.
-///
-/// # Errors
-/// If the disk lacks the space; the error names the needed and the free space.
 pub(in crate::run) fn reserve(
     folder: &Path,
     bytes: u64,

@@ -43,9 +43,6 @@ pub(in crate::run) struct ResultsFolder {
 impl ResultsFolder {
     /// Opens a folder for a new run. It must be empty, or, with `overwrite`, contain an earlier run's results. `remedy`
     /// says what else a user can do with a folder that is not empty.
-    ///
-    /// # Errors
-    /// If it contains other files, or another process writes to it.
     pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool, remedy: &str) -> Result<Self> {
         let folder = Self::lock(path)?;
         let unreadable = |e| Error::unreadable(path, &e);
@@ -75,9 +72,6 @@ impl ResultsFolder {
     }
 
     /// Opens the folder of a run that is resumed.
-    ///
-    /// # Errors
-    /// If it does not exist, or another process writes to it.
     pub(in crate::run) fn for_resumed_run(path: &Path) -> Result<Self> {
         let folder = Self::lock(path)?;
         AtomicFile::remove_leftovers(path)?;

@@ -30,9 +30,6 @@ pub(in crate::run) struct Undertaking {
 
 impl Undertaking {
     /// A training run that starts from a checkpoint with this checksum.
-    ///
-    /// # Errors
-    /// If the configuration cannot be written as text.
     pub(in crate::run) fn training(config: &RunConfig, start: &str) -> Result<Self> {
         Ok(Undertaking { configuration: common(config).to_toml()?, start: start.to_owned() })
     }
@@ -40,10 +37,6 @@ impl Undertaking {
 
 impl ThisMachine {
     /// This machine and its partitions, which `told` may name; `None` for a command on one machine.
-    ///
-    /// # Errors
-    /// If the machine has no partitions, does not have a named one, or the JSON file cannot be read. On one machine, if
-    /// partitions are named.
     pub(in crate::run) fn of(
         undertaking: &Undertaking,
         partitions: &PartitionConfig,

@@ -26,9 +26,6 @@ pub(in crate::run) struct Aside {
 
 impl Aside {
     /// Starts the process; `work` communicates with this process.
-    ///
-    /// # Errors
-    /// If the system starts no process.
     pub(in crate::run) fn start(
         what: &str,
         spill_dir: &Path,
@@ -48,9 +45,6 @@ impl Aside {
     }
 
     /// Waits for the answer; empty if the process ended without one.
-    ///
-    /// # Errors
-    /// If the user asks to stop, or the answer cannot be read.
     pub(in crate::run) fn answer(mut self) -> Result<Vec<u8>> {
         self.link.set_read_timeout(Some(TICK)).map_err(failed)?;
         let (mut bytes, mut block) = (Vec::new(), [0; 1 << 12]);

@@ -38,9 +38,6 @@ pub(in crate::run) struct PlannedRun {
 }
 
 /// Reports the needs of a full-graph run, unless they are negligible.
-///
-/// # Errors
-/// If it will not fit into its memory budget or onto the disk; the hint names settings that fit.
 pub(in crate::run) fn check(
     run: &RunConfig,
     partitions: &PartitionConfig,

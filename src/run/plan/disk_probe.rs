@@ -14,9 +14,6 @@ pub(super) struct DiskProbe(Aside);
 
 impl DiskProbe {
     /// Starts the measurement.
-    ///
-    /// # Errors
-    /// If the system starts no process.
     pub(super) fn start(run: &RunConfig) -> Result<Self> {
         let aside =
             Aside::start("a process that measures the disk", &run.spill_dir, |mut link| {
@@ -26,9 +23,6 @@ impl DiskProbe {
     }
 
     /// The measured rates; `None` if they cannot be measured.
-    ///
-    /// # Errors
-    /// If the user asks to stop.
     pub(super) fn rate(self) -> Result<Option<DiskRate>> {
         match self.0.answer()? {
             answer if answer.is_empty() => Ok(None),

@@ -46,9 +46,6 @@ pub(super) struct GraphSizes {
 
 impl GraphSizes {
     /// Reads headers, labels, masks and, for large graphs, a sample of the edges.
-    ///
-    /// # Errors
-    /// If the run's data do not exist.
     pub(super) fn read(run: &RunConfig, partitions: &PartitionConfig) -> Result<Self> {
         let book = partitions.book();
         let parts = book.num_parts();

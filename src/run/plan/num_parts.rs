@@ -42,9 +42,6 @@ pub(super) fn check_run(run: &RunConfig) -> Result<()> {
 }
 
 /// Smallest number of partitions with which the run fits into its budget.
-///
-/// # Errors
-/// If no number of partitions makes it fit.
 pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedParts> {
     // A layer per edge type works on fewer rows at a time than one layer for all types.
     let run = RunConfig { relations: None, ..run.clone() };

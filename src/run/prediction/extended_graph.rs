@@ -35,9 +35,6 @@ const CUT_AGAIN: &str = "cut the graph with its new nodes, and train again";
 
 impl ExtendedGraph {
     /// Adds what the configuration names to the graph; `None` if it names nothing.
-    ///
-    /// # Errors
-    /// If the model cannot predict nodes that it was not trained on, or a file is wrong. Nothing is left behind.
     pub(super) fn of(
         config: &PredictConfig,
         observe: &mut dyn FnMut(&Event),

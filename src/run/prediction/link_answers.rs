@@ -147,9 +147,6 @@ impl<'p> StoredValues<'p> {
     }
 
     /// The next value.
-    ///
-    /// # Errors
-    /// If there is none, or a signal has been received.
     pub(super) fn next<const N: usize>(&mut self) -> Result<[u8; N]> {
         if self.read.is_multiple_of(VALUES) {
             signals::check()?;

@@ -117,9 +117,6 @@ impl NodeNameLines {
     }
 
     /// The name of the next node.
-    ///
-    /// # Errors
-    /// If the files hold fewer names than there are nodes.
     pub(super) fn advance(&mut self) -> Result<&[u8]> {
         if self.count.is_multiple_of(1 << 16) {
             signals::check()?;

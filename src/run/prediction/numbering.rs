@@ -19,9 +19,6 @@ pub(super) struct Numbering {
 
 impl Numbering {
     /// The numbering that the configuration asks for; else original ids, if they are known for these node types.
-    ///
-    /// # Errors
-    /// If a partition cannot be opened.
     pub(super) fn new(
         config: &PredictConfig,
         partitions: &PartitionConfig,

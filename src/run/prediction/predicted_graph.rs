@@ -23,9 +23,6 @@ pub(super) struct PredictedGraph {
 
 impl PredictedGraph {
     /// Opens the graph, and decides which types are predicted and how nodes are numbered.
-    ///
-    /// # Errors
-    /// If the graph or the mapping to original ids cannot be read, or the configuration does not fit the graph.
     pub(super) fn open(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<Self> {
         let partitions = open_graph(&config.run)?;
         for note in partitions.notes() {

@@ -35,9 +35,6 @@ enum Asked {
 
 impl<'a> Question<'a> {
     /// The question of a configuration, if it asks one.
-    ///
-    /// # Errors
-    /// If the run cannot answer it, or a file does not list nodes of the graph.
     pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'a>) -> Result<Option<Self>> {
         let Some(query) = &config.links else { return Ok(None) };
         if let LinkQuery::Ranks(split) = query {
@@ -76,9 +73,6 @@ impl<'a> Question<'a> {
     }
 
     /// Checks that a question can be asked, before files are read.
-    ///
-    /// # Errors
-    /// If the run does not predict edges, or another option contradicts the question.
     pub(super) fn check(config: &PredictConfig, format: PredictionFormat) -> Result<()> {
         let Some(query) = &config.links else { return Ok(()) };
         let field = field(query);

@@ -52,9 +52,6 @@ impl<'p> FileWords<'p> {
     }
 
     /// Adds the words of the current line.
-    ///
-    /// # Errors
-    /// If the words of the file take more memory than the budget has.
     pub(super) fn add(&mut self, words: &[Cow<'_, [u8]>], rows: &FileRows) -> Result<()> {
         for word in words {
             self.words.push(word);

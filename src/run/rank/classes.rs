@@ -71,9 +71,6 @@ impl Classes {
 
     /// Merges the [`numbers`](Self::numbers) of all ranks. `first_row` returns a rank's first inner node that may have
     /// a label.
-    ///
-    /// # Errors
-    /// If a label is too large for a class. All ranks return the same error.
     pub(super) fn of_all(
         task: Task,
         ranks: &[&[i64]],

@@ -151,9 +151,6 @@ impl RankHeteroGraph {
     }
 
     /// Loads a weights file, including this rank's learned rows.
-    ///
-    /// # Errors
-    /// If the file belongs to another model, or its rows are in the order of other partitions.
     pub(super) fn load(
         &self,
         setup: &RankSetup,

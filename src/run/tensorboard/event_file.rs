@@ -35,9 +35,6 @@ impl EventFile {
     }
 
     /// Creates the file and its folder; `overwrite` replaces an earlier run's file.
-    ///
-    /// # Errors
-    /// If another run has written it, or it cannot be written.
     pub(in crate::run) fn create(path: &Path, overwrite: bool) -> Result<Self> {
         if !overwrite {
             Self::check_new(path)?;
@@ -55,9 +52,6 @@ impl EventFile {
     }
 
     /// Continues the file after the events of `epoch`; removes later ones.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
     pub(in crate::run) fn resume(path: &Path, epoch: u32) -> Result<Self> {
         let bytes = match fs::read(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),

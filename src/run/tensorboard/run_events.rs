@@ -16,9 +16,6 @@ pub(in crate::run) struct RunEvents {
 
 impl RunEvents {
     /// The events of a run, or nothing if its configuration names no folder for them.
-    ///
-    /// # Errors
-    /// If another run has written them, unless they may be overwritten.
     pub(in crate::run) fn of(
         config: &RunConfig,
         overwrite: bool,

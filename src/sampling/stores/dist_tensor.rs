@@ -386,9 +386,6 @@ impl<T: DistElement> DistTensor<T> {
     }
 
     /// Checks that a file has this tensor's shape and element type.
-    ///
-    /// # Errors
-    /// If they differ.
     pub(super) fn check_copy(&self, path: &Path) -> Result<()> {
         start_of_rows::<T>(path, &self.shape).map(drop)
     }

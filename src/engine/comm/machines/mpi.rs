@@ -20,9 +20,6 @@ use crate::platform::run_exit_handlers;
 const ON_THE_WAY: usize = 2;
 
 /// Initialises MPI; `None` if this process has initialised it before.
-///
-/// # Errors
-/// If MPI's numbers of processes differ from the launcher's.
 pub(super) fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
     let Some((universe, _)) = initialize_with_threading(Threading::Funneled) else {
         return Ok(None);

@@ -5,9 +5,6 @@ use super::transport::Transport;
 use crate::error::{Error, Result};
 
 /// Never called: without MPI, no process is one of several.
-///
-/// # Errors
-/// Always.
 pub(super) fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {
     Err(Error::internal("this program is built without MPI"))
 }

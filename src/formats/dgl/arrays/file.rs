@@ -18,9 +18,6 @@ pub(crate) struct InputFile {
 
 impl InputFile {
     /// Opens `path`.
-    ///
-    /// # Errors
-    /// If the file does not exist, cannot be read, or is not a regular file.
     pub(crate) fn open(path: &Path) -> Result<Arc<Self>> {
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
@@ -28,9 +25,6 @@ impl InputFile {
     }
 
     /// Wraps an open file; errors name `path`, from which its content came.
-    ///
-    /// # Errors
-    /// If the system does not report the file's length.
     pub(crate) fn from_open(path: &Path, file: File) -> Result<Arc<Self>> {
         let len = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len }))
@@ -47,9 +41,6 @@ impl InputFile {
     }
 
     /// Fills `out` with bytes starting at `offset`; errors name `field`.
-    ///
-    /// # Errors
-    /// If the system cannot read the bytes, or the file has become shorter.
     pub(crate) fn read_at(&self, field: &str, offset: u64, out: &mut [u8]) -> Result<()> {
         self.file.read_exact_at(out, offset).map_err(|e| {
             let problem = match e.kind() {

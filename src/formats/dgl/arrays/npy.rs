@@ -41,9 +41,6 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
 }
 
 /// Reads the header of an array that occupies a range of an open file.
-///
-/// # Errors
-/// As for [`open_npy`], except that arrays may be in Fortran order or big endian.
 pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
     let mut reader = HeaderReader::within(file, place);
     reader.enter("npy header");

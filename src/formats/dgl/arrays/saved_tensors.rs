@@ -8,9 +8,6 @@ use std::path::Path;
 
 /// The tensors of a file by key; a single tensor has an empty key. Of a tuple, such as the pair of mappings that
 /// `partition_graph(return_mapping=True)` returns, the first member is read.
-///
-/// # Errors
-/// If the file cannot be read, or has other content.
 pub(crate) fn open_saved_tensors(path: &Path) -> Result<Vec<(String, ArrayRef)>> {
     let archive = TorchArchive::open(path)?;
     let fail = |problem: &str| archive.file().fail("data.pkl", problem);

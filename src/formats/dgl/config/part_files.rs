@@ -49,9 +49,6 @@ impl<'a> Finder<'a> {
     /// Returns the stored path or, if only that exists, its last `keep` components below the folder. Of a relative path
     /// that leads upwards (DGL writes one for `out_path="../parts"`), only the last components are tried, so that no
     /// file outside the folder is opened.
-    ///
-    /// # Errors
-    /// If the field is not a string, or leads upwards to another file.
     pub(super) fn find(&mut self, field: &Field<'_>, keep: usize) -> Result<PathBuf> {
         let stored = field.text()?;
         let upwards = Path::new(stored).components().any(|part| part == Component::ParentDir);

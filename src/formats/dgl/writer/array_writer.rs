@@ -86,9 +86,6 @@ impl ArrayWriter {
     }
 
     /// Writes the rest of the buffer.
-    ///
-    /// # Errors
-    /// If elements are missing, or the file cannot be written.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         if self.room.is_empty() {

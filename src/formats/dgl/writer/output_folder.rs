@@ -37,9 +37,6 @@ pub(crate) struct OutputFolder {
 
 impl OutputFolder {
     /// As [`create`](Self::create), for the partition directory of a graph.
-    ///
-    /// # Errors
-    /// As for [`create`](Self::create), or if the folder holds a graph with this name.
     pub(crate) fn of_graph(path: &Path, graph_name: &str) -> Result<Self> {
         let json = format!("{graph_name}.json");
         if path.join(&json).exists() {
@@ -51,9 +48,6 @@ impl OutputFolder {
     }
 
     /// Creates `path`, or uses it if it is empty but for what killed processes have left.
-    ///
-    /// # Errors
-    /// If it is a file or not empty, in use by another process, or cannot be created or written to.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.exists() && !path.is_dir() {
             let problem = format!("{} is not a folder", path.display());

@@ -22,9 +22,6 @@ pub(crate) struct DrawnMasks {
 
 impl DrawnMasks {
     /// Divides the rows of all types together. Masks take their space in `folder`.
-    ///
-    /// # Errors
-    /// If a mask with a share would be empty.
     pub(crate) fn make(
         types: &[DividedRows<'_>],
         split: &DrawnSplit,

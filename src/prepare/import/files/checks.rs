@@ -12,9 +12,6 @@ use crate::prepare::import::readers::nearest;
 
 impl GraphFiles {
     /// Checks options about columns and rows before any file is read.
-    ///
-    /// # Errors
-    /// If a choice has no effect, or contradicts another.
     pub(crate) fn check(&self) -> Result<()> {
         self.check_edge_columns()?;
         self.check_split_types()?;

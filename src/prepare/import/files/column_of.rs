@@ -26,9 +26,6 @@ impl<T: PartialEq> ColumnOf<T> {
 
     /// The column that `choices`, the values of `field`, select for a type; a selection for the type precedes one for
     /// all types.
-    ///
-    /// # Errors
-    /// If there are two.
     pub(crate) fn one<'c>(field: &str, choices: &'c [Self], ty: &T) -> Result<Option<&'c str>> {
         for own in [true, false] {
             let of = |choice: &&Self| choice.ty.is_some() == own && choice.is_for(ty);

@@ -23,9 +23,6 @@ pub(crate) fn unknown_etype<'t>(
 
 impl GraphFiles {
     /// These files with the graph's only type where the user passed none; and notes on types without edges.
-    ///
-    /// # Errors
-    /// If the graph has several types, or only some files of edges have one.
     pub(crate) fn with_types(&self) -> Result<(Self, Vec<String>)> {
         let mut files = self.clone();
         let etypes: BTreeSet<&CanonicalEtype> = self.edges.iter().map(|file| &file.etype).collect();

@@ -36,9 +36,6 @@ impl RawEdges {
     pub(crate) const BYTES: u64 = ENDS as u64;
 
     /// Releases the disk space; the edges can no longer be read.
-    ///
-    /// # Errors
-    /// If the file cannot be cut.
     pub(crate) fn give_back(&self) -> Result<()> {
         self.file.clear()
     }

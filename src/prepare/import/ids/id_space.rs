@@ -125,9 +125,6 @@ impl IdSpace {
     }
 
     /// Records a number of nodes that `origin` states.
-    ///
-    /// # Errors
-    /// If another number was stated before.
     pub(crate) fn tell(&mut self, count: u64, origin: String) -> Result<()> {
         if count > MAX_IDS {
             return Err(Error::config(&origin, format!("states {count} nodes, which is too many"))
@@ -283,9 +280,6 @@ impl IdSpace {
     }
 
     /// Checks that the number of nodes is plausible if it is known from edges only.
-    ///
-    /// # Errors
-    /// If the largest id is far too large for the number of edges.
     pub(crate) fn check_largest(&self, edges: u64) -> Result<()> {
         let Some((path, unit)) = &self.largest_in else { return Ok(()) };
         if !self.is_counted_by_edges() {

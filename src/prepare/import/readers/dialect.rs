@@ -27,9 +27,6 @@ pub(crate) struct Dialect {
 
 impl Dialect {
     /// Examines the beginning of a text file.
-    ///
-    /// # Errors
-    /// If the beginning is ambiguous.
     pub(crate) fn of(input: &Input, ask: &Ask<'_>) -> Result<Self> {
         let comments = match ask.rules.comment {
             None => Comments::Usual,

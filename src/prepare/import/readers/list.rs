@@ -9,9 +9,6 @@ use crate::error::{Error, Result};
 
 impl FileRows {
     /// Opens a file with a value per node of a list, and selects the column of values.
-    ///
-    /// # Errors
-    /// As for [`FileRows::open`], or if it is not clear which column that is.
     pub(crate) fn open_list(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
         let columns = rows.columns();
@@ -35,9 +32,6 @@ impl FileRows {
     }
 
     /// Opens a file of pairs of nodes, and selects their columns: two with usual names, or the only two.
-    ///
-    /// # Errors
-    /// As for [`FileRows::open`], or if it is not clear which columns these are.
     pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
         let columns = rows.columns();

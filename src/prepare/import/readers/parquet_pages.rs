@@ -44,9 +44,6 @@ struct Page {
 }
 
 /// Checks the header of every page.
-///
-/// # Errors
-/// If a column lies outside the file, or a page claims a size that its bytes in the file do not explain.
 pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> Result<()> {
     for column in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let name = column.column_descr().name();

@@ -165,9 +165,6 @@ fn is_with_dictionary(line: &[u8]) -> bool {
 }
 
 /// Refuses a file that is neither text nor in a supported format, by the name of its format.
-///
-/// # Errors
-/// If the file has a refused format.
 pub(crate) fn check(input: &Input) -> Result<()> {
     let head = &input.head[..];
     let has = |mark: &Mark| match mark {

@@ -30,9 +30,6 @@ pub(crate) struct FileRows {
 
 impl FileRows {
     /// Opens a file and recognises its format.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or its format is unsupported.
     pub(crate) fn open(path: &Path, ask: &Ask<'_>) -> Result<Self> {
         let file = if path.is_dir() {
             folder::open(path, ask)?
@@ -70,9 +67,6 @@ impl FileRows {
     }
 
     /// Finds a column by name.
-    ///
-    /// # Errors
-    /// If no column, or more than one, has the name.
     pub(crate) fn column(&self, name: &str) -> Result<usize> {
         self.column_or(name, &[])
     }
@@ -112,9 +106,6 @@ impl FileRows {
     }
 
     /// Checks that a column has one value per row, and returns the column.
-    ///
-    /// # Errors
-    /// If its values are lists.
     pub(crate) fn plain(&self, column: usize) -> Result<usize> {
         let problem = match &self.file.columns[column] {
             Column { width: Some(width), .. } if *width != 1 => {
@@ -128,9 +119,6 @@ impl FileRows {
     }
 
     /// Chooses the columns to read.
-    ///
-    /// # Errors
-    /// If a column holds values of an unsupported kind.
     pub(crate) fn select(&mut self, columns: impl IntoIterator<Item = usize>) -> Result<()> {
         (self.columns, self.selected) = (Vec::new(), Vec::new());
         for column in columns {

@@ -48,9 +48,6 @@ impl OpenedPartitions {
     }
 
     /// The nodes of all types.
-    ///
-    /// # Errors
-    /// If a partition lacks a table that others have.
     pub(crate) fn node_types(&self) -> Result<Vec<NodeType>> {
         let book = self.config.book();
         let tables = tables(&self.sides(Partition::node_features), book.ntypes().len())?;
@@ -73,9 +70,6 @@ impl OpenedPartitions {
     }
 
     /// Reads the graph; see [`import_partitions`]. `more` adds edges of a type after those of the partitions.
-    ///
-    /// # Errors
-    /// If a partition cannot be read, or lacks a table that others have, or `more` fails.
     pub(crate) fn import(
         &self,
         folder: &Path,

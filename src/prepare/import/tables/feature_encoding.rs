@@ -69,9 +69,6 @@ impl ScannedTable {
 }
 
 /// The encodings that a folder's file holds, by node type.
-///
-/// # Errors
-/// If the file is damaged.
 pub(crate) fn table_encodings(folder: &Path) -> Result<BTreeMap<String, TableEncoding>> {
     let path = folder.join(FEATURE_ENCODING);
     let Some(text) = read_if_there(&path)? else { return Ok(BTreeMap::new()) };
@@ -100,9 +97,6 @@ impl TableEncoding {
     }
 
     /// The columns to select in a table, one for each part of a row of features.
-    ///
-    /// # Errors
-    /// If one is missing, or has lists of another length.
     pub(crate) fn select(&self, rows: &FileRows) -> Result<Vec<usize>> {
         let find = |own: &EncodedColumn<Encoding>| {
             let at = rows.column(&own.column)?;
@@ -121,9 +115,6 @@ impl TableEncoding {
     }
 
     /// Appends the current row's features; its columns were selected from number `first` on.
-    ///
-    /// # Errors
-    /// If a value is missing, or the features of the graph have no place for it.
     pub(crate) fn append(&self, rows: &FileRows, first: usize, out: &mut Vec<u8>) -> Result<()> {
         for (at, column) in (first..).zip(&self.columns) {
             let value = rows.element(at, column.element);

@@ -21,9 +21,6 @@ const MEMORY: &str =
 
 /// The labels of all `count` nodes of a type, from lists of nodes with a label each. Takes 8 bytes of memory per node and per label of
 /// a list.
-///
-/// # Errors
-/// If a list and its labels differ in length, nodes or labels are not whole numbers, or a node has two labels.
 pub(crate) fn listed_labels(
     lists: &[&ListedLabels],
     count: u64,

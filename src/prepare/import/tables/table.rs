@@ -54,9 +54,6 @@ impl Table {
     }
 
     /// The table with the rows of an array after its own.
-    ///
-    /// # Errors
-    /// If the array's rows have another form.
     pub(crate) fn followed_by(&self, more: ArrayRef) -> Result<Self> {
         let own = self.pieces.iter().map(|(_, array)| array.clone());
         Table::new(own.chain([more]).collect())
@@ -129,9 +126,6 @@ impl Table {
     }
 
     /// Calls `take` with each row's number and its value, a whole number.
-    ///
-    /// # Errors
-    /// As for [`read_i64`](Self::read_i64), or if `take` fails.
     pub(crate) fn each_i64(&self, mut take: impl FnMut(u64, i64) -> Result<()>) -> Result<()> {
         let mut values = Vec::new();
         for rows in blocks::ranges(self.rows) {
@@ -143,9 +137,6 @@ impl Table {
     }
 
     /// Calls `take` with the rows of a mask that are not zero, ascending.
-    ///
-    /// # Errors
-    /// As for [`read_i64`](Self::read_i64).
     pub(crate) fn members(&self, mut take: impl FnMut(u64)) -> Result<()> {
         self.each_i64(|row, value| {
             if value != 0 {

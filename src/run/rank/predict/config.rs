@@ -141,9 +141,6 @@ impl PredictConfig {
 
     /// The node types whose nodes are predicted, ascending: those that the model was trained to predict, those whose pairs are scored,
     /// or one.
-    ///
-    /// # Errors
-    /// If the graph lacks a type of the run, or it is not clear which one is predicted.
     pub(in crate::run) fn node_types(&self, partitions: &PartitionConfig) -> Result<Vec<usize>> {
         let book = partitions.book();
         let RunConfig { relations, link, keys, .. } = &self.run;
