@@ -1,6 +1,5 @@
 //! Evaluations on the full graph between and after epochs on samples: batches are small, and say nothing of what an evaluation takes.
 
-use std::fs;
 use std::path::Path;
 
 use super::graphs::made_graph;
