@@ -5,7 +5,7 @@ BIN = target/release/sar-single
 # Where programs that only the project's own chores need are installed.
 TOOLS ?= target/tools
 
-# A Python that has DGL, for `make bench`.
+# A Python that has DGL, for `make bench` and `make soak`.
 DGL_PYTHON ?= python3
 
 # Where `make install` puts things; DESTDIR goes before it, for packagers.

@@ -34,7 +34,7 @@ def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
         raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
     if isinstance(count, Tensor) and count.numel() > 1 and not _is_mask(rank, count):
         named = "count is a mask, a number of rows or a sum of weights, but these are numbers of nodes or other values"
-        raise ValueError(f"mean_loss: {named}: pass len(train), or the sum of the weights")
+        raise ValueError(f"mean_loss: {named}: pass len(train), mask.bool(), or the sum of the weights")
     rows = float(count.sum() if isinstance(count, Tensor) else count)
     if not rows >= 0:
         raise ValueError(f"mean_loss: count is {rows:g}, but must be a number of rows")

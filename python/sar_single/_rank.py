@@ -155,8 +155,11 @@ class Rank(RankData):
 
     def broadcast(self, x: Optional[Tensor], root: int = 0) -> Tensor:
         """The tensor of ``root``; other ranks may pass None. It has no gradient."""
-        (received,) = self._received("broadcast", [x] if self.index == root and x is not None else [])
-        return received
+        received = self._received("broadcast", [x] if self.index == root and x is not None else [])
+        if len(received) != 1:
+            remedy = f"root must be the same on all ranks, below {self.world_size}, and its rank must pass a tensor"
+            raise ValueError(f"broadcast: {len(received)} ranks pass a tensor as root; here root is {root}: {remedy}")
+        return received[0]
 
     def all_reduce(self, x: Any, op: str = "sum") -> Any:
         """The sum, maximum (``max``) or minimum (``min``) over ranks; of a number, a number. The bits are the same on every rank."""

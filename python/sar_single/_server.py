@@ -68,8 +68,6 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     patch_distributed()
     import_shared(request["imports"])
     sys.argv[:] = request["argv"]
-    if request["torch"] is not None:  # The program's modules, which the next line imports, may make tensors and set another type.
-        torch.set_default_dtype(getattr(torch, request["torch"][1]))
     worker, args = pickle.loads(request.pop("payload"))
     if request["torch"] is not None:
         seed, dtype = request["torch"]

@@ -76,7 +76,7 @@ def test_means_of_nothing_are_refused_on_all_ranks(karate, spill):
         with pytest.raises(ValueError, match=r"one element, .*, but this one has the shape \[3\]"):
             rank.mean_loss(torch.ones(3), 3)
         for nodes in ([0, 4, 7], [0, 1]):
-            with pytest.raises(ValueError, match=r"pass len\(train\), or the sum of the weights"):
+            with pytest.raises(ValueError, match=r"pass len\(train\), mask.bool\(\), or the sum of the weights"):
                 rank.mean_loss(torch.tensor(1.0), torch.tensor(nodes))
         mask = chosen(rank.graph.num_nodes(), 5)
         for count in (torch.tensor([5]), mask.sum(0, keepdim=True), mask.long(), torch.ones(5, dtype=torch.uint8)):

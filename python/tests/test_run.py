@@ -168,13 +168,13 @@ def test_workers_have_the_arguments_the_seed_and_the_dtype_of_the_program(karate
     script = tmp_path / "script.py"
     script.write_text(
         "import argparse, sys, torch, sar_single as sar\n"
+        "import constants\n"
         "torch.manual_seed(7)\n"
         "torch.set_default_dtype(torch.float64)\n"
-        "import constants\n"
         "def worker(rank):\n"
-        "    return sys.argv[3], torch.rand(1).item(), constants.ONE.dtype\n"
+        "    return sys.argv[3], torch.rand(1).item(), torch.ones(1).dtype, constants.ONE.dtype\n"
         "found = sar.run(worker, sys.argv[1], spill_dir=sys.argv[2], memory_budget='min')\n"
-        "assert found == [('--epochs=3', torch.rand(1).item(), torch.float64)] * 2, found\n"
+        "assert found == [('--epochs=3', torch.rand(1).item(), torch.float64, torch.float32)] * 2, found\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, str(script), str(karate), str(spill), "--epochs=3"], env=environment, check=True)

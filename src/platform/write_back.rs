@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use libc::{EINVAL, ENOSYS, EOPNOTSUPP, ESPIPE};
 use libc::{SYNC_FILE_RANGE_WAIT_AFTER, SYNC_FILE_RANGE_WAIT_BEFORE, SYNC_FILE_RANGE_WRITE};
 use rustix::fs::fstatfs;
 
@@ -25,9 +26,16 @@ fn sync_range(file: &File, offset: u64, len: u64, flags: libc::c_uint) -> io::Re
     // SAFETY: takes no pointers, and the file is open during the call.
     let result =
         unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, len as i64, flags) };
+    let error = (result != 0).then(io::Error::last_os_error);
+    let number = error.as_ref().and_then(io::Error::raw_os_error);
     // Some file systems lack it. That of containers takes the call and does nothing.
-    let is_done = result == 0 && !is_overlay(file);
-    if is_done { Ok(()) } else { file.sync_data() }
+    let lacks = matches!(number, Some(ENOSYS | EINVAL | EOPNOTSUPP | ESPIPE));
+    match error {
+        // An error of the disk is reported once: a later `fsync` would return well.
+        Some(error) if !lacks => Err(error),
+        None if !is_overlay(file) => Ok(()),
+        _ => file.sync_data(),
+    }
 }
 
 fn is_overlay(file: &File) -> bool {

@@ -23,6 +23,7 @@ pub(super) fn with_next_batch<T: Send + 'static, R>(
         manager.lock().status().set_steps(Steps { done, of: of as u32 });
         if !in_turn {
             manager.pause_if_asked()?;
+            manager.give_way()?;
         }
     } else {
         manager.lock().status().set_steps(Steps { done: 0, of: 0 });

@@ -100,13 +100,6 @@ fn an_index_of_pandas_counts_the_rows() {
         refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index (column 1) is")
             .stderr(contains("df.sort_index()"));
     }
-    // Several files make one array, each with a part of the index.
-    write(here, "f.csv", ",x\n0,7\n1,8\n");
-    write(here, "g.csv", ",x\n2,9\n");
-    let files = ["f.csv", "g.csv"].map(|file| format!("--node-data feat={file}"));
-    assert_eq!(data(here, &files.join(" ")), [7.0, 8.0, 9.0]);
-    let turned = format!("{EDGES} {} {}", files[1], files[0]);
-    refused(here, &turned, "the index (column 1) is 0 after 2");
 }
 
 #[test]

@@ -93,6 +93,8 @@ impl MemorySampler {
             let start = FIRST.contains(&self.samples);
             // Later readings are spread over the processes.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
+            // Else pages that a process shares with its children would count in part.
+            let due = due && bytes_of_children(process) == 0;
             if i >= self.processes.len() || due {
                 let sample = Sample::take(process);
                 match self.processes.get_mut(i) {
@@ -122,7 +124,6 @@ impl MemorySampler {
             // Processes that the worker has started, such as those of a `DataLoader` in Python.
             let started = bytes_of_children(process);
             usage.sum += status.cached() + started;
-            usage.idle += started;
             let peak = peak_anonymous_bytes(process).unwrap_or(0);
             let unseen = peak.saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
@@ -136,13 +137,13 @@ impl MemorySampler {
                 usage.largest = WorkerUsage { slot, bytes };
             }
             if slot == self.idle.len() {
-                self.idle.push(bytes);
+                self.idle.push(bytes + started);
             }
             // Its claim is what it kept only if it waited during the whole reading.
             if let (Some(Some(kept)), after) = (waited, waiting(status))
                 && after == Some(kept)
             {
-                self.idle[slot] = bytes.saturating_sub(kept.bytes);
+                self.idle[slot] = (bytes + started).saturating_sub(kept.bytes);
             }
             usage.idle += self.idle[slot];
         }

@@ -2,18 +2,12 @@
 
 use super::limits::Limits;
 use super::memory::{MemoryUsage, WorkerUsage};
-use crate::engine::turns::{Control, Work};
+use crate::engine::turns::{Activity, Control, Work};
 use crate::error::{Error, ErrorKind};
 use crate::event::size;
 
-/// The error of a run that takes this memory although waiting workers keep nothing; `side_by_side` if its workers take no
-/// turns.
-pub(super) fn over_budget(
-    limits: &Limits,
-    usage: MemoryUsage,
-    control: &Control,
-    side_by_side: bool,
-) -> Error {
+/// The error of a run that takes this memory although waiting workers keep nothing.
+pub(super) fn over_budget(limits: &Limits, usage: MemoryUsage, control: &Control) -> Error {
     let WorkerUsage { slot, bytes } = usage.largest;
     // Each process counts its part of the memory that it shares with the others.
     let uncounted = limits.uncounted / (control.num_ranks() as u64 + 1);
@@ -26,6 +20,8 @@ pub(super) fn over_budget(
         size(bytes.saturating_sub(uncounted)),
         status.phase()
     );
+    // Workers that draw ahead compute their steps between turns.
+    let side_by_side = status.activity() == Activity::Parked && status.steps().of > 0;
     let hint = match control.work() {
         _ if side_by_side => {
             "leave out ‹sampling.sampler_threads›, so that workers take turns, raise ‹memory_budget›, or make batches smaller"

@@ -1,32 +1,43 @@
 //! Opportunities of ranks to give up memory.
 
-use crate::engine::turns::{Activity, Control, RankStatus};
+use crate::engine::turns::{Control, RankStatus};
 
-/// Number of samples in a row without a rank in its turn after which ranks count as working side by side. Between two turns,
-/// it is at most one.
-const SIDE_BY_SIDE: usize = 3;
+/// The progress of a rank.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    /// Number of turns that it has begun.
+    turns: u32,
+    /// Number of collectives that it has posted to.
+    collectives: u64,
+}
 
-/// What ranks have had the opportunity to do since they were asked for memory. A rank that computes can only react in its
-/// next turn; ranks that work side by side take no turns, and get the time of a few samples.
+impl Progress {
+    fn of(rank: &RankStatus) -> Self {
+        Progress { turns: rank.turns(), collectives: rank.posted() }
+    }
+
+    /// Whether the rank could give up memory since `then`: it has begun a turn, or, without turns, waited in a collective from its
+    /// begin to its end.
+    fn could_react(self, then: Self) -> bool {
+        self.turns != then.turns || self.collectives >= then.collectives + 2
+    }
+}
+
+/// Whether ranks could give up memory since they were asked for it. A rank that computes can only do so when it waits.
 #[derive(Debug, Default)]
 pub(super) struct Reactions {
-    /// Number of turns that each rank has begun.
-    turns: Vec<u32>,
-    /// The same when the reserve last settled.
-    settled: Vec<u32>,
-    /// The same when the room or the number of residents was last lowered.
-    lowered: Vec<u32>,
-    /// Number of samples since then, and in a row, in which no rank was in its turn.
-    without_turns: usize,
+    now: Vec<Progress>,
+    /// Progress when the reserve last settled.
+    settled: Vec<Progress>,
+    /// Progress when the room or the number of residents was last lowered.
+    lowered: Vec<Progress>,
 }
 
 impl Reactions {
-    /// Notes what ranks are doing.
+    /// Notes the progress of the ranks.
     pub(super) fn look(&mut self, control: &Control) {
-        let ranks = || (0..control.num_ranks()).map(|rank| control.rank(rank));
-        self.turns = ranks().map(RankStatus::turns).collect();
-        let in_turn = ranks().any(|rank| rank.activity() == Activity::Resident);
-        self.without_turns = if in_turn { 0 } else { self.without_turns + 1 };
+        let ranks = (0..control.num_ranks()).map(|rank| control.rank(rank));
+        self.now = ranks.map(Progress::of).collect();
     }
 
     /// Forgets what was lowered, because the ranks begin other work.
@@ -39,7 +50,7 @@ impl Reactions {
     pub(super) fn settle(&mut self) -> bool {
         let could = self.since(&self.settled);
         if could {
-            self.settled.clone_from(&self.turns);
+            self.settled.clone_from(&self.now);
         }
         could
     }
@@ -51,16 +62,10 @@ impl Reactions {
 
     /// Notes that the room or the number of residents was lowered.
     pub(super) fn begin(&mut self) {
-        self.lowered.clone_from(&self.turns);
-        self.without_turns = 0;
+        self.lowered.clone_from(&self.now);
     }
 
-    /// Whether ranks compute without turns.
-    pub(super) fn are_side_by_side(&self) -> bool {
-        self.without_turns >= SIDE_BY_SIDE
-    }
-
-    fn since(&self, then: &[u32]) -> bool {
-        self.are_side_by_side() || self.turns.iter().zip(then).all(|(now, then)| now != then)
+    fn since(&self, then: &[Progress]) -> bool {
+        self.now.iter().zip(then).all(|(now, then)| now.could_react(*then))
     }
 }

@@ -89,8 +89,7 @@ impl Control {
             room => {
                 let ranks = (0..self.num_ranks()).map(|rank| self.rank(rank).activity());
                 let in_turns = ranks.filter(|activity| *activity == Activity::Resident).count();
-                // The rank that asks is one of them, and ends its turn.
-                let residents = self.slots_of(work).max(in_turns.saturating_sub(1));
+                let residents = self.slots_of(work).max(in_turns);
                 let growth = self.growth(work).around(turn, residents as u64);
                 growth.map_or(0, |growth| given_out(room.saturating_sub(growth)))
             }

@@ -75,11 +75,15 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
-/// Bytes that the memory budget leaves for METIS in addition to this process and the values that ranks keep.
+/// Bytes that the memory budget leaves for METIS in addition to this process and the values that ranks keep, in each of the
+/// workers that may be resident.
 fn room_for_metis(here: Surroundings<'_>) -> u64 {
     match here.resources.memory_budget.bytes() {
         0 => u64::MAX,
-        budget => budget.saturating_sub(resident_bytes().unwrap_or(0) + here.control.taken()),
+        budget => {
+            let taken = resident_bytes().unwrap_or(0) + here.control.taken();
+            budget.saturating_sub(taken) / here.control.slots().max(1) as u64
+        }
     }
 }
 

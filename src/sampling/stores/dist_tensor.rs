@@ -17,7 +17,7 @@ use crate::engine::comm::{Ranks, barrier, broadcast, is_first_here, spans_machin
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
-use crate::io::{ChangedPages, Dtype, IoCounters, new_private_file, npy_header, read_ranges};
+use crate::io::{Dtype, IoCounters, new_private_file, npy_header, read_ranges};
 use crate::load::{EdgeFeatures, NodeColumn};
 
 /// Number of bytes filled or counted at a time.
@@ -63,7 +63,6 @@ struct RowsFile {
     file: File,
     /// Offset of the first row in the file, in bytes.
     start: u64,
-    changed: ChangedPages,
     temporary: bool,
 }
 
@@ -126,8 +125,7 @@ impl<T: DistElement> DistTensor<T> {
             _ => refused(e),
         })?;
         let start = header.len() as u64;
-        let (changed, temporary) = (ChangedPages::default(), !config.persistent);
-        let rows = RowsFile { path: path.clone(), file, start, changed, temporary };
+        let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
         rows.file.write_all_at(&header, 0).map_err(refused)?;
         let bytes = shape.iter().product::<u64>() * size_of::<T>() as u64;
         // A hole in the file reads as zeros and takes no space.
@@ -167,8 +165,7 @@ impl<T: DistElement> DistTensor<T> {
         let start = start_of_rows::<T>(&path, &shape)?;
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|e| Error::unreadable(&path, &e))?;
-        let changed = ChangedPages::default();
-        let rows = RowsFile { path, file, start, changed, temporary: false };
+        let rows = RowsFile { path, file, start, temporary: false };
         Ok(Self::with(book, config.policy, rows, shape))
     }
 
@@ -198,7 +195,7 @@ impl<T: DistElement> DistTensor<T> {
         let config = DistTensorConfig { name: Some(&name), ..config.clone() };
         if spans_machines(group) {
             let is_new = sent[1].bytes() == [1] && is_first_here(group) && created.is_none();
-            if is_new && !exists(&name)? {
+            if is_new {
                 created = Some(Self::create_with(book, &config, init)?);
             }
             barrier(group, hooks)?;
@@ -392,8 +389,8 @@ impl<T: DistElement> DistTensor<T> {
 
     /// Writes part of the file, including its header.
     pub(super) fn write_bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        let RowsFile { path, file, changed, .. } = &*self.file;
-        changed.write_all_at(file, bytes, at).map_err(|e| Error::io("write", path, e))
+        let RowsFile { path, file, .. } = &*self.file;
+        file.write_all_at(bytes, at).map_err(|e| Error::io("write", path, e))
     }
 
     /// Indices into `ids`, by ascending id; equal ids keep their order.

@@ -44,6 +44,8 @@ pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
 pub(crate) struct NamesMemory {
     limit: u64,
     taken: Arc<AtomicU64>,
+    /// Number of names.
+    names: Arc<AtomicU64>,
     /// Bytes of complete lists.
     complete: Arc<AtomicU64>,
 }
@@ -51,7 +53,12 @@ pub(crate) struct NamesMemory {
 impl NamesMemory {
     /// Memory of `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
-        NamesMemory { limit, taken: Arc::default(), complete: Arc::default() }
+        NamesMemory {
+            limit,
+            taken: Arc::default(),
+            names: Arc::default(),
+            complete: Arc::default(),
+        }
     }
 
     fn taken(&self) -> u64 {
@@ -167,6 +174,7 @@ impl NodeNames {
         if self.is_full() {
             return Err(self.too_many(0));
         }
+        self.memory.names.fetch_add(1, Ordering::Relaxed);
         let id = self.ids.len() as u64;
         self.ids.insert(name.into(), id);
         Ok(id)
@@ -180,7 +188,7 @@ impl NodeNames {
     /// The error for names that exceed the limit; all names take `more` bytes more than those read so far.
     pub(crate) fn too_many(&self, more: u64) -> Error {
         let (needed, limit) = (self.memory.taken() + more, self.memory.limit);
-        let (count, left) = (self.ids.len(), size(limit));
+        let (count, left) = (self.memory.names.load(Ordering::Relaxed), size(limit));
         let problem = format!(
             "the names of nodes take {}, but {left} are left for them, enough for {count}",
             size(needed)

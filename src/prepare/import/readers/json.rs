@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
-use serde_json::{Value, from_slice};
+use serde_json::Value;
 
 use super::block::{CellBlock, Cells, TextSpan};
 use super::format::{Format, SAME_LENGTH};
@@ -32,7 +32,9 @@ fn has(input: &Input) -> bool {
             // A list of numbers, whose reader says how to write it, and not a name that begins with a bracket.
             let mut lines = input.head.trim_ascii_start().split(|byte| *byte == b'\n');
             let line = lines.next().unwrap_or_default().trim_ascii_end();
-            matches!(line.last(), Some(b'[' | b',')) || from_slice::<IgnoredAny>(line).is_ok()
+            let one_list = line.iter().position(|byte| *byte == b']') == line.len().checked_sub(1);
+            let numbers = line.iter().all(|byte| b"0123456789+-.eE,[] \tNaInfinity".contains(byte));
+            matches!(line.last(), Some(b'[' | b',')) || one_list && numbers
         }
         (Some(b'['), second) => matches!(second, Some(b'[' | b'{' | b'"')),
         _ => false,

@@ -34,7 +34,6 @@ pub(crate) fn open_arrays(
     ask: &Ask<'_>,
 ) -> Result<(Vec<ArrayRef>, Vec<String>)> {
     let (mut arrays, mut notes, mut open) = (Vec::new(), Vec::new(), None);
-    let mut order = IndexOrder::default();
     let finish = |(out, shape): (ConvertedArray, Vec<u64>)| out.finish(&shape);
     for (path, array) in files {
         let ask = Ask { array: *array, ..*ask };
@@ -62,7 +61,7 @@ pub(crate) fn open_arrays(
                 (if is_label { out.taking_missing() } else { out }, shape)
             }
         };
-        table.convert(&mut rows, name, &mut order, &mut out)?;
+        table.convert(&mut rows, name, &mut out)?;
         notes.push(table.note(&rows, name));
         open = Some((out, shape));
     }
@@ -102,14 +101,8 @@ impl ArrayColumns {
         Ok(ArrayColumns { id, data, index: left })
     }
 
-    /// Appends all rows of the file to an array. `order` is that of the index so far.
-    fn convert(
-        &self,
-        rows: &mut FileRows,
-        name: &str,
-        order: &mut IndexOrder,
-        out: &mut ConvertedArray,
-    ) -> Result<()> {
+    /// Appends all rows of the file to an array.
+    fn convert(&self, rows: &mut FileRows, name: &str, out: &mut ConvertedArray) -> Result<()> {
         let index = self.index.first().copied();
         let index = index.filter(|at| self.index.len() == 1 && may_count(rows, *at));
         let others = self.id.into_iter().chain(index);
@@ -118,7 +111,7 @@ impl ArrayColumns {
         // A first column of ids looks like a class number.
         let may_have_ids = name.starts_with("label") && !rows.file.named && self.data.len() > 1;
         let mut number = None;
-        let mut count = 0;
+        let (mut count, mut order) = (0, IndexOrder::default());
         while rows.advance()? {
             let mut place = self.data.len();
             if let Some(id) = self.id {
