@@ -80,7 +80,7 @@ impl<'a> Rank<'a> {
     }
 
     /// A handle on the ranks, for what keeps one: a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), or
-    /// [`construct_full_graph`](crate::load::construct_full_graph).
+    /// [`construct_full_graph`].
     pub fn shared_group(&self) -> &Rc<dyn ProcessGroup> {
         &self.setup.group
     }
