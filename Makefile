@@ -80,7 +80,10 @@ soak: soak-parsers wheel
 	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
 	SAR_BUDGET_CASES=290 cargo test --release --locked --test headline -- --nocapture
 	SAR_TABLE_CASES=5000 cargo test --release --locked --test partition -- files_of_other_libraries --nocapture
+	cargo test --release --locked --no-default-features --lib --test collectives --test dgl --test generate --test inspect
 	python/check.sh target/python-with-dgl $(DGL_PYTHON) torch_geometric==2.5.3
+	.ci/torch-without-cuda target/torch
+	python/check.sh target/python-with-torch target/torch/bin/python torch_geometric==2.8.1
 
 # Generates a small community graph and trains on it.
 demo: build

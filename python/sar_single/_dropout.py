@@ -7,7 +7,7 @@ import functools
 import torch
 from torch import Tensor
 
-from ._functions import Exchange
+from ._functions import WithAdjoint
 from ._keys import drawn, keyed
 
 
@@ -22,7 +22,7 @@ _FACTORS = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15
 def _dropout(x: Tensor, keys: Tensor, probability: float, seed: int) -> Tensor:
     """Dropout that keeps only keys and seed for the backward pass."""
     how = functools.partial(_dropped, keys=keys.contiguous(), probability=probability, seed=seed)
-    result: Tensor = Exchange.apply(how, how, x)
+    result: Tensor = WithAdjoint.apply(how, how, x)
     return result
 
 

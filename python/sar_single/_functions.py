@@ -132,7 +132,7 @@ def _scatter(engine: Engine, rows: Tensor) -> Tensor:
     return x
 
 
-class Exchange(torch.autograd.Function):
+class WithAdjoint(torch.autograd.Function):
     """A linear function ``there`` of a value. ``back`` is its adjoint, which the gradient goes through."""
 
     @staticmethod
@@ -214,12 +214,12 @@ def halo(engine: Engine, x: Tensor) -> Tensor:
     """Rows of all sources of edges."""
     check_rows("a value of nodes", x, engine.num_sources)
     wide = computable(x) if x.is_floating_point() or x.is_complex() else x
-    return Exchange.apply(partial(_gather, engine), partial(_scatter, engine), wide).to(x.dtype)
+    return WithAdjoint.apply(partial(_gather, engine), partial(_scatter, engine), wide).to(x.dtype)
 
 
 def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
     """Sums, over all ranks, of the rows of sources; one row per own node."""
-    return Exchange.apply(partial(_scatter, engine), partial(_gather, engine), computable(rows)).to(rows.dtype)
+    return WithAdjoint.apply(partial(_scatter, engine), partial(_gather, engine), computable(rows)).to(rows.dtype)
 
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:

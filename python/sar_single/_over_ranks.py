@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ._functions import Exchange
+from ._functions import WithAdjoint
 from ._tensors import computable
 
 
 def total(rank: Any, x: Tensor) -> Tensor:
     """The sum of a value over ranks, the same on each. The gradient is the sum of the ranks' gradients. One pause each way."""
-    result: Tensor = Exchange.apply(rank.all_reduce, lambda gy: rank.all_reduce(gy.contiguous()), x)
+    result: Tensor = WithAdjoint.apply(rank.all_reduce, lambda gy: rank.all_reduce(gy.contiguous()), x)
     return result
 
 

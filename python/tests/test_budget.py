@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import time
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,26 @@ def test_messages_of_ranks_are_added_up_one_at_a_time(karate, spill):
         assert model.weight.grad.unique().tolist() == [2.0]
 
     sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+
+
+def test_processes_that_a_worker_starts_count(karate, spill):
+    def hold():
+        filled = b"1" * (400 << 20)
+        time.sleep(1)
+        return filled
+
+    def worker(rank, starts):
+        if starts and rank.index == 0:
+            child = multiprocessing.get_context("fork").Process(target=hold)
+            child.start()
+            child.join()
+        rank.barrier()
+        rank.log(epoch=0, loss=0.0)
+
+    def peak(starts):
+        return sar.run(worker, karate, args=(starts,), memory_budget="3GiB", spill_dir=spill).metrics[-1]["peak_memory_bytes"]
+
+    assert peak(True) > peak(False) + (300 << 20)
 
 
 def test_large_tensors_use_freed_memory_again_until_the_next_pause(karate, spill):

@@ -1,5 +1,6 @@
 //! Evaluations on the full graph between and after epochs on samples: batches are small, and say nothing of what an evaluation takes.
 
+use std::fs;
 use std::path::Path;
 
 use super::graphs::made_graph;
@@ -57,7 +58,7 @@ fn rows_that_batches_use_often_leave_room_for_other_memory() {
     stays_within(250 << 20, &sizes, 12, &run);
 }
 
-/// Checks that training on a graph of these sizes stays within the budget.
+/// Checks that training on a graph of these sizes stays within the budget and gives the weights of `min`.
 pub(super) fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&str]) {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
@@ -67,13 +68,20 @@ pub(super) fn stays_within(budget: u64, sizes: &[&str], parts: usize, flags: &[&
 
 /// The same for an existing graph; files are written to `folder`.
 pub(super) fn keeps(budget: u64, folder: &Path, json: &str, flags: &[&str]) {
-    let out = folder.join("run");
+    let (peak, weights) = trained(folder, json, &budget.to_string(), flags);
+    println!("{peak} bytes of {budget}");
+    assert!(peak <= budget, "{:.2} of the budget", peak as f64 / budget as f64);
+    let (_, least) = trained(folder, json, "min", flags);
+    assert!(weights == least, "the budget changes the weights");
+}
+
+/// Trains within a budget; gives the largest memory that was reported, and the weights.
+fn trained(folder: &Path, json: &str, budget: &str, flags: &[&str]) -> (u64, Vec<u8>) {
+    let out = folder.join(budget);
     let mut command = program();
-    command.args(["--part-json", json, "--memory-budget", &budget.to_string()]).args(flags);
+    command.args(["--part-json", json, "--memory-budget", budget]).args(flags);
     command.arg("--out").arg(&out).arg("--spill-dir").arg(folder.join("spill"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let peak = largest_peak(&out);
-    println!("{peak} bytes of {budget}");
-    assert!(peak <= budget, "{:.2} of the budget", peak as f64 / budget as f64);
+    (largest_peak(&out), fs::read(out.join("model.safetensors")).unwrap())
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable, List
 import torch
 from torch import Tensor
 
-from .._functions import Exchange, check_rows
+from .._functions import WithAdjoint, check_rows
 from .._tensors import computable
 from .topology import Topology
 
@@ -34,7 +34,7 @@ class AskedTopology(Topology):
 
     def _exchanged(self, there: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
         """Rows on the way to or from the sources. Ranks' rows are not added up in a short type."""
-        result: Tensor = Exchange.apply(there, back, computable(rows) if rows.is_floating_point() else rows)
+        result: Tensor = WithAdjoint.apply(there, back, computable(rows) if rows.is_floating_point() else rows)
         return result.to(rows.dtype)
 
     def gathered(self, x: Tensor) -> Tensor:

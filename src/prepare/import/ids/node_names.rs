@@ -41,26 +41,27 @@ pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
 
 /// Memory that the names of all types share.
 #[derive(Debug, Clone)]
-pub(crate) struct NamesMemory {
+pub(crate) struct NamesMemory(Arc<NameTotals>);
+
+#[derive(Debug, Default)]
+struct NameTotals {
+    /// Bytes that all names may take.
     limit: u64,
-    taken: Arc<AtomicU64>,
+    taken: AtomicU64,
     /// Number of names.
-    names: Arc<AtomicU64>,
+    names: AtomicU64,
     /// Bytes of complete lists.
-    complete: Arc<AtomicU64>,
+    complete: AtomicU64,
 }
 
 impl NamesMemory {
     /// Memory of `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
-        NamesMemory {
-            limit,
-            taken: Arc::default(),
-            names: Arc::default(),
-            complete: Arc::default(),
-        }
+        NamesMemory(Arc::new(NameTotals { limit, ..NameTotals::default() }))
     }
+}
 
+impl NameTotals {
     fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -78,18 +79,18 @@ pub struct NodeNames {
     open: bool,
     /// Bytes that these names take.
     own: u64,
-    memory: NamesMemory,
+    memory: Arc<NameTotals>,
 }
 
 impl NodeNames {
     /// An empty list of names; nodes are numbered in the order of their first occurrence.
     pub(crate) fn new(memory: &NamesMemory) -> Self {
-        NodeNames { ids: HashMap::new(), open: true, own: 0, memory: memory.clone() }
+        NodeNames { ids: HashMap::new(), open: true, own: 0, memory: memory.0.clone() }
     }
 
     /// The memory that these names share with others.
     pub(crate) fn shared_memory(&self) -> NamesMemory {
-        self.memory.clone()
+        NamesMemory(self.memory.clone())
     }
 
     /// The names that a file lists, a row for each, and a note on how it was read.
