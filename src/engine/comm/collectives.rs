@@ -343,5 +343,5 @@ fn check_rank(group: &dyn ProcessGroup, argument: &str, rank: usize) -> Result<(
     if rank < ranks {
         return Ok(());
     }
-    Err(Error::config(argument, format!("rank {rank} does not exist; the group has {ranks} ranks")))
+    Err(Error::config(argument, format!("rank {rank} does not exist; ranks are below {ranks}")))
 }
