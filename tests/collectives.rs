@@ -232,7 +232,10 @@ fn broadcast_gives_all_that_the_root_brings_whatever_others_bring() {
     on_every_backend(0, |group, hooks| {
         let world = group.world_size();
         let error = broadcast(group, vec![numbers(&[1.0])], world, hooks).unwrap_err();
-        assert_eq!(error.to_string(), format!("root: rank {world} does not exist; ranks are below {world}"));
+        assert_eq!(
+            error.to_string(),
+            format!("root: rank {world} does not exist; ranks are below {world}")
+        );
         assert!(exchange_single_tensor(group, 0, world, numbers(&[1.0]), hooks).is_err());
     });
 }
