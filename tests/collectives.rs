@@ -5,7 +5,7 @@
 mod machines;
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -344,13 +344,18 @@ fn kept_messages_can_be_read_again_after_other_collectives() {
     });
 }
 
+/// The group of a rank alone, and the file of its first message.
+fn one_rank(folder: &Path) -> (FileGroup, PathBuf) {
+    let control = Arc::new(Control::create(&folder.join("control"), 1, 1).unwrap());
+    let storage = Arc::new(DiskStorage::default());
+    let group = FileGroup::new(control, 0, folder, storage, IoCounters::default());
+    (group, folder.join("outbox-0-0"))
+}
+
 #[test]
 fn kept_messages_go_after_their_last_reading() {
     let folder = tempfile::tempdir().unwrap();
-    let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
-    let storage = Arc::new(DiskStorage::default());
-    let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
-    let file = folder.path().join("outbox-0-0");
+    let (group, file) = one_rank(folder.path());
     run_ranks(vec![group], 4, &|group, hooks| {
         let kept = post_rank(group, hooks, true);
         barrier(group, hooks).unwrap();
@@ -425,10 +430,7 @@ fn zeros_are_left_out_of_messages_and_come_back() {
 #[test]
 fn a_changed_bit_in_a_message_without_zeros_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
-    let storage = Arc::new(DiskStorage::default());
-    let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
-    let file = folder.path().join("outbox-0-0");
+    let (group, file) = one_rank(folder.path());
     let elements = mostly_zeros(40_000);
     run_ranks(vec![group], 1, &|group, hooks| {
         let collective = post_elements(group, hooks, &elements);
@@ -447,10 +449,7 @@ fn a_changed_bit_in_a_message_without_zeros_is_found() {
 #[test]
 fn a_changed_bit_in_a_message_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
-    let storage = Arc::new(DiskStorage::default());
-    let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
-    let file = folder.path().join("outbox-0-0");
+    let (group, file) = one_rank(folder.path());
     run_ranks(vec![group], 1, &|group, hooks| {
         let collective = post_rank(group, hooks, true);
         let whole = std::fs::read(&file).unwrap();
@@ -490,11 +489,8 @@ fn every_flipped_bit_of_a_message_is_reported_as_damage() {
     let (mut bit, mut bits) = (0, 1);
     while bit < bits {
         let folder = tempfile::tempdir().unwrap();
-        let control = Arc::new(Control::in_memory(1, 1).unwrap());
-        let storage = Arc::new(DiskStorage::default());
-        let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
-        let hooks =
-            FlippingHooks { file: folder.path().join("outbox-0-0"), bit, bits: Cell::new(0) };
+        let (group, file) = one_rank(folder.path());
+        let hooks = FlippingHooks { file, bit, bits: Cell::new(0) };
         let sent = Array::from_slice(&[3, 1], &[1_f32, 2.0, 3.0]).unwrap();
         let error = broadcast(&group, vec![sent], 0, &hooks).unwrap_err();
         assert!(error.kind() == ErrorKind::Corrupt, "bit {bit}: {error}");
