@@ -63,6 +63,30 @@ pub enum ErrorKind {
     Internal,
 }
 
+/// Text of an [`Error`], for another process or machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// The kind of the error.
+    pub kind: ErrorKind,
+    /// The error's message, with fields of configurations marked.
+    pub problem: String,
+    /// The error's remedy.
+    pub hint: Option<String>,
+}
+
+impl From<&Error> for ErrorRecord {
+    fn from(error: &Error) -> Self {
+        let hint = error.marked_hint().map(str::to_owned);
+        ErrorRecord { kind: error.kind(), problem: error.marked(), hint }
+    }
+}
+
+impl From<ErrorRecord> for Error {
+    fn from(ErrorRecord { kind, problem, hint }: ErrorRecord) -> Self {
+        hint.into_iter().fold(Error::new(kind, problem), Error::with_hint)
+    }
+}
+
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

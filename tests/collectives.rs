@@ -1,6 +1,12 @@
 //! One suite for all backends: what each collective delivers, and that it pauses exactly once.
 #![allow(clippy::unwrap_used)]
 
+#[path = "collectives/agreement.rs"]
+mod agreement;
+#[path = "common/full_disk.rs"]
+mod full_disk;
+#[path = "collectives/in_process.rs"]
+mod in_process;
 #[path = "collectives/machines.rs"]
 mod machines;
 

@@ -11,7 +11,7 @@ use sar::formats::dgl::graph_file::GraphFile;
 use sar::formats::dgl::graph_record::Frame;
 use sar::formats::dgl::npy::open_npy;
 use sar::formats::dgl::tensor_file::TensorFile;
-use sar::formats::dgl::{ArrayRef, EdgeBlock, Partition, verify};
+use sar::formats::dgl::{ArrayRef, Partition, verify};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -169,7 +169,7 @@ fn read_all(array: &ArrayRef) {
 /// Reads all partitions of a directory.
 fn read_directory(json: &Path) -> sar::Result<()> {
     let config = PartitionConfig::open(json)?;
-    let mut block = EdgeBlock::default();
+    let mut block = Vec::new();
     for part in 0..config.parts().len() {
         let partition = Partition::open(&config, part)?;
         partition.node_features().features().iter().for_each(|f| read_all(f.array()));

@@ -18,7 +18,7 @@ use std::path::Path;
 use common::{epochs, metrics};
 use karate::{assert_close, tensors};
 use predicates::str::contains;
-use uneven::{repartitioned, step, train, uneven, weights};
+use uneven::{repartitioned, resumed, step, train, uneven, weights};
 
 use program::Program;
 
@@ -94,21 +94,8 @@ fn the_same_seed_gives_the_same_weights_whatever_runs_them() {
 
 #[test]
 fn a_resumed_run_ends_in_the_same_bits() {
-    let run = |epochs: &[&str]| {
-        let folder = tempfile::tempdir().unwrap();
-        let flags = format!("{STATEFUL} --epochs {}", epochs[0]);
-        train(&uneven(), folder.path(), &flags).assert().success();
-        for epochs in &epochs[1..] {
-            let mut command = Program::new();
-            command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
-            command.assert().success();
-        }
-        let names = std::fs::read_dir(folder.path().join("run")).unwrap();
-        assert_eq!(names.count(), 7, "nothing is left behind");
-        (weights(folder.path()), losses(folder.path()))
-    };
-    let whole = run(&["9"]);
-    assert!(whole == run(&["2", "7", "9"]));
+    let run = |epochs: &[u32]| resumed(&uneven(), STATEFUL, epochs);
+    assert!(run(&[9]) == run(&[2, 7, 9]));
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl Machines {
 
     /// The launcher of a machine.
     fn launcher(&self, machine: usize) -> Pid {
-        Pid::from_raw(self.control(machine).run().launcher() as i32).unwrap()
+        Pid::from_raw(self.control(machine).run().launcher.get() as i32).unwrap()
     }
 
     /// All processes: launchers and workers.
@@ -109,7 +109,7 @@ impl Machines {
         let of_machine = |machine: usize| {
             let control = self.control(machine);
             let ranks: Vec<_> = (0..control.num_ranks())
-                .map(|slot| Pid::from_raw(control.rank(slot).process() as i32).unwrap())
+                .map(|slot| Pid::from_raw(control.rank(slot).process.get() as i32).unwrap())
                 .collect();
             ranks.into_iter().chain([self.launcher(machine)])
         };

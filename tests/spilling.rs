@@ -2,16 +2,23 @@
 //! leaves memory while it is in use, and its file disappears with it.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+#[path = "common/full_disk.rs"]
+mod full_disk;
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::ErrorKind;
 use sar::engine::array::{Array, ArrayLayout};
-use sar::engine::spill::{PartitionDataManager, Pointer, SpillStore};
+use sar::engine::spill::{Hold, PartitionDataManager, Pointer, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
 use sar::graph::ShardBuilder;
-use sar::io::{DiskStorage, Dtype, Fault, FaultyStorage, IoCounters, IoMode, Storage};
+use sar::io::{DiskStorage, Dtype, IoCounters, IoMode, Storage};
+
+use full_disk::FullDisk;
 
 /// A rank alone, in its first turn.
 fn manager(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
@@ -42,7 +49,20 @@ fn disks() -> [DiskStorage; 2] {
 }
 
 fn files(folder: &Path) -> usize {
-    std::fs::read_dir(folder).unwrap().count()
+    fs::read_dir(folder).unwrap().count()
+}
+
+/// The first file of a folder.
+fn file(folder: &Path) -> PathBuf {
+    fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
+}
+
+/// Changes a bit of the first file of a folder, `from_end` bytes before its end.
+fn flip_bit(folder: &Path, from_end: usize) {
+    let mut bytes = fs::read(file(folder)).unwrap();
+    let place = bytes.len() - from_end;
+    bytes[place] ^= 1;
+    fs::write(file(folder), bytes).unwrap();
 }
 
 fn numbers() -> Array {
@@ -245,7 +265,7 @@ fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
     for disk in disks() {
         let complete = (0..9).find(|&nth| {
             let folder = tempfile::tempdir().unwrap();
-            let storage = Arc::new(FaultyStorage::new(disk.clone(), Fault::DiskFull, nth));
+            let storage = Arc::new(FullDisk::at_call(nth, disk.clone()));
             let manager = manager(folder.path(), storage);
             let pointers = [manager.track("a", numbers()), manager.track("b", numbers())];
             let result = manager.precall_func();
@@ -262,16 +282,32 @@ fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
 }
 
 #[test]
-fn a_bit_that_flips_on_the_way_back_is_noticed() {
+fn the_next_pause_tells_of_a_value_that_could_not_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Arc::new(FullDisk::at_call(1, DiskStorage::default()));
+    let manager = manager(folder.path(), storage);
+    // A value of less than 1 MiB would stay until the pause.
+    let ones = Array::from_slice(&[1 << 20], &vec![1_u8; 1 << 20]).unwrap();
+    let value = manager.track("value", ones);
+    drop(Hold::new(&manager, &value, &Rc::new(Cell::new(true))));
+    assert!(value.is_resident());
+    let error = manager.precall_func().unwrap_err();
+    assert_eq!(error.exit_code(), 4, "{error}");
+    assert_eq!(value.pin().unwrap().bytes().len(), 1 << 20);
+}
+
+#[test]
+fn a_bit_that_has_flipped_on_disk_is_noticed() {
     for disk in disks() {
         let folder = tempfile::tempdir().unwrap();
-        let storage = Arc::new(FaultyStorage::new(disk, Fault::FlippedBit, 0));
-        let manager = manager(folder.path(), storage);
+        let manager = manager(folder.path(), Arc::new(disk));
         let pointer = manager.track("x", numbers());
         pause(&manager).unwrap();
+        flip_bit(folder.path(), 1200);
         let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
         assert!(error.kind() == ErrorKind::Corrupt, "{error}");
-        // The file itself is sound: the next read returns the value.
+        // The next read of a sound file returns the value.
+        flip_bit(folder.path(), 1200);
         assert_eq!(*pointer.pin().unwrap(), numbers());
     }
 }
@@ -285,21 +321,19 @@ fn mostly_zeros() -> Array {
 
 #[test]
 fn zeros_are_left_out_of_files_and_come_back_as_the_same_bits() {
-    let array = mostly_zeros;
-    // The table is read first, then the blocks.
-    for (disk, flipped) in
-        disks().into_iter().flat_map(|disk| (0..3).map(move |n| (disk.clone(), n)))
-    {
+    for disk in disks() {
         let folder = tempfile::tempdir().unwrap();
-        let storage = Arc::new(FaultyStorage::new(disk, Fault::FlippedBit, flipped));
-        let manager = manager(folder.path(), storage);
-        let pointer = manager.track("x", array());
+        let manager = manager(folder.path(), Arc::new(disk));
+        let pointer = manager.track("x", mostly_zeros());
         pause(&manager).unwrap();
-        if flipped < 2 {
+        // The blocks, and the table of 80 bytes after them.
+        for from_end in [200_000, 40] {
+            flip_bit(folder.path(), from_end);
             let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
             assert!(error.kind() == ErrorKind::Corrupt, "{error}");
+            flip_bit(folder.path(), from_end);
         }
-        assert_eq!(pointer.pin().unwrap().bytes(), array().bytes());
+        assert_eq!(pointer.pin().unwrap().bytes(), mostly_zeros().bytes());
         let totals = manager.store().counters().totals();
         assert_eq!(totals.written + totals.saved_in_writing, 4 * 300_007);
         assert!(totals.written < 2 * 300_007, "{totals:?}");
@@ -358,10 +392,10 @@ fn what_fits_without_its_zeros_stays_in_memory() {
 fn a_read_that_fails_is_an_error_that_names_the_file() {
     for disk in disks() {
         let folder = tempfile::tempdir().unwrap();
-        let storage = Arc::new(FaultyStorage::new(disk, Fault::InputOutput, 3));
-        let manager = manager(folder.path(), storage);
+        let manager = manager(folder.path(), Arc::new(disk));
         let pointer = manager.track("features", numbers());
         pause(&manager).unwrap();
+        fs::write(file(folder.path()), "short").unwrap();
         let Err(error) = pointer.pin() else { panic!("a failed read gave a value") };
         assert!(error.to_string().contains("features-0.spill"), "{error}");
         assert_eq!(error.exit_code(), 3);

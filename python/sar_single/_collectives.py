@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any, Callable, List, NamedTuple, Optional, TypeVar
 
@@ -47,7 +48,7 @@ class Collectives:
 
     def __init__(self, folder: str, rank: int, world_size: int) -> None:
         self._rank, self._world_size = rank, world_size
-        self._number = 0
+        self._number, self._thread = 0, threading.get_ident()
         self._notes = os.open(Path(folder) / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def call(self, what: str, collective: Callable[..., Result], *args: Any, alike: bool = False, at: Optional[str] = None) -> Result:
@@ -55,6 +56,7 @@ class Collectives:
 
         Raises RuntimeError with the places of both ranks if another rank is in another collective.
         """
+        self.check_thread()
         site = call_site() if at is None else at
         self._write(what, site, waits=True)
         result = self._explained(self._number, collective, *args)
@@ -63,6 +65,11 @@ class Collectives:
         self._write(what, site, waits=False)
         self._number += 1
         return result
+
+    def check_thread(self) -> None:
+        """Refuses threads other than that of the rank."""
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("collectives and operations over edges belong to the worker's main thread: call the model there")
 
     def over_edges(self, engine: Any) -> Any:
         """The engine's edges, with noted collectives."""
@@ -122,6 +129,7 @@ class _Edges:
         self._engine, self._collectives = engine, collectives
 
     def __getattr__(self, name: str) -> Any:
+        self._collectives.check_thread()
         found = getattr(self._engine, name)
         if not callable(found):
             return found

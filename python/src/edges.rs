@@ -1,32 +1,40 @@
 //! The operations along a graph's edges, on the memory of tensors.
 
-use std::rc::Rc;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sar::engine::comm::Collective;
+use sar::kernels::Selection;
 
-use crate::elements::{Elements, for_elements};
+use crate::elements::with_elements;
 use crate::errors::exception;
-use crate::graph::{self, Attention, Keep, Kept, LocalGraph, World};
+use crate::graph::{self, Attention, Destinations, Factors, Gradients, Keep, Kept, LocalGraph};
 use crate::memory::{Place, memory};
 
 /// The edges of a rank or of a sampled block.
 #[pyclass(unsendable, module = "sar_single._engine")]
 pub(crate) struct Edges {
-    pub(crate) graph: LocalGraph,
-    pub(crate) world: Rc<World>,
+    graph: LocalGraph,
     received: Option<Collective>,
 }
 
 impl Edges {
-    pub(crate) fn new(graph: LocalGraph, world: Rc<World>) -> Self {
-        Edges { graph, world, received: None }
+    pub(crate) fn new(graph: LocalGraph) -> Self {
+        Edges { graph, received: None }
     }
 
-    pub(crate) fn arrived(&self) -> PyResult<&Collective> {
+    fn arrived(&self) -> PyResult<&Collective> {
         self.received.as_ref().ok_or_else(|| PyValueError::new_err("nothing has been sent"))
     }
+
+    /// Notes the messages that the next operation reads.
+    fn receive(&mut self, sent: sar::Result<Collective>) -> PyResult<()> {
+        self.received = Some(sent.map_err(exception)?);
+        Ok(())
+    }
+}
+
+fn factors_at<T: bytemuck::Pod>(place: Option<Place>, heads: usize) -> Option<Factors<'static, T>> {
+    place.map(|place| Factors { values: memory(place).slice(), heads })
 }
 
 #[pymethods]
@@ -41,7 +49,7 @@ impl Edges {
     ) -> PyResult<Self> {
         let (source, destination) = (memory(source).slice(), memory(destination).slice());
         let graph = LocalGraph::of_block(num_sources, num_nodes, source, destination);
-        Ok(Edges::new(graph.map_err(exception)?, World::alone().map_err(exception)?))
+        Ok(Edges::new(graph.map_err(exception)?))
     }
 
     /// Nodes that edges end at.
@@ -94,10 +102,7 @@ impl Edges {
 
     /// Sends every other rank the rows of `x` that it has edges from, and waits.
     fn share_rows(&mut self, x: Place) -> PyResult<()> {
-        let parts = [memory(x).slice()];
-        let collective = graph::share_rows(&self.graph, &parts, &self.world, Keep::No);
-        self.received = Some(collective.map_err(exception)?);
-        Ok(())
+        self.receive(graph::share_rows(&self.graph, &[memory(x).slice()], Keep::No))
     }
 
     /// `y += ` sums over in-edges of `x`, which has been shared. `factors` has `heads` values per edge.
@@ -109,7 +114,11 @@ impl Edges {
         heads: usize,
         y: Place,
     ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::sum_of(self, x, factors, heads, y))
+        with_elements!(size, |T| {
+            let (x, y) = (memory(x).slice::<T>(), memory(y).slice_mut());
+            let factors = factors_at(factors, heads);
+            graph::sum(&self.graph, self.arrived()?, factors, x, y).map_err(exception)
+        })
     }
 
     /// Sends gradients of the sum's sources to their owners, and with them `x`, if given; waits.
@@ -121,9 +130,11 @@ impl Edges {
         heads: usize,
         x: Option<Place>,
     ) -> PyResult<()> {
-        let elements = Elements::of_size(size)?;
-        self.received = Some(for_elements!(elements, Self::send_of(self, gy, factors, heads, x))?);
-        Ok(())
+        with_elements!(size, |T| {
+            let (gy, x) = (memory(gy).slice::<T>(), x.map(|x| memory(x).slice()));
+            let factors = factors_at(factors, heads);
+            self.receive(graph::send_gradients(&self.graph, factors, gy, x))
+        })
     }
 
     /// `gx += ` the gradients of the own rows.
@@ -135,7 +146,11 @@ impl Edges {
         heads: usize,
         gx: Place,
     ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::gradients_of(self, gy, factors, heads, gx))
+        with_elements!(size, |T| {
+            let (gy, gx) = (memory(gy).slice::<T>(), memory(gx).slice_mut());
+            graph::adjoint_of_own(&self.graph, factors_at(factors, heads), gy, gx);
+            graph::add_own_rows(&self.graph, self.arrived()?, [gx]).map_err(exception)
+        })
     }
 
     /// The gradients of the factors, `[edges, heads]`; after `send_gradients` with `x`.
@@ -147,7 +162,12 @@ impl Edges {
         gy: Place,
         gfactors: Place,
     ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::factors_of(self, heads, x, gy, gfactors))
+        with_elements!(size, |T| {
+            let (x, gy) = (memory(x).slice::<T>(), memory(gy).slice());
+            let gfactors = memory(gfactors).slice_mut();
+            graph::factor_gradients(&self.graph, self.arrived()?, heads, x, gy, gfactors)
+                .map_err(exception)
+        })
     }
 
     /// The largest (or smallest) value over in-edges of `x`, which has been shared, and which source it is (uint32).
@@ -159,44 +179,62 @@ impl Edges {
         value: Place,
         argument: Place,
     ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::select_of(self, largest, x, value, argument))
+        let selection = if largest { Selection::Max } else { Selection::Min };
+        let argument = memory(argument).slice_mut();
+        with_elements!(size, |T| {
+            let (x, value) = (memory(x).slice::<T>(), memory(value).slice_mut());
+            graph::select_neighbours(&self.graph, self.arrived()?, selection, x, value, argument)
+                .map_err(exception)
+        })
     }
 
     /// Sends gradients of selected rows to their owners; waits.
     fn send_select_gradients(&mut self, size: usize, gy: Place, argument: Place) -> PyResult<()> {
-        let elements = Elements::of_size(size)?;
-        self.received = Some(for_elements!(elements, Self::send_selected(self, gy, argument))?);
-        Ok(())
+        let argument = memory(argument).slice();
+        with_elements!(size, |T| {
+            let gy = memory(gy).slice::<T>();
+            self.receive(graph::send_select_gradients(&self.graph, gy, argument))
+        })
     }
 
     /// `gx += ` the gradients of the own rows.
     fn select_gradients(&self, size: usize, gy: Place, argument: Place, gx: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::selected_of(self, gy, argument, gx))
+        let argument = memory(argument).slice();
+        with_elements!(size, |T| {
+            let (gy, gx) = (memory(gy).slice::<T>(), memory(gx).slice_mut());
+            graph::select_own_adjoint(&self.graph, gy, argument, gx);
+            graph::add_own_rows(&self.graph, self.arrived()?, [gx]).map_err(exception)
+        })
     }
 
     /// Fills `out` with the rows of all sources of edges: those of `x`, which has been shared, then those of the other ranks.
     fn halo_rows(&self, x: Place, out: Place) -> PyResult<()> {
         let (x, out) = (memory(x).slice(), memory(out).slice_mut());
-        graph::halo_rows(&self.graph, &self.world, self.arrived()?, x, out).map_err(exception)
+        graph::halo_rows(&self.graph, self.arrived()?, x, out).map_err(exception)
     }
 
     /// Sends the gradients of other ranks' rows to them; waits.
     fn send_halo_gradients(&mut self, gradients: Place) -> PyResult<()> {
         let gradients = memory(gradients).slice::<u8>();
-        let sent = graph::send_halo_gradients(&self.graph, &self.world, gradients);
-        self.received = Some(sent.map_err(exception)?);
-        Ok(())
+        self.receive(graph::send_halo_gradients(&self.graph, gradients))
     }
 
     /// `gx` becomes the sum of the gradients of the own rows.
     fn halo_gradients(&self, size: usize, gradients: Place, gx: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::halo_of(self, gradients, gx))
+        with_elements!(size, |T| {
+            let (gradients, gx) = (memory(gradients).slice::<T>(), memory(gx).slice_mut());
+            graph::add_halo_gradients(&self.graph, self.arrived()?, gradients, gx)
+                .map_err(exception)
+        })
     }
 
     /// Softmax over the in-edges of each node, `[edges, heads]`.
     fn edge_softmax(&self, size: usize, heads: usize, scores: Place, y: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::softmax_of(self, heads, scores, y));
-        Ok(())
+        with_elements!(size, |T| {
+            let (scores, y) = (memory(scores).slice::<T>(), memory(y).slice_mut());
+            graph::edge_softmax(&self.graph, heads, scores, y);
+            Ok(())
+        })
     }
 
     /// The gradient of the scores.
@@ -208,18 +246,19 @@ impl Edges {
         gy: Place,
         gscores: Place,
     ) -> PyResult<()> {
-        for_elements!(
-            Elements::of_size(size)?,
-            Self::softmax_adjoint_of(self, heads, y, gy, gscores)
-        );
-        Ok(())
+        with_elements!(size, |T| {
+            let (y, gy) = (memory(y).slice::<T>(), memory(gy).slice());
+            let gscores = memory(gscores).slice_mut();
+            graph::edge_softmax_adjoint(&self.graph, heads, y, gy, gscores);
+            Ok(())
+        })
     }
 
     /// Sends every other rank the rows of several tensors that it has edges from, and waits. The messages can be read until the
     /// result is dropped.
     fn share_and_keep(&self, parts: Vec<Place>) -> PyResult<Kept> {
         let parts: Vec<_> = parts.into_iter().map(|part| memory(part).slice()).collect();
-        let kept = graph::share_rows(&self.graph, &parts, &self.world, Keep::Yes);
+        let kept = graph::share_rows(&self.graph, &parts, Keep::Yes);
         Ok(Kept::new(kept.map_err(exception)?))
     }
 
@@ -234,7 +273,14 @@ impl Edges {
         sum: Place,
         y: Place,
     ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::attend_of(self, how, kept, largest, sum, y))
+        with_elements!(size, |T| {
+            let state = graph::State {
+                largest: memory(largest).slice_mut::<T>(),
+                sum: memory(sum).slice_mut(),
+                weighted: memory(y).slice_mut(),
+            };
+            graph::attend(&self.graph, kept, how, state).map_err(exception)
+        })
     }
 
     /// Fills the gradients of the own messages, of the sources' scores and of the destinations, as far as own edges give them, and
@@ -247,14 +293,20 @@ impl Edges {
         of: [Place; 4],
         gradients: [Place; 3],
     ) -> PyResult<()> {
-        let elements = Elements::of_size(size)?;
-        let sent = for_elements!(elements, Self::attention_of(self, how, kept, of, gradients));
-        self.received = Some(sent?);
-        Ok(())
+        with_elements!(size, |T| {
+            let [largest, log_sum, delta, gy] = of.map(|place| memory(place).slice::<T>());
+            let of = Destinations { largest, log_sum, delta, gy };
+            let [messages, scores, destinations] = gradients.map(|place| memory(place).slice_mut());
+            let gradients = Gradients { messages, scores, destinations };
+            self.receive(graph::send_attention_gradients(&self.graph, kept, how, of, gradients))
+        })
     }
 
     /// Adds what other ranks sent to the gradients of the own messages and of the sources' scores.
     fn add_attention_gradients(&self, size: usize, messages: Place, scores: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::add_attention(self, messages, scores))
+        with_elements!(size, |T| {
+            let gradients = [messages, scores].map(|place| memory(place).slice_mut::<T>());
+            graph::add_own_rows(&self.graph, self.arrived()?, gradients).map_err(exception)
+        })
     }
 }

@@ -18,7 +18,6 @@
 #![deny(unsafe_code)]
 
 mod command;
-mod edge_values;
 mod edges;
 mod elements;
 mod errors;

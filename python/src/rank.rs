@@ -100,7 +100,7 @@ impl Rank {
             events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
         let world = Rc::new(World { group: Box::new(group), hooks: turns.clone() });
-        let graph = Some(LocalGraph::load(&partition, &world)?);
+        let graph = Some(LocalGraph::load(&partition, world.clone())?);
         let folder = folder.to_owned();
         Ok(Rank {
             index: rank,
@@ -162,7 +162,7 @@ impl Rank {
     fn edges(&mut self) -> PyResult<Edges> {
         let graph = self.graph.take();
         let graph = graph.ok_or_else(|| PyValueError::new_err("the edges have been taken"))?;
-        Ok(Edges::new(graph, self.world.clone()))
+        Ok(Edges::new(graph))
     }
 
     /// The operations along edges into some of the rank's nodes; one collective. Each rank has chosen some of its rows, how many `rows`
@@ -181,8 +181,8 @@ impl Rank {
         let [rows, owner, row, destination, etype, id] =
             [rows, owner, row, destination, etype, id].map(|column| memory(column).slice::<i64>());
         let layer = Layer { num_nodes, rows, owner, row, destination, etype, id };
-        let graph = LocalGraph::of_layer(&self.partition, &layer, &self.world);
-        Ok(Edges::new(graph.map_err(exception)?, self.world.clone()))
+        let graph = LocalGraph::of_layer(&self.partition, &layer, self.world.clone());
+        Ok(Edges::new(graph.map_err(exception)?))
     }
 
     /// Names of the node types, and how many own nodes each has.
@@ -279,7 +279,7 @@ impl Rank {
 
     /// Notes the epoch that this rank is in.
     fn set_epoch(&self, epoch: u32) {
-        self.turns.lock.status().set_epoch(epoch);
+        self.turns.lock.status().epoch.set(epoch);
     }
 
     /// Reports the values of an epoch, as a JSON object.

@@ -129,6 +129,8 @@ def test_workers_may_use_threads_processes_and_loaders_between_pauses(karate, sp
         product = (square @ square).sum().item()
         with ThreadPoolExecutor(2) as pool:
             squares = list(pool.map(lambda i: i * i, range(5)))
+            with pytest.raises(RuntimeError, match="main thread"):
+                pool.submit(rank.barrier).result()
         rank.barrier()
         batches = DataLoader(TensorDataset(torch.arange(100.0)), batch_size=10, num_workers=2)
         total = sum(batch.sum().item() for (batch,) in batches)

@@ -162,8 +162,16 @@ u.contains_self_loops(e)
 u.is_undirected(e)
 u.homophily(e, (x[:, 0] > 0).long())
 u.negative_sampling(e, num_nodes=n)
-x[e[0], 0]
-x[e].sum()
+u.scatter(x[e[0], 0], e[1], dim_size=n)
+u.scatter(x[e[0], 1:4], e[1], dim_size=n)
+u.scatter(x.t()[0, e[0]] * x.t()[..., e[1]][1], e[1], dim_size=n)
+u.scatter(x.view(-1, 2, 3)[e[0], ..., 1], e[1], dim_size=n)
+u.scatter(x[e].prod(0), e[1], dim_size=n)
+torch.zeros(n, 6).double().scatter_add(0, e[1].unsqueeze(1).repeat(1, 6), x.gather(0, e[0].view(-1, 1).expand(-1, 6)))
+torch.zeros(n, 6).double().scatter_add(0, e[1].repeat(2).view(2, -1)[0], x[e[0]])
+torch.zeros(n, 6).double().index_put((e[1],), x[e[0]], accumulate=True)
+u.k_hop_subgraph(0, 2, e, num_nodes=n)[3].sum()
+x[e[0], e[0]].sum()
 len(e)
 e.size(0)
 e.dim()
@@ -270,6 +278,13 @@ u.scatter(x[e[1]], e[0], 0, n, 'sum')
 u.scatter(u.softmax(x[e[0]] - x[e[1]], e[1], num_nodes=n) * x[e[0]], e[1], 0, n)
 torch.bincount(e[1], minlength=n)
 torch.ones(n, 6).double().scatter_add(0, e[0].unsqueeze(-1).expand(-1, 6), x[e[1]])
+u.scatter(x.gather(0, e[0].view(-1, 1).expand(-1, 6)), e[1], dim_size=n)
+u.scatter(x[e[0], 0], e[1], dim_size=n)
+u.scatter(x[e[0], 1:4], e[1], dim_size=n)
+u.scatter(x.t()[0, e[0]] * x.t()[..., e[1]][1], e[1], dim_size=n)
+u.scatter(x.view(-1, 2, 3)[e[0], ..., 1], e[1], dim_size=n)
+u.scatter(x[e].prod(0), e[1], dim_size=n)
+torch.zeros(n, 6).double().scatter_add(0, e[1].unsqueeze(1).repeat(1, 6), x.gather(0, e[0].view(-1, 1).expand(-1, 6)))
 """.split("\n")[1:-1]
 EDGES_WORK = """
 e[:, e[0] != e[1]]
@@ -298,6 +313,9 @@ MESSAGES = {
     ("torch.cat([e, e.flip(0)], dim=1)", "total(e)"): "cat of edge_index: .*change the graph before sar.partition",
     # Old versions of torch leave the text of the exception out.
     ("e", "scripted(e)"): "compiled code reads the numbers themselves|failed in the TorchScript interpreter",
+    ("e", "u.k_hop_subgraph(0, 2, e, num_nodes=n)[3].sum()"): "k_hop_subgraph of edge_index: .*rank.loader",
+    ("e", "torch.zeros(n, 6).double().index_put((e[1],), x[e[0]], accumulate=True)"): "index_put of destinations of edges: .*index_add_",
+    ("e", "x[e[0], e[0]].sum()"): "__getitem__ of sources of edges: .*index by the edges first",
     ("e", "(e[0] == e[1]).sum()"): "sum of a mask of edges: .*rank.all_reduce",
 }
 

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::cli::show::output::print;
 use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::size;
 
 /// Remove the spill folders of runs that were killed
@@ -25,6 +25,9 @@ pub(super) struct CleanArgs {
 
 /// Removes folders of killed runs, and prints each; also prints similar folders that it leaves alone.
 pub(super) fn clean(args: CleanArgs) -> Result<()> {
+    if let Some(folder) = &args.spill_dir {
+        fs::read_dir(folder).map_err(|e| Error::unreadable(folder, &e))?;
+    }
     let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let Swept { removed, foreign, failed } = sweep(&folder);
     for path in &removed {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::event::{StepBar, parse_size, printable, show_status};
 use crate::platform::signals;
 use crate::prepare::export::write_data_set;
-use crate::prepare::partition::{PartitionStep, default_memory};
+use crate::prepare::partition::default_memory;
 
 /// Write a partitioned graph as a data set of GraphBolt
 ///
@@ -36,11 +36,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     let mut bar = StepBar::new();
     let notes = write_data_set(&args.part_json, &args.out, memory, &mut |progress| {
         signals::check()?;
-        let step = match progress.step {
-            PartitionStep::Reading => "reading edges",
-            _ => "writing arrays",
-        };
-        bar.show(step, progress.done, progress.total);
+        bar.show(progress.step, progress.done, progress.total);
         Ok(())
     })?;
     drop(bar);

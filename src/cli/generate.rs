@@ -15,7 +15,7 @@ use crate::cli::show::output::print_path;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
 use crate::platform::signals;
-use crate::prepare::generate::{FeatureDtype, GenerateStep, GeneratorConfig, GraphKind};
+use crate::prepare::generate::{FeatureDtype, GeneratorConfig, GraphKind};
 use crate::prepare::import::SplitShares;
 
 /// Generate a random graph with classes and features, as a partition directory
@@ -96,12 +96,7 @@ fn generate_into(args: GenerateArgs, choose: &mut Choose) -> Result<()> {
     let mut bar = StepBar::new();
     let generated = generate::generate(&config, &args.out, &mut |progress| {
         signals::check()?;
-        let step = match progress.step {
-            GenerateStep::Edges => "drawing edges",
-            GenerateStep::Structure => "writing edges",
-            GenerateStep::Features => "writing features",
-        };
-        bar.show(step, progress.done, progress.total);
+        bar.show(progress.step, progress.done, progress.total);
         Ok(())
     })?;
     drop(bar);

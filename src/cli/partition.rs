@@ -27,8 +27,8 @@ use crate::prepare::import::{
     BadRowRule, BadRows, DataFile, DrawnSplit, GraphFiles, ImportSource, NodeIds, RawGraph,
 };
 use crate::prepare::partition::{
-    EdgeRules, LocalOrder, Method, PartitionRequest, PartitionSpace, PartitionStep, SelfLoops,
-    default_memory, partition_graph_into, peak_memory,
+    EdgeRules, LocalOrder, Method, PartitionRequest, PartitionSpace, SelfLoops, default_memory,
+    partition_graph_into, peak_memory,
 };
 
 /// Smallest disk space in bytes that `partition` reports.
@@ -258,15 +258,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     let done = partition_graph_into(&source, &request, &mut choose, &out, &mut |progress| {
         signals::check()?;
         remarks.take().iter().for_each(|remark| bar.note(remark));
-        let step = match progress.step {
-            PartitionStep::Reading => "reading",
-            PartitionStep::Neighbours => "sorting neighbours",
-            PartitionStep::Assigning => "assigning nodes",
-            PartitionStep::Sorting => "sorting edges",
-            PartitionStep::Structure => "writing edges",
-            PartitionStep::Tables => "moving tables",
-        };
-        bar.show(step, progress.done, progress.total);
+        bar.show(progress.step, progress.done, progress.total);
         Ok(())
     })?;
     drop(bar);

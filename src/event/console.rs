@@ -159,7 +159,7 @@ impl Console {
         }
         let scores = report.scores.first().map(scores).filter(|scores| !scores.is_empty());
         let scores = scores.map_or_else(String::new, |scores| format!(", {scores}"));
-        show_status(&format!("trained: loss {:.4}{scores}", report.loss));
+        show_status(&format!("trained: loss {}{scores}", shown_loss(report.loss)));
     }
 
     /// Shows text above the bar, where it stays.

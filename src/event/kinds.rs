@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::RunProgress;
 use super::scores::{Confusion, Metric, PredictionScores, Scores};
-use crate::error::ErrorKind;
+use crate::error::ErrorRecord;
 use crate::io::IoTotals;
 use crate::platform::ProcessorSeconds;
 
@@ -192,10 +192,6 @@ pub struct Usage {
 pub struct Failure {
     /// The rank.
     pub rank: usize,
-    /// The kind of its error.
-    pub kind: ErrorKind,
-    /// The error's message, with fields of configurations marked.
-    pub problem: String,
-    /// The error's remedy.
-    pub hint: Option<String>,
+    /// Its error.
+    pub error: ErrorRecord,
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::kinds::{Event, Failure};
+use super::kinds::Event;
 use crate::error::{Error, Result};
 use crate::io;
 
@@ -67,8 +67,9 @@ impl EventSender {
     pub fn send(&self, event: Event) -> Result<()> {
         let event = match event {
             Event::Note(text) => Event::Note(cut(text)),
-            Event::Failed(failure) => {
-                Event::Failed(Failure { problem: cut(failure.problem), ..failure })
+            Event::Failed(mut failure) => {
+                failure.error.problem = cut(failure.error.problem);
+                Event::Failed(failure)
             }
             other => other,
         };
@@ -149,14 +150,15 @@ impl EventReceiver {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Confusion, Evaluation};
+    use super::super::{Confusion, Evaluation, Failure};
     use super::*;
+    use crate::error::{ErrorKind, ErrorRecord};
 
     #[test]
     fn events_arrive_whole_and_in_order_even_when_their_text_is_too_long() {
         let (sender, mut receiver) = event_pipe().unwrap();
-        let kind = crate::error::ErrorKind::OutOfDisk;
-        let failure = Failure { rank: 3, kind, problem: "ä".repeat(9000), hint: None };
+        let (kind, problem) = (ErrorKind::OutOfDisk, "ä".repeat(9000));
+        let failure = Failure { rank: 3, error: ErrorRecord { kind, problem, hint: None } };
         let confusion = Confusion { train: vec![vec![7; 90]; 90], val: vec![], test: vec![] };
         let confusion = Some(confusion);
         let evaluation =
@@ -168,7 +170,8 @@ mod tests {
         assert!(sender.close().unwrap());
         assert_eq!(receiver.receive().unwrap(), Some(Event::Note("first".into())));
         let Some(Event::Failed(failure)) = receiver.receive().unwrap() else { panic!() };
-        assert!(failure.problem.len() < FRAME && failure.problem.ends_with(" ..."));
+        let problem = failure.error.problem;
+        assert!(problem.len() < FRAME && problem.ends_with(" ..."));
         assert_eq!(receiver.receive().unwrap(), Some(Event::Evaluation(evaluation)));
         assert_eq!(receiver.receive().unwrap(), None);
         drop(inherited);

@@ -42,13 +42,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim().to_ascii_lowercase());
     let number: f64 = number.parse().map_err(|_| "does not begin with a number".to_owned())?;
-    let unknown = |unit: &str| format!("unknown unit `{unit}`: use KiB, MiB, GiB or TiB");
+    let unknown = "has an unknown unit: write KiB, MB, GiB, ..., such as 3GiB";
     let letter = unit.chars().next().unwrap_or('b');
-    let power = "bkmgt".find(letter).ok_or_else(|| unknown(&unit))? as i32;
+    let power = "bkmgt".find(letter).ok_or(unknown)? as i32;
     let base: f64 = match unit.get(1..).unwrap_or("") {
         "" | "ib" => 1024.0,
         "b" => 1000.0,
-        _ => return Err(unknown(&unit)),
+        _ => return Err(unknown.to_owned()),
     };
     Ok((number * base.powi(power)) as u64)
 }

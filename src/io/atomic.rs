@@ -88,9 +88,11 @@ pub fn replace(from: &Path, to: &Path) -> Result<()> {
 /// # Errors
 /// If the file cannot be removed (`Io`).
 pub fn remove_if_exists(path: &Path) -> Result<()> {
+    let missing = |e: io::Error| e.kind() == io::ErrorKind::NotFound;
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
+        // A read-only file system refuses before it looks for the file.
+        Err(_) if path.symlink_metadata().is_err_and(missing) => Ok(()),
+        removed => removed.map_err(|e| Error::io("remove", path, e)),
     }
 }
 

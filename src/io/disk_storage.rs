@@ -23,7 +23,7 @@ choices! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum IoMode {
-        /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it
+        /// The faster one, which is measured briefly, if the run may move gigabytes; otherwise direct, if the file system supports it
         @default Auto = "auto",
         /// Around the page cache, several requests at a time
         Direct = "direct",

@@ -1,5 +1,5 @@
-//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records, and
-//! spooling and sorting of data that do not fit in memory.
+//! Files: the storage trait, atomic replacement, element types, the codec of small records, and spooling and sorting of
+//! data that do not fit in memory.
 
 mod accounted_storage;
 mod aligned_buffer;
@@ -16,7 +16,6 @@ mod disk_rate;
 mod disk_storage;
 mod dtype;
 mod external_sort;
-mod faulty;
 mod input;
 mod interrupted;
 mod key_layout;
@@ -47,7 +46,6 @@ pub use disk_rate::DiskRate;
 pub use disk_storage::{DiskStorage, IoMode};
 pub use dtype::Dtype;
 pub(crate) use external_sort::{ExternalSort, SortedKeys};
-pub use faulty::{Fault, FaultyStorage};
 pub(crate) use input::{BYTE_ORDER_MARK, read_if_there};
 pub use input::{open_input, read_input};
 pub(crate) use interrupted::uninterrupted;

@@ -1,7 +1,6 @@
 //! The only access to the files that this program writes for itself (spill and exchange files).
 //!
-//! All code above goes through a [`Storage`]. Tests pass a [`FaultyStorage`](crate::io::FaultyStorage) instead, to see
-//! each layer's behaviour when the n-th call fails.
+//! All code above goes through a [`Storage`]. Tests pass one whose n-th call fails, to see each layer's behaviour.
 
 use std::fs::File;
 use std::io;

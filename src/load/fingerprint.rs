@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{FeatureSet, open_edge_features, open_node_features};
+use crate::formats::dgl::{
+    FeatureSet, OriginalIds, blocks, open_edge_features, open_node_features,
+};
 use crate::graph::PartitionBook;
 use crate::io::{drop_pages, open_input};
 use crate::platform::signals;
@@ -20,6 +22,8 @@ const READ: u64 = 1 << 30;
 const SHARES: u64 = 8;
 /// Size of a block in bytes.
 const BLOCK: u64 = 64 << 10;
+/// Name of the checksum of a partition's structure.
+const EDGES: &str = "edges";
 
 /// Checksums of a partitioned graph: of types and counts, and of each partition's structure, node data, edge data and
 /// original ids, but not of names and locations of files. Arrays and files larger than 1 GiB / 8 / partitions are
@@ -45,6 +49,28 @@ impl GraphFingerprint {
             parts[part] = data_sums(partitions, part)?;
         }
         Ok(GraphFingerprint { cut: cut(partitions.book()), parts })
+    }
+
+    /// Fingerprint of the cut, and of edges alone, of the partitions whose edges are on this machine.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of).
+    pub fn of_edges(partitions: &PartitionConfig) -> Result<Self> {
+        let share = share(partitions);
+        let parts = partitions.parts().iter().map(|files| -> Result<DataSums> {
+            let path = files.structure().filter(|path| path.exists());
+            let sum = path.map(|path| sum_of(path, share)).transpose()?;
+            Ok(sum.map(|sum| (EDGES.to_owned(), sum)).into_iter().collect())
+        });
+        Ok(GraphFingerprint { cut: cut(partitions.book()), parts: parts.collect::<Result<_>>()? })
+    }
+
+    /// This fingerprint, as far as it is one [of edges](Self::of_edges).
+    #[must_use]
+    pub fn edges(&self) -> Self {
+        let mut edges = self.clone();
+        edges.parts.iter_mut().for_each(|sums| sums.retain(|name, _| name == EDGES));
+        edges
     }
 
     /// The checksums of a partition as text.
@@ -97,16 +123,18 @@ fn cut(book: &PartitionBook) -> u32 {
     crc32fast::hash(text.as_bytes())
 }
 
+/// Bytes that are read of each array and file of a partition.
+fn share(partitions: &PartitionConfig) -> u64 {
+    (READ / SHARES / partitions.parts().len() as u64).max(BLOCK)
+}
+
 fn data_sums(partitions: &PartitionConfig, part: usize) -> Result<DataSums> {
     let files = &partitions.parts()[part];
-    let share = (READ / SHARES / partitions.parts().len() as u64).max(BLOCK);
+    let share = share(partitions);
     let mut sums = DataSums::new();
-    for (name, path) in [("edges", files.structure()), ("original ids", files.orig_nids.as_deref())]
-    {
+    for (name, path) in [(EDGES, files.structure()), ("original ids", files.orig_nids.as_deref())] {
         let Some(path) = path else { continue };
-        let file = opened(path)?;
-        let len = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
-        sums.insert(name.to_owned(), sum(path, &file, Extent { offset: 0, len }, share)?);
+        sums.insert(name.to_owned(), sum_of(path, share)?);
     }
     let sets = [
         ("node", open_node_features(partitions, part)?),
@@ -128,6 +156,35 @@ fn add_features(sums: &mut DataSums, side: &str, set: &FeatureSet, share: u64) -
         sums.insert(format!("{side} data {}", feature.key()), crc32fast::hash(form.as_bytes()));
     }
     Ok(())
+}
+
+/// Checksum of a file. Files larger than 128 MiB are sampled in evenly spaced blocks.
+///
+/// # Errors
+/// If the file cannot be read, or the command is interrupted.
+pub fn file_sum(path: &Path) -> Result<u32> {
+    sum_of(path, READ / SHARES)
+}
+
+/// Checksum of original ids, whatever type the file stores them in.
+///
+/// # Errors
+/// If they cannot be read, or the command is interrupted.
+pub fn ids_sum(ids: &OriginalIds) -> Result<u32> {
+    let (mut hasher, mut block) = (crc32fast::Hasher::new(), Vec::new());
+    for rows in blocks::ranges(ids.num_rows()) {
+        signals::check()?;
+        block.resize((rows.end - rows.start) as usize, 0);
+        ids.read(rows, &mut block)?;
+        hasher.update(bytemuck::cast_slice::<u64, u8>(&block));
+    }
+    Ok(hasher.finalize())
+}
+
+fn sum_of(path: &Path, share: u64) -> Result<u32> {
+    let file = opened(path)?;
+    let len = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+    sum(path, &file, Extent { offset: 0, len }, share)
 }
 
 fn opened(path: &Path) -> Result<File> {
@@ -207,5 +264,6 @@ mod tests {
         assert!(ours.difference(&other).unwrap().contains("other numbers of nodes"));
         let texts = [0, 1].map(|part| ours.part(part).unwrap());
         assert_eq!(other.with_parts(&texts).unwrap().parts, ours.parts);
+        assert_eq!(ours.edges(), of(&[("edges", 1)]));
     }
 }

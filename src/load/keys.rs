@@ -96,11 +96,19 @@ impl Role<'_> {
             let mut keys: Vec<_> = features.features().iter().map(Feature::key).collect();
             keys.sort_unstable();
             let problem = format!("holds no {} ({})", self.what, self.usual.join(" or "));
-            let hint = format!(
-                "choose an array with ‹{}=KEY›; the file holds: {}",
-                self.field,
-                keys.join(", ")
-            );
+            let hint = match &keys[..] {
+                [] => format!(
+                    "the graph has no node data: add {} with ‹node_data={}=FILE› of \
+                     `sar-single partition`",
+                    self.what,
+                    self.usual.first().unwrap_or(&"NAME")
+                ),
+                keys => format!(
+                    "choose an array with ‹{}=KEY›; the file holds: {}",
+                    self.field,
+                    keys.join(", ")
+                ),
+            };
             Error::input(features.path(), "", problem).with_hint(hint)
         })
     }

@@ -14,7 +14,7 @@ mod tensors;
 
 pub use edge_split::{EdgeSplit, EdgeUse};
 pub use edges_within::{etypes_within, load_edges_within};
-pub use fingerprint::GraphFingerprint;
+pub use fingerprint::{GraphFingerprint, file_sum, ids_sum};
 pub use kept_arrays::KeptArrays;
 pub use keys::DataKeys;
 pub(crate) use keys::{FEATURE_NAMES, LABEL_NAMES, MASKS};

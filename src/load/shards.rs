@@ -19,7 +19,7 @@ pub struct Shards {
 }
 
 /// Data that are loaded for each edge in addition to its ends.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EdgeData<'k> {
     /// Key of the edge weights.
     pub weight: Option<&'k str>,
@@ -29,7 +29,7 @@ pub struct EdgeData<'k> {
     /// the graph of one relation, ids within the edge type.
     pub ids: bool,
     /// Whether each edge of the partition, in the order of ids, is part of the graph; `None` means that all are.
-    pub within: Option<&'k [bool]>,
+    pub within: Option<Vec<bool>>,
 }
 
 /// The nodes at which the edges of a graph begin, and those at which they end, in one partition.
@@ -53,7 +53,8 @@ impl EdgeData<'_> {
             |ends: &Vec<EndNodes>| ends.iter().map(|_| ShardBuilder::default()).collect();
         let mut builders: Vec<Vec<ShardBuilder>> = graphs.iter().map(builders).collect();
         let first_edge = book.edge_range(own).start;
-        let has = |id| self.within.is_none_or(|within| within[(id - first_edge) as usize]);
+        let within = self.within.as_ref();
+        let has = |id| within.is_none_or(|within| within[(id - first_edge) as usize]);
         partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
             let Some(graph) = graph_of(etype).filter(|_| has(id)) else { return Ok(()) };
             let owner = book.owner(src)?;

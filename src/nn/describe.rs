@@ -96,8 +96,8 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) out_feats: i64,
     /// Number of the layer, from 1.
     pub(in crate::nn) number: usize,
-    /// Whether this is the last layer of the stack.
-    pub(in crate::nn) last: bool,
+    /// Whether the layer takes the mean of its attention heads instead of leaving them side by side.
+    pub(in crate::nn) mean_of_heads: bool,
     /// Number of edge types of the graph.
     pub(in crate::nn) num_rels: usize,
     /// Width of the edge features; 0 if the layer takes none.

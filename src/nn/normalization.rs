@@ -5,7 +5,7 @@ use tch::Tensor;
 
 use crate::choice::choices;
 use crate::engine::tape::{
-    BatchStatistics, Computation, Graph, Init, Parameter, ParameterBuilder, Tape, Var,
+    BatchStatistics, Begun, Computation, Graph, Init, Parameter, ParameterBuilder, Tape, Var,
 };
 use crate::error::Result;
 
@@ -40,25 +40,22 @@ impl NormKind {
     }
 }
 
-/// A normalisation of a value with one row per node.
+/// A normalisation of a value with one row per node. Types implement one of the two methods.
 pub trait Normalization {
-    /// Maps `[rows, width]` to the same shape. `graph` connects the ranks.
+    /// Maps `[rows, width]` to the same shape. `graph` connects the ranks. The default runs [`begin`](Normalization::begin).
     ///
     /// # Errors
     /// If an operation fails.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+        self.begin(tape, graph, x)?.finish(tape)
+    }
 
     /// [`forward`](Normalization::forward) up to its pause, so that the normalisations of several node types can [share
-    /// it](Tape::join). The default runs the whole normalisation.
+    /// it](Tape::join). The default runs [`forward`](Normalization::forward).
     ///
     /// # Errors
     /// As for [`forward`](Normalization::forward).
-    fn begin<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        x: Var,
-    ) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Begun<'a, Var> {
         self.forward(tape, graph, x).map(Computation::Complete)
     }
 }
@@ -99,16 +96,7 @@ impl BatchNorm {
 }
 
 impl Normalization for BatchNorm {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        self.begin(tape, graph, x)?.finish(tape)
-    }
-
-    fn begin<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        x: Var,
-    ) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Begun<'a, Var> {
         tape.begin_batch_norm(graph, x, self.0)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::axis::Unit;
 use crate::error::{Error, Result};
 use crate::nn::{ModelConfig, ModelKind};
-use crate::run::config::RunConfig;
+use crate::run::config::{RunConfig, toml_problem};
 
 /// Settings by their dotted names, with their values for people.
 pub(super) type SettingValues = BTreeMap<String, String>;
@@ -26,8 +26,9 @@ pub(super) struct Configuration {
 impl Configuration {
     /// Reads the text of a file.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
-        let table: toml::Table = toml::from_str(text)
-            .map_err(|e| Error::input(path, "", format!("is not TOML: {e}")))?;
+        let table: toml::Table = toml::from_str(text).map_err(|e| {
+            Error::input(path, "", format!("is not TOML: {}", toml_problem(text, &e)))
+        })?;
         let budget = table.get("memory_budget").and_then(budget_of);
         let run = RunConfig::from_toml(path, text).ok();
         let defaults = run.as_ref().and_then(|run| toml::Table::try_from(defaults_of(run)).ok());

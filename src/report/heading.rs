@@ -100,12 +100,17 @@ fn time(run: &RunData) -> Option<String> {
 /// How a run has ended, unless it is done; and a warning of losses that are not finite.
 fn end(run: &RunData, flags: fn(&str) -> String) -> String {
     let mut html = String::new();
+    let ended = run.ended.as_ref();
+    // The epoch in which a run has diverged has a line, too.
+    let diverged = ended.filter(|ended| ended.ending == Ending::Diverged);
     let epochs = run.epochs.len();
+    let complete = diverged.map_or(epochs, |ended| ended.epoch as usize);
     let planned = config(run).map_or_else(String::new, |config| format!(" of {}", config.epochs));
-    let how = match run.ended.as_ref().map(|ended| ended.ending) {
+    let how = match ended.map(|ended| ended.ending) {
         _ if run.is_running => Some("Running"),
         Some(Ending::Interrupted) => Some("Interrupted"),
         Some(Ending::Failed) => Some("Failed"),
+        Some(Ending::Diverged) => Some("Diverged"),
         Some(Ending::Killed) => Some("Killed"),
         Some(Ending::Done) | None => None,
     };
@@ -113,10 +118,9 @@ fn end(run: &RunData, flags: fn(&str) -> String) -> String {
         let (preposition, kind) = if run.is_running { ("with", "") } else { ("after", " bad") };
         let _ = write!(
             html,
-            "<p class=\"note{kind}\"><b>{how}</b> {preposition} {epochs}{planned} epochs"
+            "<p class=\"note{kind}\"><b>{how}</b> {preposition} {complete}{planned} epochs"
         );
-        let said = run.ended.as_ref();
-        for part in said.into_iter().flat_map(|ended| [&ended.error, &ended.hint]).flatten() {
+        for part in ended.into_iter().flat_map(|ended| [&ended.error, &ended.hint]).flatten() {
             let _ = write!(html, "<br>{}", escaped(&flags(part)));
         }
         html.push_str("</p>\n");

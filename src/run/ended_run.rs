@@ -26,6 +26,8 @@ pub enum Ending {
     Interrupted,
     /// An error ended the run.
     Failed,
+    /// The loss or the weights were not finite; a resumed run would diverge again.
+    Diverged,
     /// No end is recorded: the run was killed, or the machine lost power.
     Killed,
 }
@@ -63,10 +65,13 @@ impl EndedRun {
         let error = result.as_ref().err();
         let ending = match error {
             None => Ending::Done,
-            Some(error) if error.kind() == ErrorKind::Interrupted => Ending::Interrupted,
-            Some(_) => Ending::Failed,
+            Some(error) => match error.kind() {
+                ErrorKind::Interrupted => Ending::Interrupted,
+                ErrorKind::Diverged => Ending::Diverged,
+                _ => Ending::Failed,
+            },
         };
-        let failed = error.filter(|_| ending == Ending::Failed);
+        let failed = error.filter(|_| ending != Ending::Interrupted);
         EndedRun {
             ending,
             epoch,

@@ -228,10 +228,23 @@ impl Done {
         let Done { folder, made, complete, saved, seconds } = self;
         let keep_weights = || folder.as_ref().map_or(Ok(()), |folder| folder.keep_weights());
         let result = result.and_then(|()| keep_weights());
-        if let Err(error) = &result
-            && (saved.is_some() || error.kind() == ErrorKind::Interrupted)
-        {
-            observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
+        let failure = result.as_ref().err().map(Error::kind);
+        let complete = match failure {
+            // The last epoch that was reported is the one that diverged.
+            Some(ErrorKind::Diverged) => complete.map(|epoch| epoch.saturating_sub(1)),
+            _ => complete,
+        };
+        let note = match (failure, saved) {
+            (Some(ErrorKind::Diverged), saved) => {
+                saved.map(|saved| format!("the checkpoint of epoch {saved} is kept"))
+            }
+            (Some(ErrorKind::Interrupted), _) | (Some(_), Some(_)) => {
+                Some(how_to_resume(&config.out, complete, saved))
+            }
+            _ => None,
+        };
+        if let Some(note) = note {
+            observe(&Event::Note(note));
         }
         // A record that waits for a disk still shares the folder; nothing can be written or removed there.
         let is_stuck = folder.as_ref().is_some_and(|folder| Arc::strong_count(folder) > 1);

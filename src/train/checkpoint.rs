@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::best_epoch::BestEpoch;
-use crate::engine::comm::Ranks;
+use super::kept_state::KeptState;
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
 use crate::load::GraphFingerprint;
-use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
+use crate::nn::{LearningRate, SafetensorsFile, write_arrays};
 
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
@@ -72,19 +72,16 @@ impl Part {
     }
 }
 
-impl Checkpoint {
-    /// Writes a file atomically; all ranks call this. One collective if ranks have parts.
-    pub(super) fn write(
-        path: &Path,
-        config: String,
-        graph: Option<&GraphFingerprint>,
-        outputs: &[i64],
-        progress: Progress,
-        arrays: &[SharedArray<'_>],
-        ranks: Ranks<'_>,
-    ) -> Result<()> {
+impl KeptState<'_> {
+    /// Writes everything that is needed to continue from this state, with `config`. With learned rows, all ranks call
+    /// this (one collective); otherwise only rank 0 writes.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
+    pub fn write(&self, path: &Path, config: String) -> Result<()> {
+        let KeptState { progress, arrays, ranks, graph, outputs } = self;
         let not_encoded = |e| Error::internal(format!("cannot encode a checkpoint: {e}"));
-        let progress = serde_json::to_string(&progress).map_err(not_encoded)?;
+        let progress = serde_json::to_string(progress).map_err(not_encoded)?;
         let mut metadata =
             BTreeMap::from([(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)]);
         if !outputs.is_empty() {
@@ -95,9 +92,11 @@ impl Checkpoint {
             let graph = serde_json::to_string(graph).map_err(not_encoded)?;
             metadata.insert(GRAPH.to_owned(), graph);
         }
-        write_arrays(path, arrays, &metadata, ranks)
+        write_arrays(path, arrays, &metadata, *ranks)
     }
+}
 
+impl Checkpoint {
     /// Opens a file. Tensors are read on request.
     ///
     /// # Errors

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
 
 impl Training<'_> {
-    /// One epoch: a pass over the training edges, and a prediction of the validation edges if an evaluation is due.
+    /// One epoch: all ranks give up their turns for a pass over the training edges, and for a prediction of the validation
+    /// edges if an evaluation is due, and take turns again afterwards.
     pub(super) fn next_link_epoch(
         &mut self,
         trainer: &LinkTrainer<'_>,
@@ -19,6 +20,7 @@ impl Training<'_> {
         let turns = trainer.manager.lock().turns();
         self.epoch += 1;
         let lr = self.set_learning_rate();
+        trainer.manager.precall_func()?;
         let begin = Instant::now();
         let clip_norm = self.regime.clip_norm;
         let pass = trainer.pass(&loaders.train, self.epoch, &mut self.optimizers[0], clip_norm)?;
@@ -31,16 +33,19 @@ impl Training<'_> {
         } else {
             None
         };
+        trainer.manager.callback_func()?;
         self.report_pass(pass, lr, epoch_s, lock_turns, scores, begin)
     }
 }
 
 impl LinkTrainer<'_> {
     /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the epoch that produced
-    /// the weights.
+    /// the weights. The rank has the turn before and after this call.
     pub(super) fn evaluate_all(&self, loaders: &LinkLoaders, epoch: u32) -> Result<Evaluation> {
         let begin = Instant::now();
+        self.manager.precall_func()?;
         let (val, test) = (self.evaluate(&loaders.val)?, self.evaluate(&loaders.test)?);
+        self.manager.callback_func()?;
         let scores = |metric, of: fn(&LinkEvaluation) -> Option<f64>| Scores {
             metric,
             train: None,

@@ -131,7 +131,8 @@ impl LinkTrainer<'_> {
     }
 
     /// Scores each of the loader's edges once, and the pairs drawn for them, which are the same each time; in one turn
-    /// if batches are sampled on demand. Two collectives, and one more after other work.
+    /// if batches are sampled on demand. Two collectives, and one more after other work. The rank does not have the turn
+    /// before and after it.
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
@@ -141,7 +142,7 @@ impl LinkTrainer<'_> {
             barrier(*group, &NoHooks)?;
         }
         let mut all = LinkScores::default();
-        let in_turn = loader.epoch(0).is_on_demand();
+        let in_turn = loader.is_on_demand();
         if in_turn {
             manager.callback_func()?;
         }

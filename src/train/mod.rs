@@ -4,7 +4,7 @@
 //! layer per relation; `RowBatches` is for models that need no neighbours while they train. A block has several times as many sources as destinations, so layers aggregate before they
 //! multiply if that is less work. An edge type without edges in a block still contributes its bias, as on the full
 //! graph (DGL leaves it out). Ranks take a turn per batch; with sampler threads they work in parallel, and take turns
-//! only in evaluations. Training for link prediction (`LinkTrainer`) works with any `BatchModel`; in the index for its
+//! between epochs and in evaluations on the full graph. Training for link prediction (`LinkTrainer`) works with any `BatchModel`; in the index for its
 //! samples, held-back edges have probability 0.
 
 mod batch_model;
@@ -71,3 +71,4 @@ pub use stored_rows::{StoredRows, stored_rows};
 pub use trainer::{Mark, Step, Trainer};
 pub use training::Training;
 pub use update::GradientReduce;
+pub(crate) use update::TurnHooks;

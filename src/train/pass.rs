@@ -67,7 +67,7 @@ impl BatchTrainer<'_> {
         scores: impl Fn([f64; N]) -> Scores,
     ) -> Result<BatchPass> {
         let BatchTrainer { manager, group, model, parameters, epoch, .. } = *self;
-        manager.lock().status().set_epoch(epoch);
+        manager.lock().status().epoch.set(epoch);
         let used = || {
             let io = manager.store().counters().totals();
             (io, row_bytes(loader, model), ProcessorSeconds::of_this_process())

@@ -19,7 +19,7 @@ impl SampledTrainer<'_> {
     /// not have it afterwards. One collective.
     pub(super) fn evaluate(&self, loaders: &EvaluationLoaders) -> Result<Scores> {
         let Trainer { manager, group, loss, outputs, totals, .. } = self.full;
-        let in_turn = loaders.val.epoch(0).is_on_demand();
+        let in_turn = loaders.val.is_on_demand();
         if in_turn {
             manager.callback_func()?;
         }

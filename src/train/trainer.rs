@@ -126,7 +126,7 @@ impl Trainer<'_> {
         since: &Mark,
         on_logits: &mut dyn FnMut(&Tensor) -> Result<()>,
     ) -> Result<Step> {
-        self.manager.lock().status().set_epoch(epoch);
+        self.manager.lock().status().epoch.set(epoch);
         let tape = Tape::training(self.manager, self.parameters, self.policy, self.seed, epoch);
         let mut tape = tape.remembering(&self.constants);
         let (logits, inputs) = self.forward.forward(&mut tape)?;

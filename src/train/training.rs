@@ -14,9 +14,7 @@ use super::regime::Regime;
 use super::sampled::SampledTrainer;
 use super::trained_set::{TrainedSet, is_finite};
 use super::trainer::{Mark, Trainer};
-use crate::engine::comm::{
-    NoHooks, Ranks, ReduceOp, all_gather, all_reduce, barrier, spans_machines,
-};
+use crate::engine::comm::{Ranks, ReduceOp, all_gather, all_reduce, barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::engine::turns::Work;
@@ -60,7 +58,7 @@ impl<'a> Training<'a> {
     }
 
     /// Creates training for link prediction before its first epoch. Epochs are compared by mean reciprocal rank. The
-    /// rank must not have a turn: in each pass it takes one per batch if batches are sampled on demand, and none otherwise.
+    /// rank must have the turn, which it gives up for passes and evaluations.
     ///
     /// # Errors
     /// If a constant of the regime is invalid, validation edges are needed and there are none, or there are no training
@@ -121,6 +119,11 @@ impl<'a> Training<'a> {
             graph.clone()
         });
         Ok(())
+    }
+
+    /// The graph that checkpoints name, with the partitions on all machines.
+    pub fn graph(&self) -> Option<&GraphFingerprint> {
+        self.graph.as_ref()
     }
 
     fn sets(&self) -> Vec<TrainedSet<'a>> {
@@ -274,10 +277,7 @@ impl<'a> Training<'a> {
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn barrier(&self) -> Result<()> {
-        match self.learner {
-            Learner::Nodes(trainer, _) => barrier(trainer.group, &**trainer.manager),
-            Learner::Links(trainer, _) => barrier(trainer.group, &NoHooks),
-        }
+        barrier(self.learner.group(), &**self.learner.manager())
     }
 
     /// Whether all trained values are finite, on all ranks; all ranks call this. One collective if there are learned

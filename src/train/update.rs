@@ -52,7 +52,7 @@ const SLICED: usize = 8;
 
 /// Hooks of a rank that has no turn when a collective begins. It takes one when the messages of all ranks have arrived, and
 /// gives it up in the next collective.
-pub(super) struct TurnHooks<'a> {
+pub(crate) struct TurnHooks<'a> {
     manager: &'a PartitionDataManager,
     /// The same on all ranks.
     takes_turns: bool,
@@ -61,7 +61,7 @@ pub(super) struct TurnHooks<'a> {
 
 impl<'a> TurnHooks<'a> {
     /// Hooks that take turns, or do not: then ranks work side by side.
-    pub(super) fn new(manager: &'a PartitionDataManager, takes_turns: bool) -> Self {
+    pub(crate) fn new(manager: &'a PartitionDataManager, takes_turns: bool) -> Self {
         TurnHooks { manager, takes_turns, has_turn: Cell::new(false) }
     }
 }

@@ -172,12 +172,13 @@ fn terminal() -> (File, OwnedFd) {
 
 #[test]
 fn results_that_cannot_be_printed_are_an_error_but_a_reader_that_has_left_is_not() {
-    let commands: [&[&str]; 2] = [&["--help"], &["clean", "--spill-dir", "/nowhere"]];
+    let commands: [&[&str]; 2] = [&["--help"], &["clean", "--spill-dir", "/proc/self"]];
     for arguments in commands {
         let output = sar().args(arguments).stdout(full()).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
         assert!(stderr.starts_with("error: cannot write standard output: "), "{stderr}");
+        assert!(stderr.contains("or redirect standard output") && !stderr.contains("--out"));
         let output = sar().args(arguments).stdout(unread_pipe()).output().unwrap();
         assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]), "{arguments:?}");
     }

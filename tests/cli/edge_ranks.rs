@@ -224,4 +224,15 @@ fn ranks_are_written_as_tables_and_need_edges() {
     sar(folder, "predict --run run --split test --out ranks.parquet")
         .success()
         .stderr(contains("filtered MRR").and(contains("Hits@10")));
+    // Edges that are drawn, not marked by masks, depend on the cut.
+    sar(
+        folder,
+        "--part-json one/g.json --task link --layers 1 --hidden 4 --fanouts 3 --epochs 1 --split val=10%,test=20% --out drawn",
+    )
+    .success();
+    sar(folder, "predict --run drawn --split test --out drawn.csv").success();
+    sar(folder, "predict --run drawn --part-json three/g.json --split test --out x.csv")
+        .code(1)
+        .stderr(contains("so it would keep back other edges").and(contains("--part-json FILE")));
+    sar(folder, "predict --run drawn --part-json three/g.json --out rows.csv").success();
 }

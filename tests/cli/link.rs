@@ -188,6 +188,23 @@ fn edges_without_features_are_predicted_from_learned_rows() {
     assert_eq!(lines, ["sourc", "n0,n1", "n2,n3"], "{found}");
     scores("n3,disease\nn0,n1\n").failure().stderr(contains("line 1"));
     scores("gene,disease\n").failure().stderr(contains("\"gene\" is not the name of a node"));
+    // As many nodes in each partition, but other ones: in another order in the files, or in another cut.
+    std::fs::write(folder.path().join("r.txt"), (0..40).rev().map(edges).collect::<String>())
+        .unwrap();
+    for (file, method) in [("e", "range"), ("r", "range"), ("e", "random")] {
+        let cut = format!("--node-ids string --num-parts 2 --method {method}");
+        sar(&format!("partition --edges {file}.txt {cut} --out {file}-{method}")).success();
+    }
+    let own = link.replace("g/g.json", "e-range/g.json");
+    sar(&format!("{own} --epochs 1 --out ranges")).success();
+    for (graph, difference) in
+        [("r-range", "other names of _N"), ("e-random", "other original ids of _N")]
+    {
+        sar(&format!("predict --run ranges --part-json {graph}/g.json --out x.csv"))
+            .code(1)
+            .stderr(contains("other partitions, with ").and(contains(difference)));
+    }
+    sar("predict --run ranges --out x.csv").success();
     // A misspelled key does not mean learned rows.
     sar(&format!("{link} --features-key feet --out other")).failure().stderr(contains("feet"));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use predicates::str::{contains, starts_with};
 
 use super::common::repository;
-use super::program::Program;
+use super::program::{Program, sar};
 
 fn on_karate() -> Program {
     let folder = tempfile::tempdir().unwrap().keep();
@@ -39,6 +39,12 @@ fn a_key_that_is_not_there_lists_those_that_are() {
         .code(1)
         .stderr(contains("_N:_E:_N/weight"));
     on_karate().args(["--train-mask-key", "mask"]).assert().code(1).stderr(contains("several"));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("e.txt"), "0 1\n1 2\n").unwrap();
+    sar(folder.path(), "partition e.txt --num-parts 1 --name g --out a").success();
+    sar(folder.path(), "--part-json a/g.json --epochs 1")
+        .code(1)
+        .stderr(contains("hint: the graph has no node data: add node features with --node-data "));
 }
 
 #[test]
@@ -73,6 +79,28 @@ fn values_that_make_no_sense_name_their_flag() {
 }
 
 #[test]
+fn values_that_are_not_numbers_or_sizes_say_so() {
+    for (flags, problem) in [
+        (["--hidden", "1e3"], "'--hidden <N>': is not a whole number in digits, such as 1000\n"),
+        (["--layers", "-3"], "'--layers <N>': must not be negative\n"),
+        (["--lr", "abc"], "'--lr <RATE>': is not a number\n"),
+        (["--memory-budget", "3XB"], "'--memory-budget <SIZE>': has an unknown unit: write KiB"),
+    ] {
+        on_karate().args(flags).assert().code(2).stderr(contains(problem));
+    }
+    let endurance = Program::new().args(["plan", "--disk-endurance", "300"]).assert().code(2);
+    endurance.stderr(contains("needs a unit, such as 300TB"));
+}
+
+#[test]
+fn a_word_after_a_switch_is_not_called_a_command() {
+    let refused = on_karate().args(["--residual", "true"]).assert().code(2);
+    refused
+        .stderr(starts_with("error: unexpected argument 'true' found\n"))
+        .stderr(contains("tip: --residual takes no value"));
+}
+
+#[test]
 fn an_unknown_flag_or_value_is_a_usage_error() {
     on_karate().arg("--epoch").assert().code(2).stderr(contains("--epochs"));
     on_karate()
@@ -81,6 +109,7 @@ fn an_unknown_flag_or_value_is_a_usage_error() {
         .code(2)
         .stderr(contains("possible values: sage, gcn"));
     Program::new().arg("train").assert().code(2);
+    Program::new().arg("status").assert().code(2).stderr(contains("sar-single status --all"));
 }
 
 #[test]

@@ -149,24 +149,6 @@ fn sgc_starts_with_the_weights_of_dgl() {
 }
 
 #[test]
-fn a_resumed_run_ends_in_the_same_bits_running_statistics_included() {
-    let weights = |flags: &[&str]| {
-        let folder = tempfile::tempdir().unwrap();
-        let flags_of_all = "--norm batch --jk cat --hidden 8 --checkpoint-every 2";
-        train(folder.path(), flags_of_all).args(["--epochs", flags[0]]).assert().success();
-        for epochs in &flags[1..] {
-            Program::new()
-                .args(["--epochs", epochs, "--resume"])
-                .arg(folder.path().join("run"))
-                .assert()
-                .success();
-        }
-        std::fs::read(folder.path().join("run/model.safetensors")).unwrap()
-    };
-    assert!(weights(&["4"]) == weights(&["2", "4"]));
-}
-
-#[test]
 fn message_flow_graphs_and_one_shot_aggregation_serve_the_models_that_propagate() {
     let losses = |flags: &str| {
         let folder = tempfile::tempdir().unwrap();

@@ -238,6 +238,55 @@ fn only_types_that_were_trained_are_predicted_and_several_have_a_column() {
 }
 
 #[test]
+fn partners_of_several_types_have_their_types_and_are_of_types_that_edges_join() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_types(folder, "--drop author=y --drop author=split --drop paper=y --drop paper=split");
+    let link = "--task link --layers 1 --hidden 4 --fanouts 3 --split val=0,test=0 --epochs 1";
+    sar(folder, &format!("--part-json g/g.json {link} --threads 1 --out run")).success();
+    let partners = |more: &str, heading: &str| {
+        sar(folder, &format!("predict --run run --top-k 9 --overwrite --out p.csv {more}"))
+            .success();
+        let table = text(folder, "p.csv");
+        assert_eq!(table.lines().next(), Some(heading));
+        let mut nodes = column(&table, |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            [0, 1, 3, 4].map(|cell| cells[cell].to_owned())
+        });
+        nodes.sort_unstable();
+        nodes
+    };
+    let written = [("x1", "6"), ("x2", "5"), ("5", "7"), ("x2", "8"), ("x1", "9")];
+    let papers = ["5", "6", "7", "8", "9"];
+    let mut expected = Vec::new();
+    for author in ["x1", "x2", "5"] {
+        for paper in papers.iter().filter(|paper| !written.contains(&(author, **paper))) {
+            let [author, paper] = [[author, "author"], [*paper, "paper"]];
+            for [node, partner] in [[author, paper], [paper, author]] {
+                expected.push([node[0], node[1], partner[0], partner[1]].map(str::to_owned));
+            }
+        }
+    }
+    expected.sort_unstable();
+    assert_eq!(partners("", "node,node_type,rank,partner,partner_type,score"), expected);
+    // Ids count within the type.
+    let heading = "partition_node,node_type,rank,partition_partner,partner_type,score";
+    let ids = partners("--order partition", heading);
+    assert_eq!(ids.len(), expected.len());
+    for [node, of_node, partner, of_partner] in ids {
+        assert_ne!(of_node, of_partner);
+        for (id, ntype) in [(node, of_node), (partner, of_partner)] {
+            assert!(id.parse::<usize>().unwrap() < if ntype == "author" { 3 } else { 5 });
+        }
+    }
+    // An author and a paper have this name.
+    sar(folder, "predict --run run --top-k 1 --of 5 --out x.csv")
+        .code(1)
+        .stderr(contains("nodes of several types").and(contains("--target-etype")))
+        .stderr(contains("--order partition"));
+}
+
+#[test]
 fn a_mapping_by_type_may_leave_types_out() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

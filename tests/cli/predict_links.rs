@@ -208,6 +208,7 @@ fn questions_that_make_no_sense_are_refused() {
         ("--top-k 0 --out x.csv", 1, "--top-k: must be 1 or more"),
         ("--of pairs.csv --out x.csv", 1, "--of has no effect without --top-k"),
         ("--top-k 3 --output logits --out x.csv", 2, "cannot be used with"),
+        ("--layer 1 --out x.csv", 1, "--layer has no effect without --output embeddings"),
     ] {
         sar(folder, &format!("predict --run run {words}")).code(code).stderr(contains(problem));
     }
@@ -217,5 +218,8 @@ fn questions_that_make_no_sense_are_refused() {
     sar(folder, "predict --run nodes --top-k 3 --out x.csv")
         .code(1)
         .stderr(contains("does not predict edges"));
+    sar(folder, "correct-and-smooth --run nodes --top-k 3 --out x.csv")
+        .code(1)
+        .stderr(contains("--top-k has no effect with correct-and-smooth"));
     assert!(!folder.join("x.csv").exists());
 }

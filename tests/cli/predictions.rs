@@ -34,6 +34,37 @@ fn predict(folder: &Path, name: &str, output: &str) -> Vec<u8> {
 }
 
 #[test]
+fn classes_and_features_of_another_table_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sar =
+        |words: &str| Program::new().current_dir(folder.path()).args(words.split(' ')).assert();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("edges", "0,1\n1,2\n2,3\n");
+    let cut = "partition edges --label c --split random:0.5,0.25,0.25 --method range";
+    for (name, value, [one, other]) in
+        [("own", 1, ["cat", "dog"]), ("classes", 1, ["ape", "dog"]), ("scale", 7, ["cat", "dog"])]
+    {
+        let row = |i: i32| format!("{i},{},{}\n", i * value, if i % 2 == 0 { one } else { other });
+        write("nodes", &format!("id,f,c\n{}", (0..4).map(row).collect::<String>()));
+        sar(&format!("{cut} --node-table nodes --num-parts 1 --out {name}")).success();
+        // The same tables in another cut.
+        sar(&format!("{cut} --node-table nodes --num-parts 2 --out {name}-2")).success();
+    }
+    sar("--part-json own/g.json --layers 1 --epochs 2 --out run").success();
+    let predict = |graph: &str| {
+        sar(&format!("predict --run run --part-json {graph}/g.json --out x.csv --overwrite"))
+    };
+    predict("own-2").success().stderr(contains("differs").not());
+    predict("scale").success().stderr(contains("feature_encoding.json: differs from training"));
+    predict("classes")
+        .code(1)
+        .stderr(contains("class_names.txt: differs from the names of classes in training"))
+        .stderr(contains("--add-nodes FILE"));
+    std::fs::remove_file(folder.path().join("classes/class_names.txt")).unwrap();
+    predict("classes").success();
+}
+
+#[test]
 fn weights_that_are_older_than_their_run_are_noted() {
     let folder = tempfile::tempdir().unwrap();
     let sar =

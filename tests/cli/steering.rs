@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::spill_dir::LivingRun;
-use sar::engine::turns::{Activity, RankStatus, Request};
+use sar::engine::turns::{Activity, Request};
 use serde_json::Value;
 
 use super::common::{karate, repository, with_default_signals};
@@ -91,9 +91,10 @@ fn a_run_that_is_paused_again_and_again_computes_the_same_bits() {
         let mut pauses = 1;
         loop {
             let ranks = || (0..living.control.num_ranks()).map(|rank| living.control.rank(rank));
-            let turns: Vec<u32> = ranks().map(RankStatus::turns).collect();
+            let turns = || ranks().map(|rank| rank.turns.get()).collect::<Vec<_>>();
+            let before = turns();
             std::thread::sleep(Duration::from_millis(30));
-            assert!(ranks().map(RankStatus::turns).eq(turns), "{flags}: ranks take turns");
+            assert_eq!(turns(), before, "{flags}: ranks take turns");
             let ended = |a: Activity| a == Activity::Finished;
             living.control.take_back(Request::Pause);
             if ranks().all(|rank| ended(rank.activity())) || pauses == 6 {
@@ -193,7 +194,7 @@ fn a_paused_run_ends_with_its_launcher() {
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let folder = tempfile::tempdir().unwrap();
         let (mut run, living) = paused(&karate(), folder.path(), "--epochs 1000000 --hidden 8");
-        let workers = [0, 1].map(|rank| living.control.rank(rank).process());
+        let workers = [0, 1].map(|rank| living.control.rank(rank).process.get());
         kill_process(Pid::from_child(&run), signal).unwrap();
         let status = run.wait().unwrap();
         let begin = Instant::now();

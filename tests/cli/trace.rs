@@ -189,12 +189,12 @@ fn a_trace_is_whole_however_the_run_ends() {
             std::thread::sleep(Duration::from_millis(1));
         }
         living.control.take_back(Request::Pause);
-        let epochs = living.control.rank(0).epoch() + 100;
-        while living.control.rank(0).epoch() < epochs {
+        let epochs = living.control.rank(0).epoch.get() + 100;
+        while living.control.rank(0).epoch.get() < epochs {
             assert!(run.try_wait().unwrap().is_none());
             std::thread::sleep(Duration::from_millis(1));
         }
-        let worker = Pid::from_raw(living.control.rank(1).process() as i32).unwrap();
+        let worker = Pid::from_raw(living.control.rank(1).process.get() as i32).unwrap();
         let pid = if who == "worker" { worker } else { Pid::from_child(&run) };
         kill_process(pid, signal).unwrap();
         assert_eq!(run.wait().unwrap().code(), code);

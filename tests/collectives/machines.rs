@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use crossbeam::channel::unbounded;
 use sar::engine::array::Array;
-use sar::engine::comm::machines::{Carrier, InProcess, Piece, Site, Transport};
+use sar::engine::comm::machines::{Carrier, Piece, Site, Transport};
 use sar::engine::comm::{
     FileGroup, NoHooks, Operation, Placement, ProcessGroup, Recipient, all_gather, barrier,
     complete,
 };
 use sar::engine::turns::{Control, Stop};
-use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
+use sar::io::{DiskStorage, IoCounters, Storage};
 use sar::{Error, ErrorKind, Result};
+
+use super::full_disk::FullDisk;
+use super::in_process::InProcess;
 
 /// A machine after the run.
 pub(super) struct MachineAfter {
@@ -252,7 +255,7 @@ fn a_rank_that_fails_ends_all_machines_with_its_error() {
 #[test]
 fn a_full_disk_ends_all_machines_and_is_named() {
     let disk = || Arc::new(DiskStorage::default()) as Arc<dyn Storage>;
-    let full = FaultyStorage::new(DiskStorage::default(), Fault::DiskFull, 20);
+    let full = FullDisk::at_call(20, DiskStorage::default());
     let disks = vec![disk(), Arc::new(full), disk()];
     let after = on_disks(&uneven(), Duration::ZERO, disks, |group| {
         let mine = Array::from_slice(&[1000], &[group.rank() as i64; 1000])?;

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::repository;
-use crate::program::Program;
+use serde_json::Value;
+
+use crate::common::{metrics, repository};
+use crate::program::{Program, sar};
 
 /// The graph, in two partitions.
 pub(crate) fn uneven() -> PathBuf {
@@ -42,4 +44,18 @@ pub(crate) fn step(graph: &Path, folder: &Path, flags: &str, file: &Path) -> Pro
 /// The bytes of the training's weights.
 pub(crate) fn weights(folder: &Path) -> Vec<u8> {
     std::fs::read(folder.join("run/model.safetensors")).unwrap()
+}
+
+/// The bytes of the weights, and the losses, of a training that ends after the first number of epochs and is resumed for each of
+/// the others.
+pub(crate) fn resumed(graph: &Path, flags: &str, epochs: &[u32]) -> (Vec<u8>, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    train(graph, folder.path(), &format!("{flags} --epochs {}", epochs[0])).assert().success();
+    for epochs in &epochs[1..] {
+        sar(folder.path(), &format!("--resume run --epochs {epochs}")).success();
+    }
+    let run = folder.path().join("run");
+    assert_eq!(run.read_dir().unwrap().count(), 7, "nothing is left behind");
+    let losses = metrics(&run).iter().map(|line| line["loss"].clone()).collect();
+    (weights(folder.path()), losses)
 }

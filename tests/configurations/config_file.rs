@@ -102,5 +102,8 @@ fn what_is_not_a_configuration_is_refused() {
     assert!(refused.contains("missing.toml"), "{refused}");
     fs::write(&missing, "seed = 1\n").unwrap();
     let refused = with(&missing, &[]).unwrap_err();
-    assert!(refused.contains("is not the configuration of a run"), "{refused}");
+    assert!(refused.contains("is not the configuration of a run: "), "{refused}");
+    fs::write(&missing, "seed = 1\n{\n").unwrap();
+    let refused = with(&missing, &[]).unwrap_err();
+    assert!(refused.contains(": line 2: ") && !refused.contains('|'), "{refused}");
 }

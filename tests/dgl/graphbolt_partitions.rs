@@ -57,6 +57,7 @@ fn edge_features_are_refused_where_edges_have_no_ids() {
     assert!(!partition.has_edge_ids());
     let error = partition.edge_features().lookup("w").unwrap_err();
     assert!(error.to_string().contains("lacks edge ids"), "{error}");
+    assert!(error.hint().unwrap().contains("store_eids=True"), "{error:?}");
     assert!(partition.node_features().lookup("f32").is_ok());
 }
 

@@ -1,8 +1,8 @@
 //! Small tools for tests of partition directories.
 
 pub(crate) use sar::formats::dgl::InnerEdge;
+use sar::formats::dgl::Partition;
 use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
-use sar::formats::dgl::{EdgeBlock, Partition};
 use sar::graph::PartitionBook;
 use sar::io::Dtype;
 use std::fs;
@@ -11,20 +11,11 @@ use std::sync::Arc;
 
 /// All inner edges, read in blocks of `max`, in the order of the file.
 pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<InnerEdge>> {
-    let first = partition.book().node_range(partition.part()).start;
     let mut reader = partition.edges(max)?;
-    let (mut block, mut edges) = (EdgeBlock::default(), Vec::new());
+    let (mut block, mut edges) = (Vec::new(), Vec::new());
     while reader.next_block(&mut block)? {
         assert!(block.len() <= max, "a block of {} where {max} were asked for", block.len());
-        for at in 0..block.len() {
-            edges.push(InnerEdge {
-                src: block.src[at],
-                dst: first + block.dst[at],
-                id: block.id[at],
-                etype: block.etype[at] as usize,
-                row: block.row[at],
-            });
-        }
+        edges.append(&mut block);
     }
     Ok(edges)
 }

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{InnerEdge, Partition};
-use sar::prepare::generate::{
-    FeatureDtype, GenerateProgress, GeneratorConfig, GraphKind, generate,
-};
+use sar::prepare::generate::{FeatureDtype, GeneratorConfig, GraphKind, generate};
 use sar::prepare::import::SplitShares;
+use sar::prepare::partition::StepProgress;
 
 pub(crate) const KINDS: [GraphKind; 2] = [GraphKind::Sbm, GraphKind::Rmat];
 
@@ -32,7 +31,7 @@ pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
 
 /// An observer that ignores progress.
 #[allow(clippy::unnecessary_wraps)] // the type that callbacks have
-pub(crate) fn ignore(_: GenerateProgress) -> sar::Result<()> {
+pub(crate) fn ignore(_: StepProgress) -> sar::Result<()> {
     Ok(())
 }
 

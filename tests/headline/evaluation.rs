@@ -76,7 +76,7 @@ pub(super) fn keeps(budget: u64, folder: &Path, json: &str, flags: &[&str]) {
 }
 
 /// Trains within a budget; gives the largest memory that was reported, and the weights.
-fn trained(folder: &Path, json: &str, budget: &str, flags: &[&str]) -> (u64, Vec<u8>) {
+pub(super) fn trained(folder: &Path, json: &str, budget: &str, flags: &[&str]) -> (u64, Vec<u8>) {
     let out = folder.join(budget);
     let mut command = program();
     command.args(["--part-json", json, "--memory-budget", budget]).args(flags);

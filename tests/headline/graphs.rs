@@ -36,19 +36,23 @@ pub(crate) fn made_graph(out: &Path, sizes: &[&str], parts: usize) -> String {
     made(command, out)
 }
 
-/// Numbers of authors and papers, which have no common divisor, and of the edges between them.
-const AUTHORS: usize = 40_001;
+/// Number of papers.
 const PAPERS: usize = 16_000;
-const WRITTEN: usize = 30 * PAPERS;
 
-/// The JSON file of a graph of papers with features and of authors without, 30 for each paper.
-pub(crate) fn with_learned_rows(out: &Path, parts: usize) -> String {
+/// The JSON file of a graph of papers with features and of authors without, with this number of edges between them. Numbers of papers and
+/// authors must have no common divisor.
+pub(crate) fn with_learned_rows(
+    out: &Path,
+    parts: usize,
+    authors: usize,
+    written: usize,
+) -> String {
     let tables = out.with_extension("tables");
     fs::create_dir_all(&tables).unwrap();
     let [edges, papers] = ["writes.csv", "paper.csv"].map(|name| tables.join(name));
     // Steps that have no divisor in common with the numbers of nodes reach every node.
-    let text = (0..WRITTEN).fold("source,target\n".to_owned(), |mut text, edge| {
-        writeln!(text, "{},{}", edge * 7919 % AUTHORS, edge * 104_729 % PAPERS).unwrap();
+    let text = (0..written).fold("source,target\n".to_owned(), |mut text, edge| {
+        writeln!(text, "{},{}", edge * 7919 % authors, edge * 104_729 % PAPERS).unwrap();
         text
     });
     fs::write(&edges, text).unwrap();
@@ -60,7 +64,7 @@ pub(crate) fn with_learned_rows(out: &Path, parts: usize) -> String {
     let mut command = program();
     command.args(["partition", "--reverse-edges", "--split", "paper=random:0.6,0.2,0.2"]);
     command.args(["--name", "g", "--num-parts", &parts.to_string(), "--label", "paper=label"]);
-    command.args(["--method", "random", "--num-nodes", &format!("author={AUTHORS}"), "--edges"]);
+    command.args(["--method", "random", "--num-nodes", &format!("author={authors}"), "--edges"]);
     command.arg(format!("author:writes:paper={}", edges.display()));
     command.arg("--node-table").arg(format!("paper={}", papers.display()));
     made(command, out)

@@ -18,7 +18,7 @@ fn endless(folder: &Path) -> Machines {
     let machines = Machines::start(folder, &[vec![], vec![]], &all);
     for machine in [0, 1] {
         let control = machines.control(machine);
-        wait_for("epoch 3", || (control.rank(0).epoch() > 2).then_some(()));
+        wait_for("epoch 3", || (control.rank(0).epoch.get() > 2).then_some(()));
     }
     machines
 }
@@ -107,8 +107,8 @@ fn a_worker_that_is_killed_ends_all_machines_with_its_number() {
     let folder = tempfile::tempdir().unwrap();
     let machines = endless(folder.path());
     let control = machines.control(1);
-    assert_eq!((control.num_ranks(), control.rank(1).number()), (2, 3));
-    let worker = Pid::from_raw(control.rank(1).process() as i32).unwrap();
+    assert_eq!((control.num_ranks(), control.rank(1).number.get()), (2, 3));
+    let worker = Pid::from_raw(control.rank(1).process.get() as i32).unwrap();
     kill_process(worker, Signal::KILL).unwrap();
     let after = machines.end_soon();
     let error = after.error();

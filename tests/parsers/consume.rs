@@ -2,7 +2,7 @@
 
 use sar::error::exit::BAD_INPUT;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{ArrayRef, EdgeBlock, Partition, PartitionSummary, verify};
+use sar::formats::dgl::{ArrayRef, Partition, PartitionSummary, verify};
 use sar::load::{EdgeData, Shards, label_columns, load_labels, load_mask};
 use sar::prepare::import::{RawGraph, import_partitions};
 use std::path::Path;
@@ -51,8 +51,7 @@ pub(crate) fn partition(config: &PartitionConfig, part: usize) -> sar::Result<()
     for set in [partition.node_features(), partition.edge_features()] {
         set.features().iter().try_for_each(|feature| array(feature.array()))?;
     }
-    let mut block = EdgeBlock::default();
-    let mut edges = partition.edges(16)?;
+    let (mut edges, mut block) = (partition.edges(16)?, Vec::new());
     while edges.next_block(&mut block)? {}
     partition.halo_nodes()?;
     for ty in 0..3 {

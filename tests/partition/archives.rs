@@ -95,6 +95,17 @@ fn an_archive_of_a_graph_is_read_by_the_names_of_its_arrays() {
             .and(contains("left out: edge_index, edge_weight, words")),
     );
     refused(here, "--npz e.csv", "e.csv: is not an archive of arrays (.npz)");
+    // Splits find their array, too.
+    write(here, "e.csv", "0,1\n1,2\n2,0\n");
+    write_npz(here, "t.npz", &[("train_idx", whole(&[0, 1])), ("valid", whole(&[2]))]);
+    let words = "--edges e.csv --split train=t.npz";
+    let found = tables(here, &format!("{words} --split valid=t.npz"));
+    assert_eq!((&found[0].1[..], &found[1].1[..]), (&[1.0, 1.0, 0.0][..], &[0.0, 0.0, 1.0][..]));
+    refused(
+        here,
+        &format!("{words} --split test=t.npz"),
+        "t.npz: holds several arrays, but none named test",
+    );
 }
 
 #[test]

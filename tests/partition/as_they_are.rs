@@ -246,7 +246,7 @@ fn what_files_say_of_themselves_is_heeded() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here, "b.txt", "% bip unweighted\n% 4 3 2\n1 1\n1 2\n");
-    refused(here, "--edges b.txt", "has two kinds of nodes")
+    refused(here, "--edges b.txt", "has two node types")
         .stderr(contains("--edges SRC:REL:DST=FILE"));
     write(here, "s.txt", "% sym unweighted\n1 2\n2 3\n");
     write(here, "g.csv", "Source,Target,Type\n0,1,Undirected\n1,2,Undirected\n");
@@ -256,6 +256,21 @@ fn what_files_say_of_themselves_is_heeded() {
             .success()
             .stderr(contains("each edge stands for both directions: pass --undirected"));
     }
+    // In KONECT's lists, row 0 is that of node 1.
+    write(here, "x.txt", "10\n20\n30\n");
+    write(here, "l.txt", "3\n");
+    let words = "--edges s.txt --node-data x=x.txt";
+    let found = tables(here, &format!("{words} --split train=l.txt"));
+    assert_eq!((&found[0].1[..], &found[1].1[..]), (&[0.0, 0.0, 1.0][..], &[10.0, 20.0, 30.0][..]));
+    write(here, "x.txt", "10\n20\n30\n40\n");
+    refused(
+        here,
+        words,
+        "states 4 nodes of type _N, but a list of KONECT numbers them from 1 to 3",
+    );
+    assert_eq!(tables(here, &format!("{words} --num-nodes 4"))[0].1, [10.0, 20.0, 30.0, 40.0]);
+    write(here, "0.txt", "0 1\n");
+    refused(here, "--edges 0.txt --edges s.txt", "s.txt: counts nodes from another number");
     write(here, "n.csv", ":START_ID(A),:END_ID(B)\n0,1\n");
     refused(here, "--edges n.csv", "joins nodes of two types, A and B");
     write(here, "m.graph", "3 2\n2\n1 3\n2\n");
@@ -288,10 +303,21 @@ fn flags_without_a_type_mean_the_only_one() {
 fn formats_that_are_not_read_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
+    let mut tar = [0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
     for (start, name) in [
         (&b"BZh91AY&SY"[..], "bzip2"),
         (b"\xfd7zXZ\0\0", "xz"),
         (b"\xff\xfea\0,\0b\0", "UTF-16"),
+        (b"\xff\xfe\0\0a\0\0\0", "UTF-32"),
+        (b"\x1f\x9d\x90", "compress"),
+        (b"\x5d\0\0\x80\0", "lzma"),
+        (&tar, "tar"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "Excel"),
+        (b"(dp0\nS'a'\n", "pickle"),
+        (b"<HTML><HEAD>\n", "a web page"),
+        (b"<Error><Code>AccessDenied</Code></Error>", "the error of a server"),
+        (b"graph\r\n[\r\n node [ id 0 ]\r\n]\r\n", "read_gml"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"\x80\x04\x95", "pickle"),
         (b"<?xml version='1.0'?>\n<graphml>", "GraphML"),

@@ -178,6 +178,7 @@ fn the_likeliest_mistakes_get_a_hint() {
     write(folder.path(), "train.txt", "0\n3\n");
     write(folder.path(), "who.txt", "ann\nbob\n");
     write(folder.path(), "kinds.txt", "0\n1\n0\n1\n");
+    write(folder.path(), "one.csv", "1,2\n2,3\n3,4\n");
     for (flags, problem, hint) in [
         ("--edges mixed.csv", "\"u9\" is not a node id", "pass --node-ids string"),
         ("--edges decimal.csv", "line 1: \"1.0\" is not a node id", "without decimals"),
@@ -195,6 +196,11 @@ fn the_likeliest_mistakes_get_a_hint() {
             "--edges named.csv --node-names who.txt",
             "line 1: \"u122\" is not the name of a node",
             "pass --header",
+        ),
+        (
+            "--edges one.csv --node-data kind=kinds.txt",
+            "line 3: node 4 is beyond the 4 nodes",
+            "if ids count from 1, list them in the order of the rows with --node-names FILE",
         ),
         (
             "--edges e.csv --node-data train_mask=train.txt",

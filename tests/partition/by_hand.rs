@@ -57,7 +57,17 @@ const EDGE_CASES: &[(&str, &str, Due)] = &[
     ("source;target;w\n0;1;1,5\n", "--edge-columns w", Refused("\"1,5\" is not a number")),
     ("source,target,w\n0,1,\n", "--edge-columns w", Refused("the value is missing")),
     ("source,target\n0.0,1.0\n", "", Refused("write ids without decimals")),
-    ("source,target,\n0,1,\n", "", Refused("holds 3 columns")),
+    ("source,target,\n0,1,\n", "", Edges(&[(0, 1)], "left out: a column without a name")),
+    (",0,1\n0,4,5\n1,2,5\n", "", Edges(&[(2, 5), (4, 5)], "left out: a column without a name")),
+    // Nodes that count from 1.
+    (
+        "% asym unweighted\n% 3 3 3\n1 2\n2 3\n3 1\n",
+        "",
+        Edges(&[(0, 1), (1, 2), (2, 0)], "nodes are counted from 1"),
+    ),
+    ("% asym unweighted\n1 2\n0 1\n", "", Refused("line 3: node 0 does not exist")),
+    ("% asym unweighted\n1 2\n2 3\n", "--node-ids string", Edges(&[(0, 1), (1, 2)], "text")),
+    ("% made by hand\n1 2\n2 1\n", "", Edges(&[(1, 2), (2, 1)], "text")),
     // Formats.
     (
         "{\"source\":0,\"target\":1,\"source\":5}\n{\"source\":1,\"target\":2}\n",
@@ -65,6 +75,21 @@ const EDGE_CASES: &[(&str, &str, Due)] = &[
         Refused("line 1: key \"source\" occurs twice"),
     ),
     ("[{\"source\":0,\"target\":1}]", "", Edges(&[(0, 1)], "a JSON list")),
+    (
+        "{\"source\":12345678901234567890123,\"target\":\"-1\"}\n{\"source\":12345678901234567890124,\"target\":-1}\n",
+        "--node-ids string",
+        Edges(&[(0, 1), (2, 1)], "JSON Lines"),
+    ),
+    (
+        "{\"source\":0,\"target\":1,\"w\":[0.5,2]}\n{\"source\":1,\"target\":2,\"w\":[1,2]}\n",
+        "--edge-columns w",
+        Refused("column w holds 2 values in each row"),
+    ),
+    (
+        "{\"head\":0,\"tail\":1,\"rel\":[5,6]}\n{\"head\":1,\"tail\":2,\"rel\":[5,7]}\n",
+        "--relation-column rel",
+        Refused("column rel holds 2 values in each row"),
+    ),
     (
         "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12\n",
         "--node-ids string",
@@ -92,6 +117,7 @@ const TABLE_CASES: &[(&str, &str, Due)] = &[
     ("x,is_train\n1,1\n2,0\n3,0\n", "", Refused("column is_train would become a feature")),
     ("x,train,val\n1,1,0\n2,0,1\n3,0,0\n", "", Refused("column train would become a feature")),
     ("x,class\n1,1\n2,0\n3,0\n", "", Refused("--label class")),
+    ("x,\n1,\n2,\n3,\n", "", Edges(RING_EDGES, "feat has 1 column (x)")),
     ("y,class\n1,1\n2,0\n3,0\n", "--label y", Edges(RING_EDGES, "feat has 1 column (class)")),
     ("x,node_id\n1,7\n2,8\n3,9\n", "--id id", Refused("column node_id would become a feature")),
 ];
@@ -110,6 +136,13 @@ const FILE_CASES: &[(&str, &str, Due)] = &[
         "--split valid=x",
         Edges(RING_EDGES, "x: text, no line names the columns; val_mask has 2 nodes"),
     ),
+    ("0\n2\n", "--split validation=x", Edges(RING_EDGES, "val_mask has 2 nodes")),
+    (
+        "0\n2\n",
+        "--split trian=x",
+        Edges(RING_EDGES, "makes trian_mask, but training reads train_mask, val_mask, test_mask"),
+    ),
+    ("0\n2\n", "--split trian=x", Edges(RING_EDGES, "did you mean train?")),
     ("name\nann\nbob\n", "--node-names x", Refused("not the name of a node")),
 ];
 
@@ -168,7 +201,7 @@ fn parts_without_names_do_not_continue_one_with_another_order() {
     write(here, "a.csv", "target,source\n0,1\n1,3\n");
     write(here, "b.csv", "2,1\n3,2\n");
     for words in ["--edges a.csv --edges b.csv", "--edges b.csv --edges a.csv"] {
-        refused(here, words, "show another order")
+        refused(here, words, "only one of them names its columns")
             .stderr(contains("give both files the first line"));
     }
     write(here, "a.csv", "source,target\n0,1\n1,3\n");

@@ -142,6 +142,11 @@ fn each_edge_type_has_its_columns() {
     sar(here, &format!("{edges} {columns} --num-parts 1 --out out")).success();
     let (found, _) = content(&here.join("out/g.json"), 0);
     assert_eq!(found, [(0, 3, 0), (1, 2, 0), (4, 2, 1)]);
+    // The types of nodes are names of columns, too.
+    sar(here, &format!("{edges} --num-parts 1 --out typed")).success();
+    assert_eq!(content(&here.join("typed/g.json"), 0).0, found);
+    sar(here, &format!("{edges} --node-ids string --num-parts 1 --out named")).success();
+    assert_eq!(content(&here.join("named/g.json"), 0).0.len(), 3);
     refused(
         here,
         &format!("{edges} {columns} --source-column a:b:c=x"),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::formats::dgl::{EdgeBlock, Partition};
 
 use super::columns::{refused, sar};
 use super::formats::content;
@@ -72,10 +72,10 @@ fn both_directions_of_an_edge_are_in_one_mask() {
     let test = masks.iter().find(|mask| mask.name() == "test_mask").unwrap().array();
     let mut values = vec![0.0; 200];
     test.read_f64(0..200, &mut values).unwrap();
-    let (mut reader, mut block) = (partition.edges(200).unwrap(), EdgeBlock::default());
+    let (mut reader, mut block) = (partition.edges(200).unwrap(), Vec::new());
     assert!(reader.next_block(&mut block).unwrap());
     let tested: Vec<(u64, u64)> =
-        (0..200).filter(|at| values[*at] > 0.5).map(|at| (block.src[at], block.dst[at])).collect();
+        block.iter().zip(values).filter(|(_, v)| *v > 0.5).map(|(e, _)| (e.src, e.dst)).collect();
     assert_eq!(tested.len(), 20);
     assert!(tested.iter().all(|(from, to)| tested.contains(&(*to, *from))));
 }

@@ -1,5 +1,7 @@
 //! Guards against: lists that become one word, or another list.
 
+use predicates::str::contains;
+
 use super::as_they_are::tables;
 use super::columns::{refused, sar};
 use super::support::write;
@@ -70,7 +72,7 @@ fn lists_of_as_many_numbers_are_rows() {
     write(here, "n.csv", "id,x\n0,\"[1, 3]\"\n1,\"[3, 3]\"\n2,\"[5, 3]\"\n");
     sar(here, "--edges e.csv --node-table n.csv --num-parts 1 --out o")
         .success()
-        .stderr(predicates::str::contains("feat has 2 columns (x[0], x[1])"));
+        .stderr(contains("feat has 2 columns (x[0], x[1])"));
     let scale = std::fs::read_to_string(here.join("o/feature_scale.csv")).unwrap();
     assert!(scale.contains("\"_N\",\"x[0]\",3.0,1.632"), "{scale}");
     write(here, "n.csv", "id,x\n0,\"[0.5, 1]\"\n1,[0.1]\n2,[2]\n");
@@ -107,4 +109,10 @@ fn several_labels_have_a_column_for_each_class() {
         "{\"source\":[\"a\",\"b\"],\"target\":[\"b\"]}\n{\"source\":[],\"target\":[]}\n",
     );
     refused(here, "--edges e.json --node-ids string", "column source holds lists");
+    let row = |id: u64| format!("{{\"id\":{id},\"train_mask\":[1,0],\"y\":[{id},2]}}\n");
+    write(here, "n.json", &(0..3).map(row).collect::<String>());
+    let words = "--edges e.csv --node-table n.json";
+    refused(here, &format!("{words} --drop y"), "column train_mask holds 2 values in each row")
+        .stderr(contains("choose one with --split-index K"));
+    refused(here, &format!("{words} --embed y --drop train_mask"), "column y holds 2 values");
 }

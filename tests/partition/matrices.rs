@@ -26,13 +26,14 @@ fn matrix_market_is_read_as_edges_and_as_a_table() {
         .stderr(contains("a.mtx: Matrix Market, 3 x 3; its values are left out, --edge-columns"));
     let found = tables(here, "--edges a.mtx --edge-columns w");
     assert_eq!(found, [("_N:_E:_N/w float32 []".to_owned(), vec![-0.125, 0.5, 1.0])]);
-    write(here, "s.mtx", "%%matrixmarket matrix coordinate pattern symmetric\n4 4 2\n2 1\n3 3\n");
-    refused(here, "--edges s.mtx", "s.mtx: line 2: ");
-    write(here, "s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 2\n2 1\n3 3\n");
-    assert_eq!(edges(here, "--edges s.mtx"), [(0, 1), (1, 0), (2, 2)]);
+    for banner in ["%%MatrixMarket", "%MatrixMarket", "%%MATRIXMARKET", "\n %%matrixmarket"] {
+        let rest = "matrix coordinate pattern symmetric\n4 4 2\n2 1\n3 3\n";
+        write(here, "s.mtx", &format!("{banner} {rest}"));
+        assert_eq!(edges(here, "--edges s.mtx"), [(0, 1), (1, 0), (2, 2)], "{banner}");
+    }
     refused(here, "--edges s.mtx --undirected", "holds every edge in both directions already");
     write(here, "r.mtx", &format!("{REAL}2 3 1\n2 3 1\n"));
-    refused(here, "--edges r.mtx", "has two kinds of nodes, each numbered for itself: \"2 x 3\"");
+    refused(here, "--edges r.mtx", "has two node types, which are numbered separately: \"2 x 3\"");
     sar(here, "--edges a:r:b=r.mtx --num-parts 1 --out two")
         .success()
         .stderr(contains("5      1 "));

@@ -20,16 +20,15 @@ fn data(folder: &Path, words: &str) -> Vec<f64> {
     tables(folder, &format!("{EDGES} {words}")).remove(0).1
 }
 
-/// Writes a Parquet file of one column `f`, either of 8 bits or of 64.
-fn write_column(path: &Path, is_small: bool, values: &[i32]) {
-    let kind = if is_small { "int32 f (INTEGER(8,true))" } else { "int64 f" };
+/// Writes a Parquet file of one column `f` with this type.
+fn write_column(path: &Path, kind: &str, values: &[i32]) {
     let schema =
         Arc::new(parse_message_type(&format!("message m {{ required {kind}; }}")).unwrap());
     let file = File::create(path).unwrap();
     let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
     let mut group = file.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
-    if is_small {
+    if kind.starts_with("int32") {
         column.typed::<Int32Type>().write_batch(values, None, None).unwrap();
     } else {
         let values: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
@@ -50,7 +49,8 @@ fn rows_without_values_keep_their_place() {
         here,
         &format!("{EDGES} --node-data feat=f.tsv"),
         "line 3: column a: the value is missing",
-    );
+    )
+    .stderr(contains("df.fillna(0)"));
     write(here, "n.tsv", "id\ta\n0\t2\n\t\n");
     refused(here, &format!("{EDGES} --node-table n.tsv"), "line 3");
     // White space alone is still an empty line.
@@ -74,9 +74,15 @@ fn parts_of_a_folder_are_in_numeric_order_and_keep_all_their_digits() {
     write(here, "e.txt", "0 1\n");
     std::fs::create_dir(here.join("parts")).unwrap();
     for (at, value) in [(0, 1), (2, 300), (10, 70_000)] {
-        write_column(&here.join(format!("parts/part.{at}.parquet")), at == 0, &[value]);
+        let kind = if at == 0 { "int32 f (INTEGER(8,true))" } else { "int64 f" };
+        write_column(&here.join(format!("parts/part.{at}.parquet")), kind, &[value]);
     }
     assert_eq!(data(here, "--node-data feat=parts"), [1.0, 300.0, 70_000.0]);
+    // Decimals without decimal places may be ids.
+    for kind in ["int64 f (DECIMAL(18,0))", "int32 f (DECIMAL(9,0))"] {
+        write_column(&here.join("f.parquet"), kind, &[1]);
+        assert_eq!(data(here, "--split train=f.parquet"), [0.0, 1.0]);
+    }
 }
 
 #[test]
@@ -125,6 +131,8 @@ fn numbers_of_columns_are_a_header() {
     // Flags that name a column make them names.
     write(here, "n.csv", "0,1,2\n0,0.5,3\n1,1.5,2\n");
     assert_eq!(data(here, "--node-table n.csv --id 0 --drop 2 --scale none"), [0.5, 1.5]);
+    refused(here, &format!("{EDGES} --node-table n.csv --id 0 --label 9"), "has no column \"9\"")
+        .stderr(contains("needs a first line with names"));
     // Words of a comment are not names.
     write(here, "x.txt", "# node features\n0.5 1.5\n2 3\n");
     assert_eq!(data(here, "--node-data feat=x.txt"), [0.5, 1.5, 2.0, 3.0]);
@@ -203,6 +211,9 @@ fn hints_name_the_remedy() {
     // Names may begin like JSON.
     write(here, "e.txt", "[1],[2]\n");
     assert_eq!(edges(here, "--edges e.txt --node-ids string"), [(0, 1)]);
+    // Or like GML.
+    write(here, "e.txt", "graph\t[x]\n[x]\tb\n");
+    assert_eq!(edges(here, "--edges e.txt --node-ids string"), [(0, 1), (1, 2)]);
     write(here, "e.txt", "a b\n");
     write(here, "n.tsv", "#protein\tx\na\t1\nb\t2\n");
     assert_eq!(data(here, "--node-table n.tsv --id protein --scale none"), [1.0, 2.0]);

@@ -101,7 +101,7 @@ fn interrupted_after_a_long_epoch() -> Option<Ended> {
     let run = Run::start(&graph, &["--epochs", "150"]);
     let control = run.control();
     let worker = run.workers(control.num_ranks())[1];
-    wait_for("an epoch", || (control.rank(1).epoch() == 1).then_some(()));
+    wait_for("an epoch", || (control.rank(1).epoch.get() == 1).then_some(()));
     kill_process(worker, Signal::STOP).unwrap();
     wait_for("a request", || control.run().is_asked(Request::Save).then_some(()));
     // A few steps of the worker at a time.
@@ -127,7 +127,7 @@ fn a_state_that_cannot_be_saved_is_the_error() {
     let run = Run::endless(&["--out", out.to_str().unwrap()]);
     let control = run.control();
     let worker = run.workers(2)[1];
-    wait_for("epochs", || (control.rank(1).epoch() > 3).then_some(()));
+    wait_for("epochs", || (control.rank(1).epoch.get() > 3).then_some(()));
     // No further epoch ends.
     kill_process(worker, Signal::STOP).unwrap();
     let mut rest = fs::File::create(disk.path().join("rest")).unwrap();
@@ -153,7 +153,7 @@ fn interrupted_at_the_end() -> Option<Ended> {
     let control = run.control();
     let worker = run.workers(2)[1];
     let metrics = run.out().join("metrics.jsonl");
-    wait_for("the last epoch", || (control.rank(1).epoch() == 3).then_some(()));
+    wait_for("the last epoch", || (control.rank(1).epoch.get() == 3).then_some(()));
     // A few steps of the worker at a time; the launcher has time to record an epoch.
     while kill_process(worker, Signal::STOP).is_ok() {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -12,7 +12,7 @@ fn one_interrupt_stops_at_the_next_phase() {
         let run = Run::endless(&[]);
         let control = run.control();
         let workers = run.workers(2);
-        wait_for("epoch 3", || (control.rank(0).epoch() > 3).then_some(()));
+        wait_for("epoch 3", || (control.rank(0).epoch.get() > 3).then_some(()));
         run.signal(signal);
         let ended = run.end();
         assert_eq!(ended.code, Some(130));
@@ -28,7 +28,7 @@ fn a_second_interrupt_stops_at_once() {
     let run = Run::endless(&[]);
     let control = run.control();
     let workers = run.workers(2);
-    wait_for("epoch 2", || (control.rank(0).epoch() > 2).then_some(()));
+    wait_for("epoch 2", || (control.rank(0).epoch.get() > 2).then_some(()));
     // A stopped process reaches no phase: only the second interrupt can end it.
     rustix::process::kill_process(workers[1], Signal::STOP).unwrap();
     run.signal(Signal::INT);

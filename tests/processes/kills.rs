@@ -40,9 +40,13 @@ fn wait_until(moment: Moment, control: &Control, rank: usize) {
     let status = control.rank(rank);
     match moment {
         Moment::Start => {}
-        Moment::In(Phase::Loading) => wait_for("loading", || (status.turns() > 0).then_some(())),
+        Moment::In(Phase::Loading) => {
+            wait_for("loading", || (status.turns.get() > 0).then_some(()));
+        }
         Moment::In(phase) => {
-            wait_for("the phase", || (status.epoch() > 1 && status.phase() == phase).then_some(()));
+            wait_for("the phase", || {
+                (status.epoch.get() > 1 && status.phase() == phase).then_some(())
+            });
         }
         Moment::After(micros) => std::thread::sleep(Duration::from_micros(micros)),
     }

@@ -253,7 +253,7 @@ fn as_many_files_may_be_open_as_the_system_admits_and_workers_go_before_the_laun
     let run = Run::endless(&[]);
     let (launcher, workers) = (run.launcher(), run.workers(2));
     let control = run.control();
-    wait_for("an epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    wait_for("an epoch", || (control.rank(0).epoch.get() > 1).then_some(()));
     let read = |pid: rustix::process::Pid, file: &str| {
         fs::read_to_string(format!("/proc/{}/{file}", pid.as_raw_nonzero())).unwrap()
     };
@@ -272,12 +272,12 @@ fn a_stopped_worker_is_told_of_after_half_a_minute() {
     let run = Run::endless(&["--resident", "1"]);
     let control = run.control();
     let workers = run.workers(2);
-    wait_for("epoch 2", || (control.rank(0).epoch() > 2).then_some(()));
+    wait_for("epoch 2", || (control.rank(0).epoch.get() > 2).then_some(()));
     kill_process(workers[1], Signal::STOP).unwrap();
     std::thread::sleep(std::time::Duration::from_secs(34));
     kill_process(workers[1], Signal::CONT).unwrap();
-    let epoch = control.rank(1).epoch();
-    wait_for("another epoch", || (control.rank(1).epoch() > epoch + 1).then_some(()));
+    let epoch = control.rank(1).epoch.get();
+    wait_for("another epoch", || (control.rank(1).epoch.get() > epoch + 1).then_some(()));
     run.signal(Signal::INT);
     let ended = run.end();
     assert_eq!(ended.code, Some(130));

@@ -51,7 +51,7 @@ fn a_pause_without_room_on_the_disk_ends_a_run_that_can_be_resumed() {
         let run = Run::start(&graph, &[&flags[..], &[spill.to_str().unwrap()]].concat());
         let out = run.out();
         let living = wait_for("a run", || LivingRun::find(&out).ok());
-        let epoch = || living.control.rank(0).epoch();
+        let epoch = || living.control.rank(0).epoch.get();
         wait_for("three epochs", || (epoch() > 3).then_some(()));
         let said = thread::scope(|scope| {
             scope.spawn(|| fill(spill, &living));

@@ -38,7 +38,7 @@ fn a_planned_run_holds_its_disk_space_until_it_ends() {
     assert!(taken >= 4096, "{taken}");
     // Workers also write here for a while.
     let control = run.control();
-    wait_for("an epoch", || (control.rank(0).epoch() > 2).then_some(()));
+    wait_for("an epoch", || (control.rank(0).epoch.get() > 2).then_some(()));
     assert!(reserve.exists());
     run.signal(Signal::INT);
     let ended = run.end();

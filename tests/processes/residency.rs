@@ -40,7 +40,7 @@ fn snapshot(control: &Control) -> Option<Vec<Activity>> {
     let ranks = 0..control.num_ranks();
     let look = || {
         let status = ranks.clone().map(|rank| control.rank(rank));
-        status.map(|s| (s.turns(), s.activity())).collect::<Vec<_>>()
+        status.map(|s| (s.turns.get(), s.activity())).collect::<Vec<_>>()
     };
     let before = look();
     (before == look()).then(|| before.into_iter().map(|(_, activity)| activity).collect())
@@ -55,13 +55,13 @@ fn watch(resident: usize) {
     let workers = run.workers(WORLD_SIZE);
     let (mut looks, mut most_resident, mut parked_seen) = (0, 0, 0);
     let (mut largest_parked, mut largest_resident) = (0, 0);
-    while control.rank(0).epoch() < 5 {
+    while control.rank(0).epoch.get() < 5 {
         for (rank, pid) in workers.iter().enumerate() {
-            let turns = control.rank(rank).turns();
+            let turns = control.rank(rank).turns.get();
             let activity = control.rank(rank).activity();
             let memory = private_memory(*pid);
-            let still =
-                control.rank(rank).turns() == turns && control.rank(rank).activity() == activity;
+            let still = control.rank(rank).turns.get() == turns
+                && control.rank(rank).activity() == activity;
             match activity {
                 Activity::Parked if still => {
                     parked_seen += 1;

@@ -10,6 +10,7 @@ use sar::engine::spill_dir::LivingRun;
 use super::common::repository;
 use super::program::Program;
 use super::run::{Run, wait_for};
+use super::small_disk::SmallDisk;
 
 #[test]
 fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
@@ -111,4 +112,30 @@ fn what_a_killed_run_left_unfinished_does_not_make_a_folder_taken() {
     train(&[]);
     fs::write(out.join(".partial-x"), "half of something else").unwrap();
     train(&["--overwrite"]);
+}
+
+#[test]
+fn a_read_only_disk_is_an_error_that_names_the_place() {
+    let Some(disk) = SmallDisk::mount(16 << 20) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let sar = |words: &str| {
+        let mut command = Program::new();
+        command.current_dir(disk.path()).args(words.split_whitespace());
+        command.arg("--spill-dir").arg(folder.path()).assert()
+    };
+    let graph = repository("data/karate/karate.json");
+    let train = format!("--part-json {} --epochs 1 --checkpoint-every 1 --out", graph.display());
+    sar(&format!("{train} run")).success();
+    fs::create_dir(disk.path().join("empty")).unwrap();
+    disk.make_read_only();
+    let again = format!("{train} empty");
+    for (words, problem, remedy) in [
+        ("--resume run --epochs 2", "run: cannot be written to: Read-only", "resume a copy"),
+        (again.as_str(), "empty: cannot be written to: Read-only", "--out"),
+        ("predict --run run --out x.csv", "x.csv: cannot be created: Read-only", "--out"),
+    ] {
+        let refused = sar(words).code(1);
+        let error = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(error.contains(problem) && error.contains(remedy), "{words}: {error}");
+    }
 }

@@ -69,7 +69,7 @@ fn assert_same_bits_with(
     // The launcher may be some epochs behind.
     wait_for("a checkpoint", || {
         let is_there = run.out().join("checkpoint.safetensors").exists();
-        (is_there && control.rank(0).epoch() > 15).then_some(())
+        (is_there && control.rank(0).epoch.get() > 15).then_some(())
     });
     stop(&run);
     let ended = run.end();

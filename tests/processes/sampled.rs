@@ -24,7 +24,7 @@ fn a_killed_worker_ends_the_run_with_one_message() {
         let control = run.control();
         let workers = run.workers(2);
         if micros > 90_000 {
-            wait_for("the second epoch", || (control.rank(1).epoch() > 1).then_some(()));
+            wait_for("the second epoch", || (control.rank(1).epoch.get() > 1).then_some(()));
         }
         std::thread::sleep(Duration::from_micros(micros));
         let since = Instant::now();
@@ -42,7 +42,7 @@ fn an_interrupt_ends_the_run() {
     let run = Run::endless(&SAMPLE);
     let control = run.control();
     let workers = run.workers(2);
-    wait_for("the second epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    wait_for("the second epoch", || (control.rank(0).epoch.get() > 1).then_some(()));
     let since = Instant::now();
     run.signal(Signal::INT);
     wait_gone(&[workers[0], workers[1], run.launcher()], since);
@@ -57,7 +57,7 @@ fn a_partition_that_is_truncated_while_it_is_sampled_is_named() {
     let json = copy(folder.path());
     let run = Run::start(&json, &SAMPLE);
     let control = run.control();
-    wait_for("the second epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    wait_for("the second epoch", || (control.rank(0).epoch.get() > 1).then_some(()));
     truncate(&folder.path().join("part1/node_feat.dgl"), 1000);
     let ended = run.end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);

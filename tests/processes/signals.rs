@@ -173,7 +173,7 @@ fn a_worker_that_gets_a_signal_of_its_own_ends_and_the_run_says_so() {
     let run = Run::endless(&[]);
     let control = run.control();
     let workers = run.workers(2);
-    wait_for("epoch 3", || (control.rank(0).epoch() > 3).then_some(()));
+    wait_for("epoch 3", || (control.rank(0).epoch.get() > 3).then_some(()));
     kill_process(workers[1], Signal::TERM).unwrap();
     let ended = run.end();
     assert_eq!(ended.code, Some(3));

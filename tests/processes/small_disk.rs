@@ -36,6 +36,11 @@ impl SmallDisk {
         Some(SmallDisk { path, _folder: folder })
     }
 
+    pub(crate) fn make_read_only(&self) {
+        let remount = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.path).status();
+        assert!(remount.is_ok_and(|status| status.success()));
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -250,7 +250,7 @@ fn difference(
 fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_full_graph() {
     let keys = IndexConfig { weight: Some("weight".to_owned()), ..IndexConfig::default() };
     let opened = open(&common::repository(GRAPH), &keys);
-    let merges = [RelationMerge::Sum, RelationMerge::Mean, RelationMerge::Max];
+    let merges = [RelationMerge::Max, RelationMerge::Sum, RelationMerge::Mean];
     for (i, kind) in kinds().into_iter().enumerate() {
         let merge = merges[i % merges.len()];
         let hidden = if i % 2 == 0 { 4 } else { 9 };

@@ -9,13 +9,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial
 from traceback import walk_stack
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .. import _current
 from .._call_sites import call_site
 from .._dropout import dropped
 from .._keys import Block
@@ -25,7 +26,7 @@ from .errors import Refused, refused
 from .made_up import MadeUp
 from .pooling import of_messages
 from .stand_in import StandIn
-from .unfit import INSIDE_BLOCK, MADE_UP, Unfit, note_untried
+from .unfit import INSIDE_BLOCK, MADE_UP, Unfit, untried
 
 _WHY = "the code is given a block of one rank's edges, not all edges of the graph, and gives each edge a value of its own"
 _REMEDY = (
@@ -60,6 +61,9 @@ _DRAWING = ("rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", 
 # Functions that give values to code other than torch's.
 _READING = ("numpy", "__array__", "tolist", "__dlpack__")
 
+# Agreement among ranks: whether functions of a class can be tried.
+_AGREED: Dict[Tuple[Any, ...], bool] = {}
+
 
 def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run: Callable[[Dict[str, Any]], Tensor], arguments: Arguments) -> None:
     """Raises ``Refused`` if functions of a module relate edges to one another, and ``Unfit`` if these cannot run in blocks."""
@@ -80,16 +84,29 @@ def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run
             problem = None
         if not _same(*answers):
             watch.refuse(watch.asked, f"a block may give another answer than all edges, and {_WHY}")
-    if problem is not None:
-        note_untried(module, functions, problem)
-        return
-    whole, part = (trial.attempt(first) if made_up.has_parts(names) else None for first in (0, made_up.part))
-    if whole is not None and not _same(made_up.part_of(whole, "aggregate" not in functions), part):
+    if not _agreed((type(module), *functions), problem is None):
+        raise untried(module, functions, problem)
+    whole, part = trial.attempt(0), trial.attempt(made_up.part) if made_up.has_parts(names) else None
+    if whole is not None and part is not None and not _same(made_up.part_of(whole, "aggregate" not in functions), part):
         if watch.drawn:
             watch.refuse(watch.drawn, "numbers that are drawn by the places of edges are the same on every rank and in every block", _DRAWN)
         watch.refuse(functions[-1], f"it gives other values for some of the nodes, with all of their edges, than for all; {_WHY}")
     if trial.unfit:
         raise Unfit(trial.unfit[0])
+    for name in [name for name, value in vars(module).items() if isinstance(value, Tensor)]:
+        without = trial.attempt(0, without=name)
+        if whole is None or without is None or not _same(whole, without):
+            raise Unfit(f"it reads the tensor self.{name}, which may have a row per edge")
+
+
+def _agreed(key: Tuple[Any, ...], fine: bool) -> bool:
+    """Whether functions can be tried on every rank: code for a tensor with a row per edge of the rank fits made-up edges where that is one row.
+
+    One collective when functions of a class are first tried, and whenever they could not be."""
+    rank = _current.current()
+    if not _AGREED.get(key):
+        _AGREED[key] = fine if rank is None else bool(rank.all_reduce(int(fine), op="min"))
+    return fine and _AGREED[key]
 
 
 class _Trial:
@@ -99,14 +116,15 @@ class _Trial:
         self._module, self._names, self._run, self._made_up = module, names, run, made_up
         self.unfit: List[str] = []
 
-    def result(self, first: int, watch: "Optional[_Watch]" = None) -> Tensor:
-        """The output for the edges to nodes from ``first`` on."""
+    def result(self, first: int, watch: "Optional[_Watch]" = None, without: str = "") -> Tensor:
+        """The output for the edges to nodes from ``first`` on, of a module without an attribute."""
         made_up = self._made_up
         edges = made_up.edges - made_up.begin(first)
         rows: Dict[int, Callable[[], Tensor]] = {number: partial(torch.zeros, number, dtype=torch.int64) for number in (edges, made_up.nodes - first)}
         given, attributes = made_up.given(self._names, first), vars(self._module)
         before = dict(attributes)
         attributes.update(made_up.own_rows(first))
+        attributes.pop(without, None)
         try:
             with torch.random.fork_rng(devices=[]), INSIDE_BLOCK.of(True), MADE_UP.of(self.unfit), of_messages(), Block().of(rows), ExitStack() as modes:
                 # torch.manual_seed asks for a traceback per kind of accelerator, which takes longer than the trial.
@@ -119,12 +137,12 @@ class _Trial:
         finally:
             attributes.update(before)
 
-    def attempt(self, first: int, watch: "Optional[_Watch]" = None, answer: Optional[bool] = None) -> Optional[Tensor]:
+    def attempt(self, first: int, watch: "Optional[_Watch]" = None, answer: Optional[bool] = None, without: str = "") -> Optional[Tensor]:
         """The same, with an ``answer`` to questions about all edges; None if it fails, as it does where the question is for a check."""
         if watch is not None:
             watch.answer, watch.refusals = answer, []
         try:
-            result = self.result(first, watch)
+            result = self.result(first, watch, without)
         except Exception:
             return None
         if watch is not None and watch.refusals:

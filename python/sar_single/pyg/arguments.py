@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -191,18 +191,3 @@ def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -
             remedy = "pass a row per edge, as before, or a number, or a tensor without dimensions"
             raise ValueError(f"{type(module).__name__}: {name!r} has {len(values[name])} rows, but there are {edges} edges: {remedy}")
     return agreed
-
-
-def own_state(module: Any, functions: Sequence[str]) -> Optional[str]:
-    """The tensor that functions of a module, and methods that they call, read as an attribute, if there is one: it may have a row per edge or per node."""
-    tensors = {name for name, value in vars(module).items() if isinstance(value, Tensor)}
-    read: Set[str] = set(functions)
-    codes: List[Any] = [getattr(getattr(type(module), function), "__code__", None) for function in functions] if tensors else []
-    while codes:
-        code = codes.pop()
-        if code is not None:
-            found = set(code.co_names) - read
-            read |= found
-            codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_names"))
-            codes.extend(getattr(getattr(type(module), name, None), "__code__", None) for name in found)
-    return next(iter(sorted(read & tensors)), None)

@@ -35,7 +35,7 @@ def _rows(x: EdgeIndex) -> List[Ends]:
 
 def _getitem(func: Any, x: Any, index: Any) -> Any:
     if not isinstance(x, EdgeIndex):
-        return NotImplemented
+        return torch.stack([x[row] for row in _rows(index)]) if isinstance(index, EdgeIndex) and not isinstance(x, StandIn) else NotImplemented
     first, second = index if isinstance(index, tuple) and len(index) == 2 else (index, slice(None))
     every = isinstance(second, slice) and second == slice(None)
     mask = mask_of(second, len(x.columns))
@@ -60,8 +60,8 @@ def _flip(func: Any, x: Any, *dims: Any) -> Any:
     return EdgeIndex(x.columns, not x.turned)
 
 
-def _joined(func: Any, tensors: Any, dim: int = 0) -> Any:
-    if func.__name__ == "stack" or dim % 2 != 1:
+def _joined(func: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
+    if func.__name__ == "stack" or dim % 2 != 1 or out is not None:
         return NotImplemented
     like = next(part for part in tensors if isinstance(part, EdgeIndex))
     parts: List[Optional[Columns]] = []

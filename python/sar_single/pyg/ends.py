@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -84,12 +84,22 @@ def _getitem(func: Any, x: Any, index: Any) -> Any:
             return Ends.of(x.columns.select(mask), x.of_sources)
         return Ends(x.numbers[mask.which if isinstance(mask, EdgeMask) else mask], x.place)
     if isinstance(index, tuple):
-        places = [i for i, part in enumerate(index) if isinstance(part, Ends)]
-        others = [part for part in index if not isinstance(part, Ends)]
-        if len(places) != 1 or any(not isinstance(part, slice) or part != slice(None) for part in others):
-            return NotImplemented
-        return _gather(x, places[0], index[places[0]])
+        at = next((at for at, part in enumerate(index) if isinstance(part, Ends)), None)
+        return NotImplemented if at is None or isinstance(x, StandIn) else _gather_part(x, index, at)
     return _gather(x, 0, index)
+
+
+def _gather_part(x: Tensor, index: Tuple[Any, ...], at: int) -> Any:
+    """Values of nodes, one per edge, of the part of ``x`` that slices and numbers choose in the dimensions before and behind the edges."""
+    before, behind = index[:at], index[at + 1 :]
+    if any(isinstance(part, bool) or not isinstance(part, (int, slice, type(Ellipsis))) for part in (*before, *behind)):
+        why = "values of nodes are chosen by edges alone, or with slices and numbers"
+        raise refused("__getitem__", index[at].what, why, "index by the edges first, as in x[edge_index[0]][:, columns]")
+    # Each number takes a dimension away.
+    dim = len([part for part in before if not isinstance(part, int)])
+    if Ellipsis in before:
+        dim = -1 - len([part for part in behind if not isinstance(part, int)])
+    return _gather(x[(*before, slice(None), *behind)], dim, index[at])
 
 
 def _gather(x: Tensor, dim: int, index: Any) -> Any:
@@ -115,8 +125,19 @@ def _setitem(func: Any, x: Tensor, index: Any, value: Any) -> Any:
     return None
 
 
-def _index_select(func: Any, input: Any, dim: int, index: Any) -> Any:
-    return NotImplemented if isinstance(input, StandIn) else _gather(input, dim, index)
+def _index_select(func: Any, input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
+    return NotImplemented if isinstance(input, StandIn) or out is not None else _gather(input, dim, index)
+
+
+def _gather_by_element(func: Any, input: Any, dim: int, index: Any, **kwargs: Any) -> Any:
+    if isinstance(input, StandIn) or not isinstance(index, Ends) or kwargs or index.dim() != input.dim() or not -input.dim() <= dim < input.dim():
+        return NotImplemented
+    dim %= input.dim()
+    sizes = list(zip(index.shape, input.shape))
+    if index.axis not in (dim, None) or index.shape[dim] != index.count or any(size > own for at, (size, own) in enumerate(sizes) if at != dim):
+        return NotImplemented
+    part = input[tuple(slice(None) if at == dim else slice(size) for at, size in enumerate(index.shape))]
+    return _gather(part, dim, Ends(index._numbers, index.place, index.columns))
 
 
 def _put(func: Any, input: Any, dim: int, index: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
@@ -164,7 +185,7 @@ def _spread(func: Any, x: Any, *sizes: Any, **kwargs: Any) -> Any:
     """Adds dimensions, which repeat the values."""
     if not isinstance(x, Ends) or kwargs:
         return NotImplemented
-    shaped = torch.empty(()).expand(x.shape)
+    shaped = torch.empty(x.shape, device="meta")
     known = [size for size in sizes if not isinstance(size, StandIn)]
     if len(known) != len(sizes):
         return NotImplemented
@@ -172,8 +193,10 @@ def _spread(func: Any, x: Any, *sizes: Any, **kwargs: Any) -> Any:
     if func.__name__ == "unsqueeze":
         at = sizes[0] % len(shape)
         axis = None if x.axis is None else x.axis + (at <= x.axis)
-    elif func.__name__ in ("expand", "expand_as"):
+    elif func.__name__ in ("expand", "expand_as", "repeat"):
         axis = None if x.axis is None else x.axis + len(shape) - x.dim()
+        if axis is not None and func.__name__ == "repeat" and _given_sizes(sizes)[axis] != 1:
+            return NotImplemented
     else:
         axis = _axis_of_view(shape, sizes, x.count)
         if axis is None and x.count != 1 or x.numel() != x.count:
@@ -184,13 +207,18 @@ def _spread(func: Any, x: Any, *sizes: Any, **kwargs: Any) -> Any:
 
 
 def _axis_of_view(shape: Sequence[int], sizes: Sequence[Any], edges: int) -> Optional[int]:
-    wanted = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else list(sizes)
+    wanted = _given_sizes(sizes)
     if -1 in wanted:
         return wanted.index(-1) if shape[wanted.index(-1)] == edges else None
     if len(shape) == 1:
         return 0
     found = [i for i, size in enumerate(shape) if size == edges]
     return found[0] if len(found) == 1 and edges != 1 else None
+
+
+def _given_sizes(sizes: Sequence[Any]) -> List[Any]:
+    """Sizes that a function got one by one or in a list."""
+    return list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else list(sizes)
 
 
 def _bincount(func: Any, input: Any, weights: Optional[Tensor] = None, minlength: int = 0) -> Any:
@@ -206,19 +234,25 @@ def _same(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     return x if fine and not (kept and isinstance(kept[0], (Tensor, dict))) else x if func.__name__ == "__deepcopy__" else NotImplemented
 
 
-def _joined(func: Any, tensors: Any, dim: int = 0) -> Any:
+def _joined(func: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     from .edge_index import joined_ends, stacked
 
+    if out is not None:
+        return NotImplemented
     if func.__name__ == "stack":
         return stacked(tensors, dim)
     return joined_ends(tensors, dim)
 
 
-SAME: Dict[str, Operation] = dict.fromkeys("clone contiguous detach to long cpu __deepcopy__ alias".split(), _same)
+SAME: Dict[str, Operation] = {
+    **dict.fromkeys("clone contiguous detach to long cpu __deepcopy__ alias".split(), _same),
+    # Torch calls it for inputs of modules with backward hooks.
+    "view_as": lambda func, x, other: x if other is x else NotImplemented,
+}
 Ends.operations = {
     **SAME,
     **dict.fromkeys("eq ne __eq__ __ne__".split(), _compare),
-    **dict.fromkeys("view reshape unsqueeze expand expand_as".split(), _spread),
+    **dict.fromkeys("view reshape unsqueeze expand expand_as repeat".split(), _spread),
     **dict.fromkeys(
         "scatter_add scatter_add_ index_add index_add_ scatter_reduce scatter_reduce_ index_reduce index_reduce_".split(), _put_by_name
     ),
@@ -226,5 +260,6 @@ Ends.operations = {
     "__getitem__": _getitem,
     "__setitem__": _setitem,
     "index_select": _index_select,
+    "gather": _gather_by_element,
     "bincount": _bincount,
 }

@@ -7,6 +7,7 @@ from typing import Any
 _NUMBERS = "each rank numbers nodes in its own way, so the numbers have no meaning for a model"
 _BEFORE = "change the graph before sar.partition"
 _MASK = "choose edges by a boolean mask that has a value per edge"
+_RESULTS = "return or save what the model computes, or model.state_dict(); a layer with cached=True keeps edges"
 _ROWS = "the number of this rank's nodes is x.size(0)"
 
 # Reason for refusing an operation, and the remedy, by the operation's name.
@@ -35,10 +36,10 @@ _REASONS = {
         ),
     ),
     **dict.fromkeys(
-        "scatter scatter_ scatter_reduce scatter_reduce_ index_reduce index_reduce_ index_copy index_copy_ __setitem__".split(),
+        "scatter scatter_ scatter_reduce scatter_reduce_ index_reduce index_reduce_ index_copy index_copy_ index_put index_put_ __setitem__".split(),
         (
             "edges that begin at a node lie in several partitions, so only sums over them can be made, by scatter_add_ or index_add_",
-            "reduce over destinations",
+            "reduce over destinations, or add the reversed edges before sar.partition, with an edge type, and reduce over theirs",
         ),
     ),
     **dict.fromkeys(
@@ -46,7 +47,7 @@ _REASONS = {
         ("torch_scatter reads the numbers itself, but sources lie in other partitions", "use torch_geometric.utils.scatter or softmax"),
     ),
     **dict.fromkeys("cuda to".split(), ("tensors of workers are int64 numbers of edges on the CPU", "leave .to(...) and .cuda() out")),
-    **dict.fromkeys("__reduce_ex__ __reduce__ storage untyped_storage".split(), (_NUMBERS, "return what the model computes instead")),
+    **dict.fromkeys("__reduce_ex__ __reduce__ storage untyped_storage".split(), (_NUMBERS, _RESULTS)),
 }
 
 

@@ -92,6 +92,7 @@ def _numbers(module: Any, arguments: Arguments) -> Tuple[int, int]:
     whole = [*arguments.others.values(), *module.parameters(), *module.buffers()]
     sizes = {size for value in whole if isinstance(value, Tensor) and not torch.nn.parameter.is_lazy(value) for size in value.shape}
     sizes.update(size for value in arguments.tensors().values() for size in value.shape[1:])
+    sizes.add(len(arguments.columns))  # A tensor of the rank's edges does not fit made-up ones.
     fitting = (number for number in _primes() if all(size % number or size == 0 for size in sizes))
     before = next(fitting)
     for number in fitting:

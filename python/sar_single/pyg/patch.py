@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from contextlib import suppress
 from typing import Any, Callable, Dict, List, Optional
 
 import torch
@@ -14,7 +13,7 @@ from .._imports import change_when_imported, swap
 from .._keys import Block
 from .annotations import patch_inspector
 from .apart import check_apart
-from .arguments import Arguments, collected, default, own_state
+from .arguments import Arguments, collected, default
 from .attention import RETURNED, attention
 from .blocks import in_blocks
 from .edge_index import EdgeIndex, own_nodes
@@ -246,8 +245,10 @@ def _at_once(problem: Unfit, module: Any, function: str, arguments: Optional[Arg
     names, columns = module.inspector.get_param_names(function), arguments.columns
 
     def check(run: Callable[[Dict[str, Any]], Any]) -> None:
-        with suppress(Unfit):
+        try:
             check_apart(module, [function], names, run, arguments)
+        except Unfit as problem:
+            note(module, str(problem))
 
     rows = {columns.topology.num_nodes: columns.topology.keys_of_destinations, len(columns): columns.keys}
     with Block().of(rows), watched(module, function, check):
@@ -288,5 +289,4 @@ def _unfit(module: Any, arguments: Arguments, functions: List[str], update: List
         return "its update asks for edges"
     if arguments.dims and functions == ["edge_update"]:
         return "nodes are not in the first dimension of its values"
-    state = own_state(module, functions)
-    return "" if state is None else f"it reads the tensor self.{state}, which may have a row per edge"
+    return ""

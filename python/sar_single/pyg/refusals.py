@@ -21,6 +21,7 @@ _SAMPLES = (
 )
 _SUMMARY = ("it computes a summary of the rank's own nodes", "add it up over the ranks with rank.all_reduce, in your own loss")
 _ANSWER = ("a rank can only answer for its own edges", "ask before sar.partition")
+_AROUND = ("nodes around others may be with other ranks", "draw neighbours with rank.loader, or choose nodes before sar.partition")
 _HYPER = ("a column joins a node with a hyperedge, but the columns here are edges", "make a node of each hyperedge before sar.partition")
 
 # By file below torch_geometric: names, reason and remedy. A name is a class, or a function with an edge_index.
@@ -45,6 +46,7 @@ _REFUSED: Dict[str, Tuple[str, Tuple[str, str]]] = {
     "utils._homophily": ("homophily", _ANSWER),
     "utils._assortativity": ("assortativity", _ANSWER),
     "utils.isolated": ("contains_isolated_nodes remove_isolated_nodes", _ANSWER),
+    "utils._subgraph": ("k_hop_subgraph", _AROUND),
     "utils.undirected": ("is_undirected to_undirected", ("the other direction of an edge is with another rank", "make it undirected before sar.partition")),
     "utils._negative_sampling": ("negative_sampling batched_negative_sampling structured_negative_sampling", _SAMPLES),
 }

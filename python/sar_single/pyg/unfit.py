@@ -9,7 +9,6 @@ from .. import _current
 from .scope import Scope
 
 _SAID: Set[Tuple[str, str]] = set()
-_UNTRIED: Set[str] = set()
 
 # Whether the running code sees only some of a rank's edges.
 INSIDE_BLOCK = Scope(False)
@@ -63,18 +62,13 @@ def needs_all(reason: str) -> bool:
     return False
 
 
-def note_untried(module: Any, functions: Sequence[str], error: Exception) -> None:
-    """Says once, on rank 0, that a module's functions run unchecked."""
-    rank, name = _current.current(), f"{type(module).__name__}.{' and '.join(functions)}"
-    if rank is None or rank.index > 0 or name in _UNTRIED:
-        return
-    _UNTRIED.add(name)
-    text = f"{type(error).__name__}: {error}".splitlines()[0]
-    print(
-        f"sar_single: {name} could not be tried with made-up edges ({text}); if it relates edges to one another, other than by "
-        "their destinations, its values are wrong: compare it with one partition by sar.check",
-        file=sys.stderr,
-        flush=True,
+def untried(module: Any, functions: Sequence[str], error: Optional[Exception]) -> Unfit:
+    """The reason for functions of a module that fail with made-up edges, here or (without an ``error``) on another rank."""
+    name = f"{type(module).__name__}.{' and '.join(functions)}"
+    text = "on another rank" if error is None else f"{type(error).__name__}: {error}".splitlines()[0]
+    return Unfit(
+        f"{name} could not be tried with made-up edges ({text}); if it relates edges to one another, other than by "
+        "their destinations, its values are wrong: compare it with one partition by sar.check"
     )
 
 

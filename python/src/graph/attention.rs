@@ -9,8 +9,7 @@ use sar::kernels::{
 };
 
 use super::local::LocalGraph;
-use super::messages::{Kept, add_parts_of_own_rows, read_values};
-use super::world::World;
+use super::messages::{Kept, read_values};
 use crate::memory::{Place, memory};
 use crate::scratch::Scratch;
 
@@ -82,7 +81,6 @@ enum Direction<'a, 'b, T> {
 /// Adds all edges to the state, from rows that have been shared: own edges first, then those from the other ranks ascending.
 pub(crate) fn attend<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     kept: &Kept,
     how: &Attention,
     mut state: State<'_, T>,
@@ -91,7 +89,7 @@ pub(crate) fn attend<T: Real + Element<Real = T>>(
         if rank == graph.own() {
             how.walk(graph, rank, &how.own(graph), Direction::Forward(&mut state));
         } else if graph.ends(rank).num_cols() > 0 {
-            let (messages, scores) = how.read(graph, world, kept, rank)?;
+            let (messages, scores) = how.read(graph, kept, rank)?;
             let sources = how.sources(graph, rank, &messages, &scores);
             how.walk(graph, rank, &sources, Direction::Forward(&mut state));
         }
@@ -102,7 +100,6 @@ pub(crate) fn attend<T: Real + Element<Real = T>>(
 /// Adds the gradients that own edges give to `gradients`, and sends each other rank those of its rows; one collective.
 pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     kept: &Kept,
     how: &Attention,
     of: Destinations<'_, T>,
@@ -111,13 +108,13 @@ pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
     let Gradients { messages, scores, destinations } = gradients;
     let mut own = Gradients { messages, scores, destinations: &mut *destinations };
     how.walk(graph, graph.own(), &how.own(graph), Direction::Backward(of, &mut own));
-    let mut outbox = world.group.outbox(Operation::PushRows)?;
+    let mut outbox = graph.world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank))?;
         if graph.ends(rank).num_cols() == 0 {
             continue;
         }
-        let (messages, scores) = how.read(graph, world, kept, rank)?;
+        let (messages, scores) = how.read(graph, kept, rank)?;
         let sources = how.sources(graph, rank, &messages, &scores);
         let mut gmessages = Scratch::<T>::zeros(messages.len());
         let mut gscores = Scratch::<T>::zeros(scores.len());
@@ -130,18 +127,7 @@ pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
         outbox.write_elements(bytemuck::cast_slice(&gmessages), size_of::<T>())?;
         outbox.write_elements(bytemuck::cast_slice(&gscores), size_of::<T>())?;
     }
-    world.complete(outbox)
-}
-
-/// Adds what other ranks computed for own rows.
-pub(crate) fn add_attention_gradients<T: Real + Element<Real = T>>(
-    graph: &LocalGraph,
-    world: &World,
-    collective: &Collective,
-    messages: &mut [T],
-    scores: &mut [T],
-) -> Result<()> {
-    add_parts_of_own_rows(graph, world, collective, [messages, scores])
+    graph.world.complete(outbox)
 }
 
 impl Attention {
@@ -170,12 +156,11 @@ impl Attention {
     fn read<T: Real + Element<Real = T>>(
         &self,
         graph: &LocalGraph,
-        world: &World,
         kept: &Kept,
         rank: usize,
     ) -> Result<(Scratch<T>, Scratch<T>)> {
         let rows = graph.ends(rank).num_cols();
-        let mut inbox = world.group.inbox(kept.collective(), rank)?;
+        let mut inbox = graph.world.group.inbox(kept.collective(), rank)?;
         let messages = read_values(&mut *inbox, rows * self.columns::<T>(graph))?;
         let scores = if self.vector.is_none() { rows * self.heads } else { 0 };
         Ok((messages, read_values(&mut *inbox, scores)?))

@@ -7,12 +7,10 @@ use sar::kernels::{Element, Real};
 
 use super::local::LocalGraph;
 use super::messages::add_own_rows;
-use super::world::World;
 
 /// Fills `out` with the own rows and, from a `share_rows` of them, those of the other ranks.
 pub(crate) fn halo_rows(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
     x: &[u8],
     out: &mut [u8],
@@ -24,7 +22,7 @@ pub(crate) fn halo_rows(
         let (rows, behind) = rest.split_at_mut(graph.ends(rank).num_cols() * width);
         rest = behind;
         if !rows.is_empty() {
-            world.group.inbox(collective, rank)?.read(rows)?;
+            graph.world.group.inbox(collective, rank)?.read(rows)?;
         }
     }
     Ok(())
@@ -33,29 +31,27 @@ pub(crate) fn halo_rows(
 /// Sends the gradients of other ranks' rows to their owners; one collective.
 pub(crate) fn send_halo_gradients<T: Pod>(
     graph: &LocalGraph,
-    world: &World,
     gradients: &[T],
 ) -> Result<Collective> {
     let width = gradients.len().checked_div(graph.num_halo_rows()).unwrap_or(0);
     let mut rest = &gradients[graph.num_sources() * width..];
-    let mut outbox = world.group.outbox(Operation::PushRows)?;
+    let mut outbox = graph.world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
         let (rows, behind) = rest.split_at(graph.ends(rank).num_cols() * width);
         rest = behind;
         outbox.begin(Recipient::Rank(rank))?;
         outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())?;
     }
-    world.complete(outbox)
+    graph.world.complete(outbox)
 }
 
 /// Adds up the gradients of own rows: those computed here, then those of the other ranks ascending.
 pub(crate) fn add_halo_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
     gradients: &[T],
     gx: &mut [T],
 ) -> Result<()> {
     gx.copy_from_slice(&gradients[..gx.len()]);
-    add_own_rows(graph, world, collective, gx)
+    add_own_rows(graph, collective, [gx])
 }

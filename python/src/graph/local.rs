@@ -1,5 +1,7 @@
 //! The edges into a rank's nodes, one shard per rank that owns sources.
 
+use std::rc::Rc;
+
 use sar::engine::comm::{Operation, Recipient};
 use sar::formats::dgl::Partition;
 use sar::graph::{GraphShard, ShardBuilder};
@@ -41,11 +43,13 @@ pub(crate) struct LocalGraph {
     first_nodes: Vec<i64>,
     /// The id of the partition's first edge.
     first_id: i64,
+    /// The other ranks.
+    pub(super) world: Rc<World>,
 }
 
 impl LocalGraph {
     /// Reads the edges of a partition, and tells every rank which of its rows they begin at; one collective.
-    pub(crate) fn load(partition: &Partition, world: &World) -> Result<Self> {
+    pub(crate) fn load(partition: &Partition, world: Rc<World>) -> Result<Self> {
         let columns = EdgeData { weight: None, types: true, ids: true, within: None };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
         let num_nodes = partition.num_inner_nodes() as usize;
@@ -59,7 +63,7 @@ impl LocalGraph {
     pub(crate) fn of_layer(
         partition: &Partition,
         layer: &Layer<'_>,
-        world: &World,
+        world: Rc<World>,
     ) -> Result<Self> {
         let own = partition.part();
         let mut builders: Vec<_> = layer.rows.iter().map(|_| ShardBuilder::default()).collect();
@@ -89,7 +93,7 @@ impl LocalGraph {
         num_nodes: usize,
         shards: Vec<GraphShard>,
         sources: Vec<Vec<u32>>,
-        world: &World,
+        world: Rc<World>,
     ) -> Result<Self> {
         let own = partition.part();
         let mut graph = LocalGraph {
@@ -106,9 +110,10 @@ impl LocalGraph {
             first_id: partition.book().edge_range(own).start as i64,
             shards,
             sources,
+            world,
         };
         graph.number_edges();
-        graph.exchange_requests(world)?;
+        graph.exchange_requests()?;
         Ok(graph)
     }
 
@@ -148,6 +153,7 @@ impl LocalGraph {
             out_degrees,
             first_nodes: vec![0],
             first_id: 0,
+            world: World::alone()?,
         };
         graph.number_edges();
         Ok(graph)
@@ -160,8 +166,8 @@ impl LocalGraph {
         }
     }
 
-    fn exchange_requests(&mut self, world: &World) -> Result<()> {
-        let mut outbox = world.group.outbox(Operation::ExchangeTensors)?;
+    fn exchange_requests(&mut self) -> Result<()> {
+        let mut outbox = self.world.group.outbox(Operation::ExchangeTensors)?;
         for (rank, shard) in self.shards.iter().enumerate() {
             outbox.begin(Recipient::Rank(rank))?;
             let mut degrees = vec![0_u32; shard.by_src.ends.num_rows()];
@@ -173,9 +179,9 @@ impl LocalGraph {
                 outbox.write(bytemuck::cast_slice(&self.sources[rank]))?;
             }
         }
-        let collective = world.complete(outbox)?;
+        let collective = self.world.complete(outbox)?;
         for rank in 0..self.shards.len() {
-            let mut inbox = world.group.inbox(&collective, rank)?;
+            let mut inbox = self.world.group.inbox(&collective, rank)?;
             let mut values = vec![0_u32; inbox.remaining() as usize / size_of::<u32>()];
             inbox.read(bytemuck::cast_slice_mut(&mut values))?;
             let rows = if rank == self.own {

@@ -7,7 +7,6 @@ use sar::engine::comm::{Collective, Inbox, Operation, Outbox, Recipient};
 use sar::kernels::{Element, Real, gather_rows, scatter_add_rows};
 
 use super::local::LocalGraph;
-use super::world::World;
 use crate::scratch::Scratch;
 
 /// Bytes gathered at a time.
@@ -35,13 +34,8 @@ impl Kept {
 }
 
 /// Sends every other rank the rows of some matrices that it has edges from, and waits; one collective.
-pub(crate) fn share_rows(
-    graph: &LocalGraph,
-    parts: &[&[u8]],
-    world: &World,
-    keep: Keep,
-) -> Result<Collective> {
-    let mut outbox = world.group.outbox(Operation::PullRows)?;
+pub(crate) fn share_rows(graph: &LocalGraph, parts: &[&[u8]], keep: Keep) -> Result<Collective> {
+    let mut outbox = graph.world.group.outbox(Operation::PullRows)?;
     if keep == Keep::Yes {
         outbox.keep();
     }
@@ -51,7 +45,7 @@ pub(crate) fn share_rows(
             write_rows(&mut *outbox, part, graph.num_sources(), graph.requests(rank))?;
         }
     }
-    world.complete(outbox)
+    graph.world.complete(outbox)
 }
 
 /// Appends some of the rows of a matrix of `num_rows`.
@@ -78,29 +72,18 @@ pub(crate) fn read_values<T: Pod>(inbox: &mut dyn Inbox, len: usize) -> Result<S
     Ok(values)
 }
 
-/// Adds gradients that other ranks computed for own rows, one rank after the other.
-pub(crate) fn add_own_rows<T: Real + Element<Real = T>>(
+/// Adds gradients that other ranks computed for own rows, rank by rank; a message has those of several matrices one after the other.
+pub(crate) fn add_own_rows<T: Real + Element<Real = T>, const N: usize>(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
-    gx: &mut [T],
-) -> Result<()> {
-    add_parts_of_own_rows(graph, world, collective, [gx, &mut []])
-}
-
-/// The same for two matrices, whose gradients come one after the other.
-pub(super) fn add_parts_of_own_rows<T: Real + Element<Real = T>>(
-    graph: &LocalGraph,
-    world: &World,
-    collective: &Collective,
-    mut parts: [&mut [T]; 2],
+    mut parts: [&mut [T]; N],
 ) -> Result<()> {
     for rank in graph.others() {
         let rows = graph.requests(rank);
         if rows.is_empty() {
             continue;
         }
-        let mut inbox = world.group.inbox(collective, rank)?;
+        let mut inbox = graph.world.group.inbox(collective, rank)?;
         for gradient in &mut parts {
             let width = gradient.len().checked_div(graph.num_sources()).unwrap_or(0);
             if width > 0 {

@@ -9,9 +9,7 @@ mod softmax;
 mod sums;
 mod world;
 
-pub(crate) use attention::{
-    Attention, Gradients, State, add_attention_gradients, attend, send_attention_gradients,
-};
+pub(crate) use attention::{Attention, Gradients, State, attend, send_attention_gradients};
 pub(crate) use halo::{add_halo_gradients, halo_rows, send_halo_gradients};
 pub(crate) use local::{Layer, LocalGraph};
 pub(crate) use messages::{Keep, Kept, add_own_rows, share_rows};

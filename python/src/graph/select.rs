@@ -6,13 +6,11 @@ use sar::kernels::{Element, NO_SOURCE, Real, Selection, select, select_adjoint};
 
 use super::local::LocalGraph;
 use super::messages::read_values;
-use super::world::World;
 use crate::scratch::Scratch;
 
 /// Selects among the rows that have arrived from a `share_rows` of `x`. A node without in-edges gets 0.
 pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
     selection: Selection,
     x: &[T],
@@ -27,7 +25,7 @@ pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
         if rank == graph.own() {
             select(ends, selection, x, width, base, value, argument);
         } else if ends.num_cols() > 0 && width > 0 {
-            let mut inbox = world.group.inbox(collective, rank)?;
+            let mut inbox = graph.world.group.inbox(collective, rank)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * width)?;
             select(ends, selection, &rows, width, base, value, argument);
         }
@@ -44,12 +42,11 @@ pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
 /// Sends each other rank the gradients of its selected rows; one collective.
 pub(crate) fn send_select_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     gy: &[T],
     argument: &[u32],
 ) -> Result<Collective> {
     let width = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
-    let mut outbox = world.group.outbox(Operation::PushRows)?;
+    let mut outbox = graph.world.group.outbox(Operation::PushRows)?;
     let mut base = graph.num_sources() as u32;
     for rank in graph.others() {
         let ends = graph.transpose(rank);
@@ -59,7 +56,7 @@ pub(crate) fn send_select_gradients<T: Real + Element<Real = T>>(
         outbox.write_elements(bytemuck::cast_slice(&gradients), size_of::<T>())?;
         base += ends.num_rows() as u32;
     }
-    world.complete(outbox)
+    graph.world.complete(outbox)
 }
 
 /// Adds the gradients of own rows that own nodes selected.

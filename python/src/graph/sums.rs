@@ -7,7 +7,6 @@ use sar::kernels::{EdgeSum, Element, Real, Spmm};
 
 use super::local::LocalGraph;
 use super::messages::{read_values, write_rows};
-use super::world::World;
 use crate::scratch::Scratch;
 
 /// Factors of edges, `[num_edges, heads]`, in the numbering of the graph.
@@ -20,7 +19,6 @@ pub(crate) struct Factors<'a, T> {
 /// Adds what has arrived from a `share_rows` of `x` to `y`: own rows first, then those of the other ranks ascending.
 pub(crate) fn sum<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
     factors: Option<Factors<'_, T>>,
     x: &[T],
@@ -32,7 +30,7 @@ pub(crate) fn sum<T: Real + Element<Real = T>>(
         if rank == graph.own() {
             add(ends, part(graph, rank, factors), None, x, columns, y);
         } else if ends.num_cols() > 0 && columns > 0 {
-            let mut inbox = world.group.inbox(collective, rank)?;
+            let mut inbox = graph.world.group.inbox(collective, rank)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * columns)?;
             add(ends, part(graph, rank, factors), None, &rows, columns, y);
         }
@@ -44,13 +42,12 @@ pub(crate) fn sum<T: Real + Element<Real = T>>(
 /// it has edges from. One collective.
 pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     factors: Option<Factors<'_, T>>,
     gy: &[T],
     x: Option<&[T]>,
 ) -> Result<Collective> {
     let columns = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
-    let mut outbox = world.group.outbox(Operation::PushRows)?;
+    let mut outbox = graph.world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank))?;
         let ends = graph.transpose(rank);
@@ -63,7 +60,7 @@ pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
             write_rows(&mut *outbox, x, graph.num_sources(), graph.requests(rank))?;
         }
     }
-    world.complete(outbox)
+    graph.world.complete(outbox)
 }
 
 /// Adds the gradient of own rows along own edges.
@@ -82,7 +79,6 @@ pub(crate) fn adjoint_of_own<T: Real + Element<Real = T>>(
 /// The gradient of the factors, from a collective that `send_gradients` sent `x` with.
 pub(crate) fn factor_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    world: &World,
     collective: &Collective,
     heads: usize,
     x: &[T],
@@ -99,7 +95,7 @@ pub(crate) fn factor_gradients<T: Real + Element<Real = T>>(
         if rank == graph.own() {
             product.inner_products(x, gy, gfactors);
         } else if ends.num_cols() > 0 && columns > 0 {
-            let mut inbox = world.group.inbox(collective, rank)?;
+            let mut inbox = graph.world.group.inbox(collective, rank)?;
             // What comes first are gradients for this rank.
             read_values::<T>(&mut *inbox, graph.requests(rank).len() * columns)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * columns)?;

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::given::is_given;
 #[cfg(feature = "torch")]
-use crate::cli::runs::{setting::Of, train::declared};
+use crate::cli::runs::{correct_and_smooth::WITHOUT_EFFECT, setting::Of, train::declared};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "torch")]
 use crate::nn::ModelKind;
@@ -60,6 +60,21 @@ fn ids(of: Of) -> impl Iterator<Item = &'static str> {
     declared().filter(move |setting| setting.of.contains(&of)).map(|setting| setting.id)
 }
 
+/// Flags without an effect in a command, and the remedy.
+#[cfg(feature = "torch")]
+fn without_effect(command: &str) -> (Vec<&'static str>, &'static str) {
+    match command {
+        "plan" => (
+            ids(Of::Results).collect(),
+            "leave it out: plan writes no results and runs on one machine",
+        ),
+        "correct-and-smooth" => {
+            (WITHOUT_EFFECT.to_vec(), "leave it out: the command improves classes of nodes")
+        }
+        _ => (Vec::new(), ""),
+    }
+}
+
 /// Rules about two flags.
 fn of_flags() -> Vec<Rule> {
     let rule = |flags: &[&'static str], on| Rule { flags: flags.to_vec(), on };
@@ -70,7 +85,6 @@ fn of_flags() -> Vec<Rule> {
         rule(&["spill_dtype"], On::Values("compute_dtype", vec!["f32"])),
         rule(&["overwrite"], On::OneGiven(&["out", "dump_step", "trace"])),
         rule(&["of"], On::Given("top_k")),
-        rule(&["layer"], On::Given("output")),
         rule(&["layer"], On::Values("output", vec!["embeddings"])),
         rule(&["assignment"], On::Values("method", vec!["file"])),
         rule(&["id", "label", "drop", "embed", "fill_missing", "scale"], On::Given("node_table")),
@@ -81,14 +95,13 @@ fn of_flags() -> Vec<Rule> {
 pub(in crate::cli) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
     let stands = |id: &&'static str| is_given(given, id);
     #[cfg(feature = "torch")]
-    if command.get_name() == "plan"
-        && let Some(id) = ids(Of::Results).find(stands)
     {
-        let problem = format!("{} has no effect with plan", flag(command, id));
-        return Err(refused(
-            problem,
-            "leave it out: a plan has no results, and one machine".to_owned(),
-        ));
+        let (ids, remedy) = without_effect(command.get_name());
+        if let Some(id) = ids.into_iter().find(stands) {
+            let name = command.get_name();
+            let problem = format!("{} has no effect with {name}", flag(command, id));
+            return Err(refused(problem, remedy.to_owned()));
+        }
     }
     for Rule { flags: ids, on } in of_training().into_iter().chain(of_flags()) {
         if let Some(id) = ids.into_iter().find(stands)
@@ -134,12 +147,16 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
     if !has_flag(command, id) {
         return None;
     }
-    let raw = given.get_raw(id).and_then(|mut values| values.next())?;
+    let flag = flag(command, id);
+    let Some(raw) = given.get_raw(id).and_then(|mut values| values.next()) else {
+        let setting = format!("{flag} {}", values.join(" or "));
+        let what = format!("without {setting}");
+        return wanted.then(|| Obstacle { what, remedy: format!(", or add {setting}") });
+    };
     let value = raw.to_string_lossy();
     if values.contains(&&*value) == wanted {
         return None;
     }
-    let flag = flag(command, id);
     let verb = if is_given(given, id) { "use" } else { "add" };
     let remedy = if wanted {
         format!(", or {verb} {flag} {}", values.join(" or "))

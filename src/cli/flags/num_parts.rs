@@ -24,7 +24,8 @@ impl FromStr for NumParts {
         if text == "auto" {
             return Ok(NumParts::Auto);
         }
-        text.parse().map(NumParts::Exactly).map_err(|e| format!("{e}; pass a number, or auto"))
+        let number = text.parse().map(NumParts::Exactly);
+        number.map_err(|_| "is not a number of partitions: pass a number, or auto".to_owned())
     }
 }
 

@@ -3,9 +3,6 @@
 use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command};
 
-#[cfg(feature = "torch")]
-use crate::cli::runs::{setting::Of, train::declared};
-
 /// Columns of the page.
 const WIDTH: usize = 80;
 
@@ -43,34 +40,34 @@ struct Page {
 }
 
 #[cfg(feature = "torch")]
+const GRAPH_AND_MODEL: &[Shown] = &[
+    shown("part-json", "FILE", "The graph: JSON file from `partition`"),
+    shown("task", "TASK", "{}"),
+    shown("model", "NAME", "{}"),
+    shown("layers", "N", "Number of layers"),
+    shown("hidden", "N", "Width of hidden layers"),
+    shown("dropout", "P", "Dropout between layers"),
+];
+
+#[cfg(feature = "torch")]
+const OF_TRAINING: &[Shown] = &[
+    shown("epochs", "N", "Number of epochs"),
+    shown("lr", "RATE", "Learning rate"),
+    shown("weight-decay", "W", "Weight decay"),
+    shown("patience", "N", "Stop after N epochs without progress"),
+    shown("eval-every", "N", "Validate every N epochs"),
+    shown("seed", "N", "Seed of all random choices"),
+    shown("mode", "MODE", "Graph in a step: {}"),
+    shown("fanouts", "N,N,...", "sample: neighbours per layer"),
+    shown("batch-size", "N", "sample: nodes per worker and step"),
+];
+
+#[cfg(feature = "torch")]
 const TRAINING: Page = Page {
     usage: "sar-single --part-json FILE [FLAGS]\n       sar-single COMMAND [FLAGS]",
     groups: &[
-        (
-            "Graph and model",
-            &[
-                shown("part-json", "FILE", "The graph: JSON file from `partition`"),
-                shown("task", "TASK", "{}"),
-                shown("model", "NAME", "{}"),
-                shown("layers", "N", "Number of layers"),
-                shown("hidden", "N", "Width of hidden layers"),
-                shown("dropout", "P", "Dropout between layers"),
-            ],
-        ),
-        (
-            "Training",
-            &[
-                shown("epochs", "N", "Number of epochs"),
-                shown("lr", "RATE", "Learning rate"),
-                shown("weight-decay", "W", "Weight decay"),
-                shown("patience", "N", "Stop after N epochs without progress"),
-                shown("eval-every", "N", "Validate every N epochs"),
-                shown("seed", "N", "Seed of all random choices"),
-                shown("mode", "MODE", "Graph in a step: {}"),
-                shown("fanouts", "N,N,...", "sample: neighbours per layer"),
-                shown("batch-size", "N", "sample: nodes per worker and step"),
-            ],
-        ),
+        ("Graph and model", GRAPH_AND_MODEL),
+        ("Training", OF_TRAINING),
         (
             "Memory and results",
             &[
@@ -177,14 +174,32 @@ const PARTITION: Page = Page {
 };
 
 #[cfg(feature = "torch")]
-const PLAN_USAGE: &str = "sar-single plan --part-json FILE [FLAGS]";
+const PLAN: Page = Page {
+    usage: "sar-single plan --part-json FILE [FLAGS]",
+    groups: &[
+        ("Graph and model", GRAPH_AND_MODEL),
+        ("Training", OF_TRAINING),
+        (
+            "Memory and plan",
+            &[
+                shown("memory-budget", "SIZE", "Of all processes"),
+                shown("spill-dir", "DIR", "For spilled data"),
+                shown("resume", "RUN", "Plan the rest of an interrupted run"),
+                shown("disk-endurance", "SIZE", "Show the wear of a drive of this endurance"),
+                shown("json", "", "Print the plan as a JSON object"),
+            ],
+        ),
+    ],
+    examples: "  sar-single plan --part-json graph/g.json --memory-budget 3GiB\n  \
+               sar-single plan --resume runs/g-1 --epochs 200",
+};
 
 /// The definition of the command line with the usages of first pages, which do not list all flags.
 pub(in crate::cli) fn with_usages(definition: Command) -> Command {
     #[cfg(feature = "torch")]
     let definition = definition
         .override_usage(TRAINING.usage)
-        .mut_subcommand("plan", |command| command.override_usage(PLAN_USAGE))
+        .mut_subcommand("plan", |command| command.override_usage(PLAN.usage))
         .mut_subcommand("train", |command| command.override_usage(FILES.usage));
     definition.mut_subcommand("partition", |command| command.override_usage(PARTITION.usage))
 }
@@ -204,14 +219,7 @@ fn of_training(definition: Command) -> Command {
     let names: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
     let commands = format!("Commands: {}", names.join(", "));
     let definition = definition
-        .mut_subcommand("plan", |command| {
-            let page = Page { usage: PLAN_USAGE, ..TRAINING };
-            with(command, &page).mut_args(|arg| {
-                let mut results = declared().filter(|setting| setting.of.contains(&Of::Results));
-                let is_of_results = results.any(|setting| arg.get_id() == setting.id);
-                if is_of_results { arg.hide(true) } else { arg }
-            })
-        })
+        .mut_subcommand("plan", |command| with(command, &PLAN))
         .mut_subcommand("train", |command| with(command, &FILES))
         .mut_subcommands(|command| command.hide(true));
     let examples = TRAINING.examples;

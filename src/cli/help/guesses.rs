@@ -28,7 +28,7 @@ pub(in crate::cli) const TRAINING: &[Guess] = &[
     ),
     (
         "num-classes in-feats out-feats in-channels out-channels num-features",
-        "leave it out: the graph says it",
+        "leave it out: the value is read from the graph",
     ),
     ("edges node-table", "to train on your files: sar-single train EDGES --node-table FILE"),
     // The model.
@@ -68,7 +68,7 @@ pub(in crate::cli) const TRAINING: &[Guess] = &[
     ("early-stopping early-stop early-stopping-patience", "use --patience N, in epochs"),
     ("grad-clip gradient-clip-val clip-grad-norm max-grad-norm", "use --clip-norm NORM"),
     ("loss criterion loss-fn", "use --task TASK, which has its loss"),
-    ("metric monitor", "leave it out: --task says which metric is validated"),
+    ("metric monitor", "leave it out: --task determines the validation metric"),
     (
         "eval eval-interval eval-steps evaluate-every val-every check-val-every-n-epoch",
         "use --eval-every N",

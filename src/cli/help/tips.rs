@@ -1,13 +1,17 @@
 //! Tips for unknown names on a command line.
 
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
+use crate::cli::flags::fields::with_flags;
 use crate::cli::show::shell_word::shell_word;
+use crate::error::Error;
 
 /// The error, with a tip if another program uses this name on its command line.
 pub(in crate::cli) fn with_tip(
@@ -17,6 +21,10 @@ pub(in crate::cli) fn with_tip(
 ) -> clap::Error {
     let is_command = |word: &&str| definition.find_subcommand(word).is_some();
     let command = words.get(1).and_then(|word| word.to_str()).filter(is_command);
+    if let Some(word) = stray_word(&error, definition) {
+        error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(definition);
+        error.insert(ContextKind::InvalidArg, ContextValue::String(word));
+    }
     if command == Some("partition") {
         name_all_sources(&mut error);
     }
@@ -35,9 +43,12 @@ pub(in crate::cli) fn with_tip(
             };
             of_value(value, valid)
         }),
+        ErrorKind::MissingRequiredArgument if command == Some("status") => {
+            Some("to see all runs: sar-single status --all".to_owned())
+        }
         _ => None,
     };
-    let Some(tip) = tip else { return error };
+    let Some(tip) = tip else { return reworded(error, definition) };
     for similar in
         [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
     {
@@ -49,6 +60,41 @@ pub(in crate::cli) fn with_tip(
     }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// The parser's error, with words for people if its own are those of Rust's numbers, or name a field of the library.
+pub(in crate::cli) fn reworded(error: clap::Error, definition: &Command) -> clap::Error {
+    match wrong_value(&error) {
+        Some(message) => clap::Error::raw(error.kind(), message).with_cmd(definition),
+        None => error,
+    }
+}
+
+fn wrong_value(error: &clap::Error) -> Option<String> {
+    let (flag, value) =
+        (error.get(ContextKind::InvalidArg)?, error.get(ContextKind::InvalidValue)?);
+    let (ContextValue::String(flag), ContextValue::String(value)) = (flag, value) else {
+        return None;
+    };
+    let source = error.source()?;
+    let problem = if source.is::<ParseFloatError>() {
+        "is not a number".to_owned()
+    } else if let Some(number) = source.downcast_ref::<ParseIntError>() {
+        let problem = match number.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "is too large",
+            _ if value.starts_with('-') => "must not be negative",
+            _ => "is not a whole number in digits, such as 1000",
+        };
+        problem.to_owned()
+    } else {
+        let own = source.downcast_ref::<Error>()?;
+        let marked = own.marked();
+        let problem = own.field().and_then(|_| marked.split_once("›: "));
+        let problem = with_flags(problem.map_or(&*marked, |(_, problem)| problem));
+        let tip = own.marked_hint().map(|hint| format!("\n\n  tip: {}", with_flags(hint)));
+        problem + &tip.unwrap_or_default()
+    };
+    Some(format!("invalid value '{value}' for '{flag}': {problem}"))
 }
 
 /// Names all flags for input graphs, where the parser asks for only one of them.
@@ -103,9 +149,14 @@ fn of_argument(
         };
         return tables.iter().find_map(|table| found(table, &name));
     }
+    let flags = command.map_or(Some(definition), |name| definition.find_subcommand(name))?;
     if let Some(letter) = word.strip_prefix('-') {
-        let flags = command.map_or(Some(definition), |name| definition.find_subcommand(name));
-        return of_letters(letter, flags?, words);
+        return of_letters(letter, flags, words);
+    }
+    if !Path::new(word).exists()
+        && let Some(flag) = switch_before(word, flags, words)
+    {
+        return Some(format!("--{flag} takes no value"));
     }
     match command? {
         name @ ("predict" | "correct-and-smooth") => Some(format!(
@@ -118,6 +169,26 @@ fn of_argument(
         )),
         _ => None,
     }
+}
+
+/// A word after flags that the parser calls a command, although no command has this name.
+fn stray_word(error: &clap::Error, definition: &Command) -> Option<String> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(word) if error.kind() == ErrorKind::ArgumentConflict => {
+            definition.find_subcommand(word).is_none().then(|| word.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The flag without a value that stands before a word.
+fn switch_before<'w>(word: &str, command: &Command, words: &'w [OsString]) -> Option<&'w str> {
+    let is_switch = |name: &&str| {
+        let mut flags = command.get_arguments().filter(|arg| arg.get_long() == Some(*name));
+        flags.any(|arg| !arg.get_action().takes_values())
+    };
+    let pairs = words.windows(2).filter(|pair| pair[1].to_str() == Some(word));
+    pairs.filter_map(|pair| pair[0].to_str()?.strip_prefix("--")).find(is_switch)
 }
 
 /// A tip for a flag with one dash, whose first letter the parser has read.

@@ -8,6 +8,7 @@ use clap::{ArgAction, ArgMatches, Command, value_parser};
 use super::configuration_flags::flags;
 use super::setting::Flag;
 use crate::cli::flags::given::is_given;
+use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
@@ -97,6 +98,14 @@ fn set_defaults(command: Command, defaults: Vec<Flag>) -> Command {
 }
 
 fn read(path: &Path) -> Result<RunConfig> {
-    let text = read_input(path).map_err(|e| Error::unreadable(path, &e))?;
-    RunConfig::from_toml(path, &text)
+    let text = read_input(path).map_err(|e| {
+        let error = Error::unreadable(path, &e);
+        let file = path.join("config.toml");
+        if !file.is_file() {
+            return error;
+        }
+        error.with_hint(format!("name the file in it: --config {}", shell_word(&file)))
+    })?;
+    let takes = "--config takes the config.toml of a run, and --part-json a graph";
+    RunConfig::from_toml(path, &text).map_err(|error| error.with_hint(takes))
 }

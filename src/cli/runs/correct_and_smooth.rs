@@ -1,6 +1,6 @@
 //! `correct-and-smooth`: predictions improved with the labels of training nodes.
 
-use clap::Args;
+use clap::{Arg, Args};
 
 use super::predict::{PredictArgs, run};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::prepare::partition::GraphAdditions;
 /// Propagates the errors on training nodes to their neighbours, corrects them there, and smooths the predictions along edges
 /// (Huang et al. 2021). The defaults come from DGL's example. --output logits writes scores from 0 to 1.
 #[derive(Debug, Args)]
-#[command(allow_negative_numbers = true)]
+#[command(allow_negative_numbers = true, mut_args(own))]
 pub(in crate::cli) struct CorrectAndSmoothArgs {
     #[command(flatten)]
     predict: PredictArgs,
@@ -31,6 +31,21 @@ pub(in crate::cli) struct CorrectAndSmoothArgs {
     /// Share of the neighbours in each step of the smoothing
     #[arg(long, value_name = "SHARE", default_value_t = usual().smoothing.alpha)]
     smoothing_alpha: f64,
+}
+
+/// Flags of `predict` that have no effect here.
+pub(in crate::cli) const WITHOUT_EFFECT: [&str; 4] = ["layer", "pairs", "top_k", "of"];
+
+/// A flag of `predict`, as this command shows it.
+fn own(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "output" => arg.hide_possible_values(true).help(
+            "Form of the predictions: classes, or logits for scores from 0 to 1 [default: classes]",
+        ),
+        "split" => arg.help("Predict only the nodes of this mask, or all nodes"),
+        id if WITHOUT_EFFECT.contains(&id) => arg.hide(true),
+        _ => arg,
+    }
 }
 
 /// Largest number of steps; propagation converges long before.

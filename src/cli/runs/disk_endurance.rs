@@ -23,6 +23,9 @@ impl DiskEndurance {
 }
 
 fn endurance(text: &str) -> Result<u64, String> {
+    if !text.ends_with(char::is_alphabetic) {
+        return Err("needs a unit, such as 300TB".to_owned());
+    }
     match parse_size(text)? {
         0 => Err("must be more than 0".to_owned()),
         bytes => Ok(bytes),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::predict::read_config;
 use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
@@ -38,7 +39,8 @@ pub(in crate::cli) fn end_of_run(
     }
     let run = shell_word(&near(&config.out));
     if config.out.join(WEIGHTS).exists() {
-        let _ = write!(shown, "\nnext: sar-single predict --run {run} {}", prediction(config));
+        let flags = prediction(&read_config(&config.out)?);
+        let _ = write!(shown, "\nnext: sar-single predict --run {run} {flags}");
         let _ = write!(shown, "\n      sar-single report {run}\n");
     } else {
         let _ = write!(shown, "\nnext: sar-single report {run}\n");

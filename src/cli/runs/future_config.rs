@@ -10,6 +10,7 @@ use super::resume::RunArgs;
 use super::setting::{Of, Setting};
 use super::train::{TrainArgs, declared, described};
 use crate::cli::flags::effect;
+use crate::cli::help::tips::reworded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
 
@@ -44,7 +45,8 @@ pub(in crate::cli) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
     if let Some(line) = config_file::with_defaults(&definition, &words)? {
         (definition, words) = (line.definition, line.words);
     }
-    let matches = definition.try_get_matches_from_mut(words).map_err(|e| refused(&e))?;
+    let matches = definition.try_get_matches_from_mut(words);
+    let matches = matches.map_err(|e| refused(&reworded(e, &definition)))?;
     effect::check(&definition, &matches)?;
     let FutureRun { train, run } =
         FutureRun::from_arg_matches(&matches).map_err(|e| refused(&e))?;
@@ -54,7 +56,8 @@ pub(in crate::cli) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
 /// The parser's message without its usage line, which belongs to another command.
 fn refused(error: &clap::Error) -> Error {
     let text = error.to_string();
-    let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+    let is_problem = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
+    let lines = text.lines().take_while(is_problem);
     let lines: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
     let problem = lines.join(" ");
     let problem = problem.strip_prefix("error: ").unwrap_or(&problem);

@@ -51,7 +51,7 @@ pub(in crate::cli) fn pause(args: PauseArgs) -> Result<()> {
         std::thread::sleep(LOOK);
     }
     run.drop_page_cache()?;
-    let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).process());
+    let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).process.get());
     let held: u64 = ranks.map(|pid| proportional_bytes(&pid.to_string())).sum();
     match voice() {
         Voice::Json => print_event(&json!({

@@ -1,6 +1,7 @@
 //! `predict`: classes, probabilities, logits or embeddings of nodes.
 
 use crate::run;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +11,7 @@ use super::paths::{absolute, absolute_output};
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::output::{check_output, print_output};
+use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
@@ -132,7 +134,7 @@ fn predict_with(
         split => (split, None),
     };
     let prediction = args.output.unwrap_or(usual);
-    let weights = args.weights.map(absolute).transpose()?.unwrap_or_else(|| run.out.join(WEIGHTS));
+    let weights = args.weights.map_or_else(|| weights_of(&run.out), absolute)?;
     let links = match (args.pairs, args.top_k) {
         (Some(path), _) => Some(LinkQuery::Pairs(path)),
         (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
@@ -189,7 +191,20 @@ fn original_ids(value: PathBuf) -> OriginalIdsFile {
     }
 }
 
-fn read_config(run: &Path) -> Result<RunConfig> {
+/// The file with the weights of a run.
+fn weights_of(run: &Path) -> Result<PathBuf> {
+    let path = run.join(WEIGHTS);
+    let found = fs::metadata(&path).map_err(|e| {
+        let status = format!("sar-single status {}", shell_word(run));
+        let hint =
+            format!("training writes weights at its end; `{status}` shows how the run ended");
+        Error::unreadable(&path, &e).with_hint(hint)
+    });
+    found.map(|_| path)
+}
+
+/// The configuration in a run's folder, with the choices that depend on the graph.
+pub(super) fn read_config(run: &Path) -> Result<RunConfig> {
     let path = run.join(CONFIG);
     let text = read_input(&path).map_err(|e| {
         Error::unreadable(&path, &e).with_hint("--run takes the folder of a training run")

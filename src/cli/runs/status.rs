@@ -36,7 +36,9 @@ pub(in crate::cli) fn status(args: StatusArgs) -> Result<()> {
         Some(run) => match LivingRun::find(&run) {
             Ok(living) => vec![living],
             Err(not_found) => {
-                let ended = EndedRun::read(&run)?.ok_or(not_found)?;
+                let ended = EndedRun::read(&run)?;
+                let hint = "name the folder of results of a run, or pass --all for all that run";
+                let ended = ended.ok_or_else(|| not_found.with_hint(hint))?;
                 return show_ended(&run, &ended);
             }
         },
@@ -67,6 +69,7 @@ fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
         Ending::Done => "done",
         Ending::Interrupted => "interrupted",
         Ending::Failed => "failed",
+        Ending::Diverged => "diverged",
         Ending::Killed => "killed, without a record of its end",
     };
     let mut text = format!("{}: {how}, {epoch} of {epochs} epochs complete\n", folder.display());
@@ -75,10 +78,16 @@ fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
             let _ = writeln!(text, "{what}: {}", printable(&with_flags(said)));
         }
     }
-    if let Some(saved) = saved.filter(|_| *ending != Ending::Done) {
-        let folder = std::path::absolute(folder).unwrap_or(folder.to_owned());
-        let command = with_flags(&resume_command(&folder));
-        let _ = writeln!(text, "saved as of epoch {saved}; resume with: {command}");
+    match (saved, ending) {
+        (None, _) | (_, Ending::Done) => {}
+        (Some(saved), Ending::Diverged) => {
+            let _ = writeln!(text, "the checkpoint of epoch {saved} is kept");
+        }
+        (Some(saved), Ending::Interrupted | Ending::Failed | Ending::Killed) => {
+            let folder = std::path::absolute(folder).unwrap_or(folder.to_owned());
+            let command = with_flags(&resume_command(&folder));
+            let _ = writeln!(text, "saved as of epoch {saved}; resume with: {command}");
+        }
     }
     print(&text)
 }
@@ -100,15 +109,15 @@ fn memory_of(pid: u32) -> u64 {
 
 /// The epoch of the rank that is furthest ahead.
 fn epoch(run: &LivingRun) -> u32 {
-    let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).epoch());
+    let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).epoch.get());
     ranks.max().unwrap_or(0)
 }
 
 fn show(run: &LivingRun) -> String {
     let of_run = run.control.run();
-    let mut text = format!("{}: process {}", run.folder().display(), of_run.launcher());
-    if of_run.epochs() > 0 {
-        let _ = write!(text, ", epoch {} of {}", epoch(run), of_run.epochs());
+    let mut text = format!("{}: process {}", run.folder().display(), of_run.launcher.get());
+    if of_run.epochs.get() > 0 {
+        let _ = write!(text, ", epoch {} of {}", epoch(run), of_run.epochs.get());
     }
     let state = match (run.is_paused(), of_run.is_asked(Request::Pause)) {
         (true, _) => ", paused".to_owned(),
@@ -117,7 +126,7 @@ fn show(run: &LivingRun) -> String {
             .left()
             .map_or_else(String::new, |left| format!(", about {} left", time(f64::from(left)))),
     };
-    let budget = match of_run.budget() {
+    let budget = match of_run.budget.get() {
         0 => String::new(),
         budget => format!(" of {}", size(budget)),
     };
@@ -126,20 +135,20 @@ fn show(run: &LivingRun) -> String {
     let _ = writeln!(
         text,
         "{state}\nmemory: {}{budget}, {} at most\ndisk: {}{free}",
-        size(of_run.used()),
-        size(of_run.peak()),
+        size(of_run.used.get()),
+        size(of_run.peak.get()),
         size(run.disk_bytes())
     );
     let mut table = TextTable::new(&[">rank", "", "phase", ">turns", ">memory", ">moved"]);
     for slot in 0..run.control.num_ranks() {
         let status = run.control.rank(slot);
         table.row([
-            status.number().to_string(),
+            status.number.get().to_string(),
             doing(status.activity()).to_owned(),
             status.phase().to_string(),
-            status.turns().to_string(),
-            size(memory_of(status.process())),
-            size(status.moved()),
+            status.turns.get().to_string(),
+            size(memory_of(status.process.get())),
+            size(status.moved.get()),
         ]);
     }
     text + &table.to_string()
@@ -150,27 +159,27 @@ fn event(run: &LivingRun) -> Value {
     let ranks = (0..run.control.num_ranks()).map(|slot| {
         let status = run.control.rank(slot);
         json!({
-            "rank": status.number(),
-            "process": status.process(),
+            "rank": status.number.get(),
+            "process": status.process.get(),
             "activity": doing(status.activity()),
-            "epoch": status.epoch(),
+            "epoch": status.epoch.get(),
             "phase": status.phase().to_string(),
-            "turns": status.turns(),
-            "memory_bytes": memory_of(status.process()),
-            "moved_bytes": status.moved(),
+            "turns": status.turns.get(),
+            "memory_bytes": memory_of(status.process.get()),
+            "moved_bytes": status.moved.get(),
         })
     });
     json!({
         "event": "run",
         "folder": run.folder(),
-        "process": of_run.launcher(),
+        "process": of_run.launcher.get(),
         "epoch": epoch(run),
-        "epochs": of_run.epochs(),
+        "epochs": of_run.epochs.get(),
         "paused": run.is_paused(),
         "left_s": of_run.left(),
-        "memory_bytes": of_run.used(),
-        "peak_memory_bytes": of_run.peak(),
-        "budget_bytes": of_run.budget(),
+        "memory_bytes": of_run.used.get(),
+        "peak_memory_bytes": of_run.peak.get(),
+        "budget_bytes": of_run.budget.get(),
         "disk_bytes": run.disk_bytes(),
         "free_disk_bytes": free_space(run.folder()),
         "ranks": ranks.collect::<Vec<_>>(),

@@ -141,7 +141,7 @@ settings! {
         /// Reaction to a loss that is not finite
         #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
         on_nan: OnNan => on_nan; Updates,
-        /// Seed of initial weights and dropout
+        /// Seed of initial weights, dropout and samples
         #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
         seed: u64 => seed,
 

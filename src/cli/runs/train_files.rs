@@ -57,7 +57,7 @@ impl TrainFilesArgs {
     /// Checks that the graph still has to be cut.
     pub(in crate::cli) fn check(&self) -> Result<()> {
         if is_one_of_several() {
-            let problem = "train cuts a graph, which one process does";
+            let problem = "train partitions the graph, so it runs in one process";
             return Err(Error::new(ErrorKind::Config, problem)
                 .with_hint("cut it with `sar-single partition`, then train with --part-json"));
         }
@@ -132,6 +132,11 @@ impl Args for TrainFilesArgs {
             if arg.get_long() == Some(NUM_PARTS) {
                 let help = "Number of partitions [default: auto; the smallest tried number with which training fits into --memory-budget; 1 with --mode sample and --task link]";
                 *arg = arg.clone().default_value(Resettable::Reset).help(help).long_help(help);
+            }
+            if arg.get_long() == Some(SPLIT) {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let links = "With --task link, shares of edges: val=5%,test=10%";
+                *arg = arg.clone().help(format!("{help}. {links}"));
             }
         }
         for arg in of_training() {

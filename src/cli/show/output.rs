@@ -29,7 +29,11 @@ fn write(text: &str) -> Result<()> {
     match show_result(text) {
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(Error::interrupted()),
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::io("write", "standard output".as_ref(), e))
+            let is_full = e.kind() == io::ErrorKind::StorageFull;
+            let error = Error::io("write", "standard output".as_ref(), e);
+            // No flag names this place.
+            let hint = "free space there, or redirect standard output to another disk";
+            Err(if is_full { error.with_hint(hint) } else { error })
         }
         _ => Ok(()),
     }

@@ -113,7 +113,7 @@ impl ProcessGroup for FileGroup {
     }
 
     fn arrive(&self) -> Arrival {
-        self.control.rank(self.slot).set_posted(self.next.get());
+        self.control.rank(self.slot).posted.set(self.next.get());
         Arrival { generation: self.control.arrive() }
     }
 

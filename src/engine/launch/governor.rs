@@ -95,7 +95,7 @@ impl Governor {
         if work == self.work {
             return;
         }
-        if self.work == Work::Training && self.control.rank(0).epoch() == 0 {
+        if self.work == Work::Training && self.control.rank(0).epoch.get() == 0 {
             // Ranks have loaded their data, which says nothing about epochs.
             self.control.forget_growth(self.work);
         } else {
@@ -165,13 +165,14 @@ impl Governor {
         if !measured && budget > 0 {
             self.follow_first_epoch(usage.idle);
         }
-        self.reactions.look(&self.control);
+        let may_keep = self.control.largest_pool(self.work) > 0;
+        self.reactions.look(&self.control, may_keep);
         let slots = self.control.slots_of(self.work);
         let peak = usage.sum + usage.passed;
         if budget == 0 || peak <= budget {
             return Ok(());
         }
-        if self.control.largest_pool(self.work) > 0 {
+        if may_keep {
             // Waiting ranks give up memory at once; those that compute can only react in their next turns.
             if self.reactions.settle() {
                 self.known().settled = reserve;
@@ -181,7 +182,6 @@ impl Governor {
                 self.known().reserve = more;
                 let room = self.control.room_of(self.work);
                 self.set_room(room.saturating_sub(more - reserve));
-                self.reactions.begin();
                 self.control.ask_for_memory();
             }
             return Ok(());
@@ -204,6 +204,8 @@ impl Governor {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::engine::launch::limits::tests::limits;
     use crate::engine::launch::memory::WorkerUsage;
@@ -241,7 +243,7 @@ mod tests {
 
     /// An epoch in which a worker has grown by at most this number of bytes.
     fn epoch(governor: &mut Governor, growth: u64) {
-        governor.control.rank(0).set_epoch(1);
+        governor.control.rank(0).epoch.set(1);
         governor.control.note_growth(governor.work, 0, growth, true);
         governor.epoch();
     }
@@ -258,7 +260,7 @@ mod tests {
 
     /// Makes every rank begin another turn.
     fn turn(control: &Control) {
-        (0..4).for_each(|rank| control.rank(rank).count_turn());
+        (0..4).for_each(|rank| control.rank(rank).turns.count());
     }
 
     #[test]
@@ -321,11 +323,20 @@ mod tests {
         epoch(&mut governor, GIB);
         turn(&control);
         governor.watch(usage(65 * GIB / 8)).unwrap();
-        (0..3).for_each(|rank| control.rank(rank).count_turn());
+        (0..3).for_each(|rank| control.rank(rank).turns.count());
         governor.watch(usage(12 * GIB)).unwrap();
         assert_eq!(grants(&control), (1, 0));
-        control.rank(3).count_turn();
+        control.rank(3).turns.count();
         control.rank(3).set_activity(Activity::Resident);
+        governor.watch(usage(9 * GIB)).unwrap();
+        turn(&control);
+        assert!(governor.watch(usage(9 * GIB)).is_err());
+
+        let (mut governor, control) = self::governor(limits(8 * GIB, Some(1)));
+        epoch(&mut governor, GIB);
+        governor.watch(usage(2 * GIB)).unwrap();
+        // Turns take more than all ranks kept room for.
+        epoch(&mut governor, 8 * GIB);
         governor.watch(usage(9 * GIB)).unwrap();
         turn(&control);
         assert!(governor.watch(usage(9 * GIB)).is_err());
@@ -336,11 +347,16 @@ mod tests {
         let (mut governor, control) = governor(limits(8 * GIB, None));
         epoch(&mut governor, GIB);
         turn(&control);
-        let collective = (1..20).find(|collective| {
-            (0..4).for_each(|rank| control.rank(rank).set_posted(*collective));
-            governor.watch(usage(9 * GIB)).is_err()
-        });
-        assert!(collective.is_some_and(|collective| collective > 4), "{collective:?}");
+        let mut end = |activity, mut collectives: Range<u64>| {
+            (0..4).for_each(|rank| control.rank(rank).set_activity(activity));
+            collectives.find(|collective| {
+                (0..4).for_each(|rank| control.rank(rank).posted.set(*collective));
+                governor.watch(usage(9 * GIB)).is_err()
+            })
+        };
+        assert_eq!(end(Activity::Resident, 1..20), None, "several collectives of one pause");
+        let collective = end(Activity::Parked, 20..40);
+        assert!(collective.is_some_and(|collective| collective > 24), "{collective:?}");
     }
 
     #[test]

@@ -89,12 +89,16 @@ impl MemorySampler {
         self.last = Instant::now();
         let workers = workers.iter().map(|worker| worker.pid().to_string());
         let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
+        // Memory of processes that workers have started, such as those of a `DataLoader` in Python: read before the quick pass,
+        // because it takes milliseconds.
+        let started: Vec<u64> =
+            processes.iter().map(|process| bytes_of_children(process)).collect();
         for (i, process) in processes.iter().enumerate() {
             let start = FIRST.contains(&self.samples);
             // Later readings are spread over the processes.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             // Else pages that a process shares with its children would count in part.
-            let due = due && bytes_of_children(process) == 0;
+            let due = due && started[i] == 0;
             if i >= self.processes.len() || due {
                 let sample = Sample::take(process);
                 match self.processes.get_mut(i) {
@@ -105,7 +109,7 @@ impl MemorySampler {
         }
         // One quick pass, because turns that change during it would be counted twice.
         let turns = || -> Vec<u32> {
-            (0..control.num_ranks()).map(|slot| control.rank(slot).turns()).collect()
+            (0..control.num_ranks()).map(|slot| control.rank(slot).turns.get()).collect()
         };
         let (mut usage, mut files, before) = (MemoryUsage::default(), 0, turns());
         for (i, process) in processes.iter().enumerate() {
@@ -121,9 +125,7 @@ impl MemorySampler {
                 usage.idle += bytes;
                 continue;
             };
-            // Processes that the worker has started, such as those of a `DataLoader` in Python.
-            let started = bytes_of_children(process);
-            usage.sum += status.cached() + started;
+            usage.sum += status.cached() + started[i];
             let peak = peak_anonymous_bytes(process).unwrap_or(0);
             let unseen = peak.saturating_sub(now);
             usage.peak = usage.peak.max(bytes + unseen);
@@ -137,13 +139,13 @@ impl MemorySampler {
                 usage.largest = WorkerUsage { slot, bytes };
             }
             if slot == self.idle.len() {
-                self.idle.push(bytes + started);
+                self.idle.push(bytes + started[i]);
             }
             // Its claim is what it kept only if it waited during the whole reading.
             if let (Some(Some(kept)), after) = (waited, waiting(status))
                 && after == Some(kept)
             {
-                self.idle[slot] = (bytes + started).saturating_sub(kept.bytes);
+                self.idle[slot] = (bytes + started[i]).saturating_sub(kept.bytes);
             }
             usage.idle += self.idle[slot];
         }
@@ -172,7 +174,7 @@ struct KeptMemory {
 /// Memory that a worker keeps; `None` if it is not waiting.
 fn waiting(status: &RankStatus) -> Option<KeptMemory> {
     let waits = matches!(status.activity(), Activity::Parked | Activity::Paused);
-    waits.then(|| KeptMemory { turns: status.turns(), bytes: status.kept() })
+    waits.then(|| KeptMemory { turns: status.turns.get(), bytes: status.kept() })
 }
 
 impl Sample {

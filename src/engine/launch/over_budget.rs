@@ -16,7 +16,7 @@ pub(super) fn over_budget(limits: &Limits, usage: MemoryUsage, control: &Control
         "this run needs at least {}, even if waiting workers keep nothing; the memory budget is {}; rank {} takes the most, {}, in {}",
         size((usage.sum + usage.passed).saturating_sub(limits.uncounted)),
         size(limits.budget - limits.uncounted),
-        status.number(),
+        status.number.get(),
         size(bytes.saturating_sub(uncounted)),
         status.phase()
     );

@@ -38,9 +38,9 @@ impl ProgressMeter {
     pub(super) fn look(&mut self, memory: u64) -> Option<RunProgress> {
         let now = Instant::now();
         let ranks: Vec<&RankStatus> = self.ranks().collect();
-        let number = ranks.iter().map(|status| status.epoch()).max().unwrap_or(0);
+        let number = ranks.iter().map(|status| status.epoch.get()).max().unwrap_or(0);
         let turns: u64 = ranks.iter().map(|status| u64::from(ended_turns(status))).sum();
-        let bytes: u64 = ranks.iter().map(|status| status.moved()).sum();
+        let bytes: u64 = ranks.iter().map(|status| status.moved.get()).sum();
         if number != self.epoch.number {
             let before = self.epoch;
             let seconds = now.duration_since(before.began).as_secs_f64();
@@ -57,7 +57,7 @@ impl ProgressMeter {
         let share = self.share(turns.saturating_sub(self.epoch.turns));
         let left_s = self.left(epoch_s, share).filter(|_| !run.is_asked(Request::Pause));
         run.set_left(left_s);
-        let furthest = self.ranks().max_by_key(|status| status.turns());
+        let furthest = self.ranks().max_by_key(|status| status.turns.get());
         Some(RunProgress {
             epoch: number,
             phase: furthest.map(|status| status.phase().to_string()).unwrap_or_default(),
@@ -66,7 +66,7 @@ impl ProgressMeter {
             share,
             bytes: bytes.saturating_sub(self.epoch.bytes),
             memory_bytes: memory,
-            budget_bytes: run.budget(),
+            budget_bytes: run.budget.get(),
             epoch_s,
             left_s,
             paused: run.is_asked(Request::Pause),
@@ -80,7 +80,7 @@ impl ProgressMeter {
     /// Number of ranks that have ended as many turns as any rank has begun; if ranks take no turns, the number of ranks
     /// that wait.
     fn ranks_done(&self) -> usize {
-        let begun = self.ranks().map(RankStatus::turns).max().unwrap_or(0);
+        let begun = self.ranks().map(|status| status.turns.get()).max().unwrap_or(0);
         self.ranks().filter(|status| ended_turns(status) == begun && begun > 0).count()
     }
 
@@ -93,7 +93,7 @@ impl ProgressMeter {
         let expected = match self.previous {
             Some((_, turns)) => turns,
             None => {
-                u64::from(self.control.run().expected_turns()) * self.control.num_ranks() as u64
+                u64::from(self.control.run().expected_turns.get()) * self.control.num_ranks() as u64
             }
         };
         if expected == 0 { 0.0 } else { (turns as f64 / expected as f64).min(0.99) }
@@ -101,7 +101,7 @@ impl ProgressMeter {
 
     /// Seconds until the end of the last epoch.
     fn left(&self, epoch_s: f64, share: f64) -> Option<f64> {
-        let epochs = self.control.run().epochs();
+        let epochs = self.control.run().epochs.get();
         let epoch = self.epoch.number;
         if epochs == 0 || epoch == 0 {
             return None;
@@ -118,7 +118,7 @@ impl ProgressMeter {
 
 /// Number of turns that a rank has completed.
 fn ended_turns(status: &RankStatus) -> u32 {
-    let turns = status.turns();
+    let turns = status.turns.get();
     match status.activity() {
         Activity::Resident => turns.saturating_sub(1),
         _ => turns,
@@ -134,7 +134,7 @@ mod tests {
     fn progress_follows_the_ranks_through_an_epoch() {
         let control = Arc::new(Control::in_memory(4, 1).unwrap());
         control.run().begin(1, 3, 1 << 30);
-        control.run().set_expected_turns(5);
+        control.run().expected_turns.set(5);
         let mut meter = ProgressMeter::new(control.clone());
         let look = |meter: &mut ProgressMeter| {
             meter.last = meter.last.checked_sub(INTERVAL).unwrap();
@@ -144,16 +144,16 @@ mod tests {
         assert_eq!((loading.epoch, loading.left_s, loading.phase.as_str()), (0, None, "loading"));
         let turn = |rank: usize, activity| {
             let status = control.rank(rank);
-            status.set_epoch(1);
+            status.epoch.set(1);
             status.set_phase(Phase::Forward(0));
-            status.count_turn();
+            status.turns.count();
             status.set_activity(activity);
         };
-        control.rank(0).set_epoch(1);
+        control.rank(0).epoch.set(1);
         look(&mut meter);
         turn(0, Activity::Parked);
         turn(1, Activity::Resident);
-        control.rank(0).set_moved(5000);
+        control.rank(0).moved.set(5000);
         let progress = look(&mut meter);
         assert_eq!((progress.ranks_done, progress.ranks, progress.epoch), (1, 4, 1));
         assert_eq!((progress.phase.as_str(), progress.memory_bytes), ("forward of layer 0", 7));

@@ -1,6 +1,6 @@
 //! Opportunities of ranks to give up memory.
 
-use crate::engine::turns::{Control, RankStatus};
+use crate::engine::turns::{Activity, Control, RankStatus};
 
 /// The progress of a rank.
 #[derive(Debug, Clone, Copy)]
@@ -9,17 +9,20 @@ struct Progress {
     turns: u32,
     /// Number of collectives that it has posted to.
     collectives: u64,
+    /// Whether it is in its turn. It may have posted to several collectives then, for one pause.
+    in_turn: bool,
 }
 
 impl Progress {
     fn of(rank: &RankStatus) -> Self {
-        Progress { turns: rank.turns(), collectives: rank.posted() }
+        let in_turn = rank.activity() == Activity::Resident;
+        Progress { turns: rank.turns.get(), collectives: rank.posted.get(), in_turn }
     }
 
     /// Whether the rank could give up memory since `then`: it has begun a turn, or, without turns, waited in a collective from its
     /// begin to its end.
     fn could_react(self, then: Self) -> bool {
-        self.turns != then.turns || self.collectives >= then.collectives + 2
+        self.turns != then.turns || !self.in_turn && self.collectives >= then.collectives + 2
     }
 }
 
@@ -29,21 +32,27 @@ pub(super) struct Reactions {
     now: Vec<Progress>,
     /// Progress when the reserve last settled.
     settled: Vec<Progress>,
-    /// Progress when the room or the number of residents was last lowered.
+    /// Progress when ranks could no longer keep values, or the number of residents was last lowered.
     lowered: Vec<Progress>,
+    /// Whether ranks could keep values at the last look.
+    may_keep: bool,
 }
 
 impl Reactions {
-    /// Notes the progress of the ranks.
-    pub(super) fn look(&mut self, control: &Control) {
+    /// Notes the progress of the ranks, and whether they may keep values while they wait.
+    pub(super) fn look(&mut self, control: &Control, may_keep: bool) {
         let ranks = (0..control.num_ranks()).map(|rank| control.rank(rank));
         self.now = ranks.map(Progress::of).collect();
+        if std::mem::replace(&mut self.may_keep, may_keep) && !may_keep {
+            self.begin();
+        }
     }
 
     /// Forgets what was lowered, because the ranks begin other work.
     pub(super) fn clear(&mut self) {
         self.settled.clear();
         self.lowered.clear();
+        self.may_keep = false;
     }
 
     /// Whether all ranks could react since this was last true.
@@ -60,7 +69,7 @@ impl Reactions {
         self.since(&self.lowered)
     }
 
-    /// Notes that the room or the number of residents was lowered.
+    /// Notes that ranks have to give up memory from now on.
     pub(super) fn begin(&mut self) {
         self.lowered.clone_from(&self.now);
     }

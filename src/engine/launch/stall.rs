@@ -134,8 +134,12 @@ fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
     let bytes = io.lines().filter_map(|line| line.split_once(": ")?.1.parse::<u64>().ok()).sum();
     let status = control.rank(worker.slot());
     let parked = matches!(status.activity(), Activity::Parked | Activity::Finished);
-    let work =
-        [stat.user + stat.system, bytes, u64::from(status.epoch()), u64::from(status.turns())];
+    let work = [
+        stat.user + stat.system,
+        bytes,
+        u64::from(status.epoch.get()),
+        u64::from(status.turns.get()),
+    ];
     Some(Observation { state: stat.state, parked, work })
 }
 

@@ -89,8 +89,10 @@ pub fn supervise(
     for slot in 0..control.num_ranks() {
         match fork("a worker", &mut || run_worker(slot, control, &sender, work)) {
             Ok(pid) => {
-                control.rank(slot).set_process(pid.as_raw_nonzero().get().unsigned_abs());
-                supervisor.workers.push(Worker::new(slot, control.rank(slot).number(), pid));
+                let status = control.rank(slot);
+                status.process.set(pid.as_raw_nonzero().get().unsigned_abs());
+                let rank = status.number.get() as usize;
+                supervisor.workers.push(Worker::new(slot, rank, pid));
             }
             Err(error) => {
                 supervisor.kill_all();
@@ -129,7 +131,7 @@ fn run_worker(
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
 ) -> u8 {
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
-    let rank = control.rank(slot).number();
+    let rank = control.rank(slot).number.get() as usize;
     log_as_rank(rank);
     // The launcher reports the error once; a worker's own trace would be mixed into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
@@ -142,8 +144,7 @@ fn run_worker(
         return exit::DONE;
     };
     if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
-        let hint = error.marked_hint().map(str::to_owned);
-        let failure = Failure { rank, kind: error.kind(), problem: error.marked(), hint };
+        let failure = Failure { rank, error: (&error).into() };
         // If the pipe is gone, so is the launcher.
         let _ = events.send(Event::Failed(failure));
     }
@@ -320,7 +321,9 @@ impl Supervisor {
         let usage = self.samples_memory.then(|| self.memory.sample(&self.workers, &self.control));
         if let Some(usage) = usage.flatten() {
             self.used = usage.sum;
-            self.control.run().set_memory(usage.sum, self.memory.peak());
+            let run = self.control.run();
+            run.used.set(usage.sum);
+            run.peak.set(self.memory.peak());
             if let Err(error) = self.governor.watch(usage) {
                 self.fail(error);
             }
@@ -353,7 +356,7 @@ impl Supervisor {
     ) {
         if let Event::Failed(failure) = *event {
             let worker = self.workers.iter().find(|worker| worker.rank() == failure.rank);
-            let error = worker.map(|worker| worker.failed(&self.control, failure));
+            let error = worker.map(|worker| worker.failed(&self.control, failure.error));
             let unknown = || Error::internal("an unknown rank failed".to_owned());
             self.fail(error.unwrap_or_else(unknown));
             return;

@@ -9,8 +9,7 @@ use rustix::process::{
 
 use super::out_of_memory::OutOfMemory;
 use crate::engine::turns::{Activity, Control};
-use crate::error::{Error, ErrorKind, Result};
-use crate::event::Failure;
+use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 
 /// One forked worker.
 pub(super) struct Worker {
@@ -75,10 +74,10 @@ impl Worker {
     }
 
     /// The error of a worker that has sent a failure.
-    pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
-        let Failure { kind, problem, hint, .. } = failure;
-        let problem = format!("rank {} failed {}: {problem}", self.rank, self.place(control));
-        hint.into_iter().fold(Error::new(kind, problem), Error::with_hint)
+    pub(super) fn failed(&self, control: &Control, mut error: ErrorRecord) -> Error {
+        let place = self.place(control);
+        error.problem = format!("rank {} failed {place}: {}", self.rank, error.problem);
+        error.into()
     }
 
     /// Notes that the process has ended; returns an error if it failed. `memory` shows whether the kernel killed it.
@@ -118,7 +117,7 @@ impl Worker {
     /// Formats a place as "in epoch 3, backward of layer 1".
     pub(super) fn place(&self, control: &Control) -> String {
         let status = control.rank(self.slot);
-        match status.epoch() {
+        match status.epoch.get() {
             0 => format!("while {}", status.phase()),
             epoch => format!("in epoch {epoch}, {}", status.phase()),
         }

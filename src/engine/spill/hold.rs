@@ -84,7 +84,7 @@ mod tests {
     use crate::engine::array::Array;
     use crate::engine::spill::SpillStore;
     use crate::engine::turns::{Control, TurnLock};
-    use crate::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
+    use crate::io::{DiskStorage, IoCounters};
 
     /// Minimum size in bytes of a value that is worth releasing.
     const LARGE: usize = 1 << 20;
@@ -96,9 +96,10 @@ mod tests {
 
     impl Rank {
         /// A rank that may keep `share` bytes.
-        fn new(folder: &Path, storage: Arc<dyn Storage>, share: u64) -> Self {
+        fn new(folder: &Path, share: u64) -> Self {
             let control = Arc::new(Control::in_memory(1, 1).unwrap());
             control.set_parked_share(share);
+            let storage = Arc::new(DiskStorage::default());
             let store = SpillStore::new(folder, storage, IoCounters::default());
             let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
             // Values alone count, whatever memory other tests of this process take.
@@ -118,14 +119,10 @@ mod tests {
         Array::from_slice(&[bytes as i64], &vec![1_u8; bytes]).unwrap()
     }
 
-    fn disk() -> Arc<dyn Storage> {
-        Arc::new(DiskStorage::default())
-    }
-
     #[test]
     fn a_large_value_leaves_with_its_last_hold() {
         let folder = tempfile::tempdir().unwrap();
-        let rank = Rank::new(folder.path(), disk(), 0);
+        let rank = Rank::new(folder.path(), 0);
         let ((value, hold), (small, of_small)) = (rank.value(LARGE), rank.value(LARGE - 1));
         let other = Hold::new(&rank.manager, &value, &rank.lets_go);
         drop((hold, of_small));
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn values_leave_room_for_memory_that_cannot_be_spilled() {
         let folder = tempfile::tempdir().unwrap();
-        let rank = Rank::new(folder.path(), disk(), 3 * LARGE as u64);
+        let rank = Rank::new(folder.path(), 3 * LARGE as u64);
         rank.manager.lock().status().set_unspillable(2 * LARGE as u64);
         let [(a, of_a), (b, of_b)] = [(); 2].map(|()| rank.value(LARGE));
         drop(of_a);
@@ -153,7 +150,7 @@ mod tests {
     #[test]
     fn what_fits_the_share_is_pinned_or_is_needed_before_the_pause_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let rank = Rank::new(folder.path(), disk(), 2 * LARGE as u64);
+        let rank = Rank::new(folder.path(), 2 * LARGE as u64);
         let [(a, of_a), (b, of_b)] = [(); 2].map(|()| rank.value(LARGE));
         drop(a.pin().unwrap());
         drop((of_a, of_b));
@@ -173,22 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn the_next_pause_tells_of_a_value_that_could_not_be_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage = Arc::new(FaultyStorage::new(DiskStorage::default(), Fault::DiskFull, 1));
-        let rank = Rank::new(folder.path(), storage, 0);
-        let (value, hold) = rank.value(LARGE);
-        drop(hold);
-        assert!(value.is_resident());
-        let error = rank.manager.precall_func().unwrap_err();
-        assert_eq!(error.exit_code(), 4, "{error}");
-        assert_eq!(value.pin().unwrap().bytes().len(), LARGE);
-    }
-
-    #[test]
     fn what_a_recipe_computed_for_another_is_computed_again() {
         let folder = tempfile::tempdir().unwrap();
-        let rank = Rank::new(folder.path(), disk(), 0);
+        let rank = Rank::new(folder.path(), 0);
         let (layout, recipe) = (ones(LARGE).layout().clone(), Rc::new(|| Ok(ones(LARGE))));
         let value = rank.manager.track_made("x", layout, None, recipe);
         let lend = |computed| drop(Lent::new(&rank.manager, &value, computed).unwrap());

@@ -145,7 +145,7 @@ impl PartitionDataManager {
         }
         self.lock.set_cached(self.store.cached_bytes());
         let moved = self.store.counters().totals();
-        self.lock.status().set_moved(moved.written + moved.read);
+        self.lock.status().moved.set(moved.written + moved.read);
         self.make_room()?;
         self.idle.borrow_mut().clear();
         self.lock.release();

@@ -16,6 +16,9 @@ pub enum Computation<'a, T> {
     Waiting(Waiting<'a, T>),
 }
 
+/// Result of the start of a computation.
+pub type Begun<'a, T = ()> = Result<Computation<'a, T>>;
+
 /// A computation before a pause; of its values, only `PointerTensor`s survive the pause.
 pub struct Waiting<'a, T> {
     graph: &'a dyn Graph,
@@ -26,8 +29,7 @@ pub struct Waiting<'a, T> {
 }
 
 /// The computation after the pause, up to its end or its next pause.
-type Resume<'a, T> =
-    dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Result<Computation<'a, T>> + 'a;
+type Resume<'a, T> = dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Begun<'a, T> + 'a;
 
 impl<'a, T: 'a> Computation<'a, T> {
     /// A computation that has posted `transfer` and continues with `resume`, which reads the other ranks' messages. If
@@ -55,7 +57,7 @@ impl<'a, T: 'a> Computation<'a, T> {
         self,
         tape: &mut Tape<'a>,
         next: impl FnOnce(&mut Tape<'a>, T) -> Result<U> + 'a,
-    ) -> Result<Computation<'a, U>> {
+    ) -> Begun<'a, U> {
         self.and_then(tape, |tape, value| next(tape, value).map(Computation::Complete))
     }
 
@@ -66,8 +68,8 @@ impl<'a, T: 'a> Computation<'a, T> {
     pub fn and_then<U: 'a>(
         self,
         tape: &mut Tape<'a>,
-        next: impl FnOnce(&mut Tape<'a>, T) -> Result<Computation<'a, U>> + 'a,
-    ) -> Result<Computation<'a, U>> {
+        next: impl FnOnce(&mut Tape<'a>, T) -> Begun<'a, U> + 'a,
+    ) -> Begun<'a, U> {
         match self {
             Computation::Complete(value) => next(tape, value),
             Computation::Waiting(Waiting { graph, transfer, relation, resume }) => {

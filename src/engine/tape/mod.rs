@@ -19,7 +19,7 @@ mod record;
 mod remembering;
 mod var;
 
-pub use computation::{Computation, Waiting};
+pub use computation::{Begun, Computation, Waiting};
 pub use constants::Constants;
 pub use gradients::Gradients;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::computation::Computation;
+use super::computation::{Begun, Computation};
 use super::constants::Constants;
 use super::gradients::Gradients;
 use super::letting_go::LettingGo;
@@ -39,19 +39,11 @@ pub(super) trait Adjoint {
 /// The backward half of an operation, with pauses that others can share.
 pub(super) trait PausingAdjoint<'a> {
     /// [`Adjoint::adjoint`] up to the first pause.
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gy: PointerTensor,
-    ) -> Result<Computation<'a, ()>>;
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gy: PointerTensor) -> Begun<'a>;
 }
 
 impl<'a, T: Adjoint> PausingAdjoint<'a> for T {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gy: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gy: PointerTensor) -> Begun<'a> {
         self.adjoint(tape, gy).map(Computation::Complete)
     }
 }

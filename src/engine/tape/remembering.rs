@@ -1,11 +1,10 @@
 //! Reuse of aggregates of constants in later passes.
 
-use super::computation::Computation;
+use super::computation::{Begun, Computation};
 use super::constants::Constants;
 use super::letting_go::LettingGo;
 use super::record::Tape;
 use super::var::Var;
-use crate::error::Result;
 
 impl<'a> Tape<'a> {
     /// Stores aggregates of constants in `constants`, or takes them from there. All passes must use the same model,
@@ -28,8 +27,8 @@ impl<'a> Tape<'a> {
     /// Returns the result of `compute`, which must depend on constants only.
     pub(super) fn once(
         &mut self,
-        compute: impl FnOnce(&mut Self) -> Result<Computation<'a, Var>>,
-    ) -> Result<Computation<'a, Var>> {
+        compute: impl FnOnce(&mut Self) -> Begun<'a, Var>,
+    ) -> Begun<'a, Var> {
         let Some((constants, place)) = self.constants else { return compute(self) };
         self.constants = Some((constants, place + 1));
         let known = constants.aggregates.borrow().get(&place).cloned();

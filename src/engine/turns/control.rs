@@ -6,11 +6,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use memmap2::{MmapMut, MmapRaw};
 use tracing::debug;
 
+use super::cells::Cell32;
 use super::futex::FutexWord;
 use super::grant::Grant;
 use super::growth::GrowthTable;
@@ -30,13 +30,13 @@ const MAX_RANKS: u32 = 4096;
 /// First part of the block, followed by one [`RankStatus`] per rank. `README.md` has the byte table.
 #[repr(C, align(64))]
 struct Header {
-    magic: AtomicU32,
-    version: AtomicU32,
-    ranks: AtomicU32,
-    work: AtomicU32,
-    carriers: AtomicU32,
+    magic: Cell32,
+    version: Cell32,
+    ranks: Cell32,
+    work: Cell32,
+    carriers: Cell32,
     grants: [Grant; Work::ALL.len()],
-    asks: AtomicU32,
+    asks: Cell32,
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
     run: RunStatus,
@@ -112,9 +112,9 @@ impl Control {
         }
         let mut control = Control { map, ranks: 0 };
         let header = control.header();
-        let magic = header.magic.load(Ordering::SeqCst);
-        let version = header.version.load(Ordering::SeqCst);
-        let ranks = header.ranks.load(Ordering::SeqCst);
+        let magic = header.magic.get();
+        let version = header.version.get();
+        let ranks = header.ranks.get();
         let fits = ranks <= MAX_RANKS && control.map.len() >= size_for(ranks);
         if magic != MAGIC || version != VERSION || !fits {
             return Err(not_ours());
@@ -126,13 +126,13 @@ impl Control {
     fn initialise(map: MmapRaw, ranks: u32, slots: u32) -> Self {
         let control = Control { map, ranks };
         let header = control.header();
-        header.version.store(VERSION, Ordering::SeqCst);
-        header.ranks.store(ranks, Ordering::SeqCst);
+        header.version.set(VERSION);
+        header.ranks.set(ranks);
         header.protocol.set_slots(slots);
-        header.grants.iter().for_each(|grant| grant.slots.store(slots, Ordering::SeqCst));
-        (0..ranks).for_each(|slot| control.rank(slot as usize).set_number(slot));
+        header.grants.iter().for_each(|grant| grant.slots.set(slots));
+        (0..ranks).for_each(|slot| control.rank(slot as usize).number.set(slot));
         // A block in memory does not have it yet. No process maps a run's file before its folder has its final name.
-        header.magic.store(MAGIC, Ordering::SeqCst);
+        header.magic.set(MAGIC);
         control
     }
 
@@ -144,12 +144,12 @@ impl Control {
     /// Adds one more party to every collective: the carrier of a run on several machines, which arrives last. Call this
     /// before the first rank starts.
     pub fn add_carrier(&self) {
-        self.header().carriers.store(1, Ordering::SeqCst);
+        self.header().carriers.set(1);
     }
 
     /// Whether other machines take part in the run.
     pub fn has_carrier(&self) -> bool {
-        self.header().carriers.load(Ordering::SeqCst) != 0
+        self.header().carriers.get() != 0
     }
 
     /// Whether all ranks of this machine have arrived at the current collective; the carrier arrives after them.
@@ -164,7 +164,7 @@ impl Control {
 
     /// Number of ranks that may be resident at a time during this kind of work.
     pub fn slots_of(&self, work: Work) -> usize {
-        self.grant(work).slots.load(Ordering::SeqCst) as usize
+        self.grant(work).slots.get() as usize
     }
 
     /// Sets the number of ranks that may be resident at a time during the current work, at least 1.
@@ -176,7 +176,7 @@ impl Control {
     pub fn set_slots_of(&self, work: Work, slots: usize) {
         debug!(slots, ?work, "ranks may be resident");
         let slots = slots.min(self.num_ranks()) as u32;
-        self.grant(work).slots.store(slots, Ordering::SeqCst);
+        self.grant(work).slots.set(slots);
         self.admit();
     }
 
@@ -184,7 +184,7 @@ impl Control {
     fn admit(&self) {
         loop {
             let work = self.work();
-            self.header().protocol.set_slots(self.grant(work).slots.load(Ordering::SeqCst));
+            self.header().protocol.set_slots(self.grant(work).slots.get());
             if self.work() == work {
                 return;
             }
@@ -208,14 +208,14 @@ impl Control {
 
     /// Current work of the ranks; initially, training.
     pub fn work(&self) -> Work {
-        Work::of(self.header().work.load(Ordering::SeqCst))
+        Work::of(self.header().work.get())
     }
 
     /// Begins another kind of work, with what the ranks may take during it. One rank calls this, before it arrives at a collective
     /// that the others have not completed.
     pub fn begin(&self, work: Work) {
         debug!(?work, "begins");
-        self.header().work.store(work as u32, Ordering::SeqCst);
+        self.header().work.set(work as u32);
         self.admit();
     }
 
@@ -235,13 +235,13 @@ impl Control {
 
     /// Asks waiting ranks to give up what they keep beyond their pool.
     pub fn ask_for_memory(&self) {
-        self.header().asks.fetch_add(1, Ordering::SeqCst);
+        self.header().asks.count();
         self.header().protocol.call();
     }
 
     /// Number of times that ranks have been asked to give up memory.
     pub(crate) fn asks(&self) -> u32 {
-        self.header().asks.load(Ordering::SeqCst)
+        self.header().asks.get()
     }
 
     /// Ends a turn.
@@ -251,7 +251,7 @@ impl Control {
 
     /// Counts this rank, or the carrier, as arrived at the current collective.
     pub fn arrive(&self) -> u32 {
-        self.header().protocol.arrive(self.ranks + self.header().carriers.load(Ordering::SeqCst))
+        self.header().protocol.arrive(self.ranks + self.header().carriers.get())
     }
 
     /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned. `idle` runs before
@@ -375,13 +375,13 @@ mod tests {
         let ours = Control::create(&path, 3, 2).unwrap();
         let theirs = Control::open(&path).unwrap();
         assert!(Control::marks(&File::open(&path).unwrap()).unwrap());
-        ours.rank(2).set_epoch(7);
+        ours.rank(2).epoch.set(7);
         ours.set_parked_share(5 << 30);
         assert_eq!(theirs.parked_share(), 5 << 30);
         theirs.set_slots(3);
         assert_eq!(ours.slots(), 3);
         ours.stop(Stop::Interrupted);
-        assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
+        assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch.get()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
         assert_eq!(
             theirs.acquire(0, |_| true, || Ok(())).unwrap_err().kind(),

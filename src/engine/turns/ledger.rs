@@ -12,14 +12,14 @@ impl Control {
     /// Maximum number of bytes that each rank may keep in memory while it waits, where no launcher sets the room of all
     /// ranks; initially 0.
     pub fn parked_share(&self) -> u64 {
-        self.grant(self.work()).parked()
+        self.grant(self.work()).parked.get()
     }
 
     /// Sets the bytes that each rank may keep in memory while it waits during the current work, rounded to KiB. If it is
     /// less than before, waiting ranks give up what they keep beyond it.
     pub fn set_parked_share(&self, bytes: u64) {
         let before = self.parked_share();
-        self.grant(self.work()).set_parked(bytes);
+        self.grant(self.work()).parked.set(bytes);
         if bytes < before {
             self.ask_for_memory();
         }
@@ -29,12 +29,12 @@ impl Control {
     /// rounded to KiB: kept values and residents' growth.
     pub fn set_room_of(&self, work: Work, bytes: u64) {
         debug!(bytes, ?work, "kept values and growth may take");
-        self.grant(work).set_room(bytes);
+        self.grant(work).room.set(bytes);
     }
 
     /// The bytes that [`set_room_of`](Self::set_room_of) has set; 0 without a limit.
     pub fn room_of(&self, work: Work) -> u64 {
-        self.grant(work).room()
+        self.grant(work).room.get()
     }
 
     /// Sets the growth of turns that no rank has ended, in bytes; `None` if nothing is known of them. It holds until the
@@ -85,7 +85,7 @@ impl Control {
     /// residents was lowered, those that are still in their turns count.
     pub fn pool_after(&self, work: Work, turn: usize) -> u64 {
         match self.room_of(work) {
-            0 => self.grant(work).parked() * self.num_ranks() as u64,
+            0 => self.grant(work).parked.get() * self.num_ranks() as u64,
             room => {
                 let ranks = (0..self.num_ranks()).map(|rank| self.rank(rank).activity());
                 let in_turns = ranks.filter(|activity| *activity == Activity::Resident).count();
@@ -115,7 +115,7 @@ impl Control {
     /// Whether one more rank may begin this turn of an epoch (from 0) beside `others`: its growth is known, and
     /// that of all of them fits beside what ranks keep. Without a limit for the ranks' memory, it always may.
     pub fn admits(&self, work: Work, turn: usize, others: u32) -> bool {
-        let room = self.grant(work).room();
+        let room = self.grant(work).room.get();
         if room == 0 {
             return true;
         }
@@ -176,7 +176,7 @@ mod tests {
         control.note_growth(Work::Training, 1, 4 << 20, true);
         assert!(control.admits(Work::Training, 1, 1));
         assert!(!control.admits(Work::Training, 1, 2) && !control.admits(Work::Training, 2, 1));
-        control.rank(3).set_kept_kib(1 << 10);
+        control.rank(3).kept.set(1 << 20);
         assert!(!control.admits(Work::Training, 1, 1), "a quarter more than was recorded");
         control.take_growth(Work::Training);
         assert!(control.admits(Work::Training, 1, 1) && !control.admits(Work::Training, 1, 2));

@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod cells;
 mod control;
 mod futex;
 mod grant;
@@ -14,6 +15,7 @@ mod turn;
 mod word;
 mod work;
 
+pub use cells::{Cell32, Cell64, Kib};
 pub use control::Control;
 pub use grant::{given_out, rest_to_give_out};
 pub use pool::Pool;

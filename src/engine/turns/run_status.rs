@@ -1,8 +1,6 @@
 //! Status of the whole run for other processes, and their requests.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use super::grant::kib;
+use super::cells::{Cell32, Kib};
 
 /// Bit that is set in a place if there is a request.
 const ASKED: u32 = 1 << 31;
@@ -13,17 +11,22 @@ const UNKNOWN: u32 = u32::MAX;
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct RunStatus {
-    launcher: AtomicU32,
-    epochs: AtomicU32,
-    budget: AtomicU32,
-    used: AtomicU32,
-    peak: AtomicU32,
-    left: AtomicU32,
-    /// Expected number of turns of a rank in an epoch.
-    turns: AtomicU32,
+    /// Process id of the launcher.
+    pub launcher: Cell32,
+    /// Number of epochs of the run; 0 if it has none.
+    pub epochs: Cell32,
+    /// The memory budget in bytes; 0 means as little as possible.
+    pub budget: Kib,
+    /// Memory of all processes at the last sample, in bytes.
+    pub used: Kib,
+    /// Peak memory of all processes, in bytes.
+    pub peak: Kib,
+    left: Cell32,
+    /// Expected number of turns of a rank in an epoch; 0 if unknown.
+    pub expected_turns: Cell32,
     /// Collectives after which [requests](Request) hold.
-    places: [AtomicU32; 3],
-    saves_together: AtomicU32,
+    places: [Cell32; 3],
+    saves_together: Cell32,
 }
 
 /// A request of one process to all ranks, which fulfil it after the same collective.
@@ -40,98 +43,53 @@ pub enum Request {
 impl RunStatus {
     /// Sets the launcher's process, the number of epochs (0 if the run has none) and the memory budget.
     pub fn begin(&self, launcher: u32, epochs: u32, budget: u64) {
-        self.epochs.store(epochs, Ordering::SeqCst);
-        self.budget.store(kib(budget), Ordering::SeqCst);
-        self.left.store(UNKNOWN, Ordering::SeqCst);
-        self.launcher.store(launcher, Ordering::SeqCst);
-    }
-
-    /// Process id of the launcher.
-    pub fn launcher(&self) -> u32 {
-        self.launcher.load(Ordering::SeqCst)
-    }
-
-    /// Number of epochs of the run; 0 if it has none.
-    pub fn epochs(&self) -> u32 {
-        self.epochs.load(Ordering::SeqCst)
-    }
-
-    /// The memory budget in bytes; 0 means as little as possible.
-    pub fn budget(&self) -> u64 {
-        bytes(&self.budget)
-    }
-
-    /// Sets the current and the peak memory of all processes, in bytes.
-    pub fn set_memory(&self, used: u64, peak: u64) {
-        self.used.store(kib(used), Ordering::SeqCst);
-        self.peak.store(kib(peak), Ordering::SeqCst);
-    }
-
-    /// Memory of all processes at the last sample, in bytes.
-    pub fn used(&self) -> u64 {
-        bytes(&self.used)
-    }
-
-    /// Peak memory of all processes, in bytes.
-    pub fn peak(&self) -> u64 {
-        bytes(&self.peak)
+        self.epochs.set(epochs);
+        self.budget.set(budget);
+        self.left.set(UNKNOWN);
+        self.launcher.set(launcher);
     }
 
     /// Sets the forecast of remaining seconds.
     pub fn set_left(&self, seconds: Option<f64>) {
         let whole = seconds.map_or(UNKNOWN, |seconds| (seconds as u32).min(UNKNOWN - 1));
-        self.left.store(whole, Ordering::SeqCst);
+        self.left.set(whole);
     }
 
     /// Forecast of remaining seconds.
     pub fn left(&self) -> Option<u32> {
-        Some(self.left.load(Ordering::SeqCst)).filter(|left| *left != UNKNOWN)
-    }
-
-    /// Sets the expected number of turns per rank and epoch.
-    pub fn set_expected_turns(&self, turns: u32) {
-        self.turns.store(turns, Ordering::SeqCst);
-    }
-
-    /// Expected number of turns per rank and epoch; 0 if unknown.
-    pub fn expected_turns(&self) -> u32 {
-        self.turns.load(Ordering::SeqCst)
+        Some(self.left.get()).filter(|left| *left != UNKNOWN)
     }
 
     /// Sets whether each rank saves a part of the state, which all must do after the same collective.
     pub fn set_saves_together(&self, together: bool) {
-        self.saves_together.store(u32::from(together), Ordering::SeqCst);
+        self.saves_together.set(u32::from(together));
     }
 
     /// Whether each rank saves a part of the state, which all must do after the same collective.
     pub fn saves_together(&self) -> bool {
-        self.saves_together.load(Ordering::SeqCst) != 0
+        self.saves_together.get() != 0
     }
 
     /// Makes a request that holds after this collective.
     pub(super) fn ask_at(&self, request: Request, generation: u32) {
-        self.places[request as usize].store(generation | ASKED, Ordering::SeqCst);
+        self.places[request as usize].set(generation | ASKED);
     }
 
     pub(super) fn take_back(&self, request: Request) {
-        self.places[request as usize].store(0, Ordering::SeqCst);
+        self.places[request as usize].set(0);
     }
 
     /// Whether there is a request.
     pub fn is_asked(&self, request: Request) -> bool {
-        self.places[request as usize].load(Ordering::SeqCst) & ASKED != 0
+        self.places[request as usize].get() & ASKED != 0
     }
 
     /// Whether a request holds for ranks that have completed this number of collectives (modulo 2^31).
     pub(super) fn is_due(&self, request: Request, generation: u32) -> bool {
-        let at = self.places[request as usize].load(Ordering::SeqCst);
+        let at = self.places[request as usize].get();
         // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
         at & ASKED != 0 && (generation.wrapping_sub(at) << 1) as i32 >= 0
     }
-}
-
-fn bytes(kib: &AtomicU32) -> u64 {
-    u64::from(kib.load(Ordering::SeqCst)) << 10
 }
 
 #[cfg(test)]
@@ -156,7 +114,7 @@ mod tests {
     fn an_unknown_time_is_none() {
         let status = RunStatus::default();
         status.begin(7, 3, 5 << 30);
-        assert_eq!((status.left(), status.budget()), (None, 5 << 30));
+        assert_eq!((status.left(), status.budget.get()), (None, 5 << 30));
         status.set_left(Some(12.7));
         assert_eq!(status.left(), Some(12));
         status.set_left(Some(1e99));

@@ -110,7 +110,7 @@ impl TurnLock {
         self.turns.set(turn + 1);
         self.number.set(number);
         self.record.borrow_mut().begin = Some(now);
-        self.status().count_turn();
+        self.status().turns.count();
         // The launcher counts a resident rank's peak.
         if self.is_process {
             let (work, cached) = (self.work.get(), self.status().cached());
@@ -196,7 +196,7 @@ impl TurnLock {
         let IoTotals { written, read, cached, sent, saved_in_writing, saved_in_reading } =
             moved - turns.counted;
         record("turn", Interval { begin, end }, || {
-            let (turn, epoch, phase) = (self.turns.get(), status.epoch(), status.phase());
+            let (turn, epoch, phase) = (self.turns.get(), status.epoch.get(), status.phase());
             format!(
                 r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached},"sent":{sent},"saved_in_writing":{saved_in_writing},"saved_in_reading":{saved_in_reading}"#
             )

@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::edge_block::{EdgeBlock, InnerEdge};
-use crate::formats::dgl::edge_reader::EdgeReader;
+use crate::formats::dgl::edge_reader::{EdgeReader, InnerEdge};
 use crate::formats::dgl::feature_set::{FeatureSet, TypeRows};
 use crate::formats::dgl::original_ids::OriginalIds;
 use crate::formats::dgl::original_sources;
@@ -101,18 +100,9 @@ impl Partition {
     /// # Errors
     /// If the edges cannot be read or contradict themselves or the JSON file, or `visit` fails.
     pub fn each_edge(&self, mut visit: impl FnMut(InnerEdge) -> Result<()>) -> Result<()> {
-        let first = self.book().node_range(self.part()).start;
-        let (mut edges, mut block) = (self.edges(BLOCK)?, EdgeBlock::default());
+        let (mut edges, mut block) = (self.edges(BLOCK)?, Vec::new());
         while edges.next_block(&mut block)? {
-            for at in 0..block.len() {
-                visit(InnerEdge {
-                    src: block.src[at],
-                    dst: first + block.dst[at],
-                    etype: block.etype[at] as usize,
-                    row: block.row[at],
-                    id: block.id[at],
-                })?;
-            }
+            block.iter().try_for_each(|edge| visit(*edge))?;
         }
         Ok(())
     }
@@ -181,11 +171,8 @@ pub fn open_edge_features(config: &PartitionConfig, part: usize) -> Result<Featu
 
 fn edge_features(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<FeatureSet> {
     let (book, files) = (config.book(), &config.parts()[part]);
-    let unusable = graph.edges.id.is_none().then(|| {
-        let path = graph.path.display();
-        format!("cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges")
-    });
-    FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)
+    let without_ids = graph.edges.id.is_none().then(|| graph.path.clone());
+    FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), without_ids)
 }
 
 /// Reads the headers of the features of a partition's nodes.

@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::heads;
 use crate::engine::tape::{
-    Computation, EdgeBatch, Graph, Parameter, ParameterBuilder, Propagation, Tape, Var,
+    Begun, EdgeBatch, Graph, Parameter, ParameterBuilder, Propagation, Tape, Var,
 };
 use crate::error::{Error, Result};
 
@@ -61,7 +61,7 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         dropout: f64,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let (heads, slope) = (self.heads, self.negative_slope);
         let scores = self.on_edges(tape, graph, ends, move |sums, vector| {
             products(&leaky_relu(&sums, slope)?, vector, heads)
@@ -76,7 +76,7 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         dropout: f64,
-    ) -> Result<Computation<'a, (Var, Var)>> {
+    ) -> Begun<'a, (Var, Var)> {
         let (heads, slope, vector) = (self.heads, self.negative_slope, self.vector);
         let sums = self.on_edges(tape, graph, ends, move |sums, _| leaky_relu(&sums, slope))?;
         sums.then(tape, move |tape, sums| {
@@ -96,7 +96,7 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         then: impl Fn(Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let ScoredEnds { src, dst } = ends;
         let rows = graph.edge_inputs().ok_or_else(|| {
             Error::config(

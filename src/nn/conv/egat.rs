@@ -3,7 +3,7 @@
 use super::edge_attention::{EdgeScore, ScoredEnds};
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
-use crate::engine::tape::{Computation, Graph, Init, ParameterBuilder, Tape, Var, Weight};
+use crate::engine::tape::{Begun, Graph, Init, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
@@ -119,12 +119,8 @@ impl EgatConv {
         &self,
         tape: &mut Tape<'a>,
         input: ConvInput<'a>,
-        score: impl FnOnce(
-            &mut Tape<'a>,
-            &'a dyn Graph,
-            ScoredEnds,
-        ) -> Result<Computation<'a, (E, Var)>>,
-    ) -> Result<Computation<'a, (Var, E)>> {
+        score: impl FnOnce(&mut Tape<'a>, &'a dyn Graph, ScoredEnds) -> Begun<'a, (E, Var)>,
+    ) -> Begun<'a, (Var, E)> {
         let ConvInput { graph, src, dst, .. } = input;
         let (config, residual) = (self.config, self.residual.clone());
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
@@ -144,11 +140,7 @@ impl EgatConv {
 }
 
 impl Conv for EgatConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let score = |tape: &mut Tape<'a>, graph, ends| {
             let attention = self.score.attention(tape, graph, ends, self.config.attn_drop)?;
             attention.then(tape, |_, attention| Ok(((), attention)))

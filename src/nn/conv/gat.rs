@@ -3,7 +3,7 @@
 use super::heads::{self, AttentionConfig, Heads};
 use super::layer::{Conv, ConvInput, ends_coincide};
 use crate::engine::tape::{
-    Attend, Computation, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+    Attend, Begun, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -69,11 +69,7 @@ impl GatConv {
 }
 
 impl Conv for GatConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let config = self.config;
         let coincide = ends_coincide(graph, &src, &dst);

@@ -4,7 +4,7 @@ use super::edge_attention::{EdgeScore, ScoredEnds};
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
-    Attend, Computation, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+    Attend, Begun, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -83,11 +83,7 @@ impl Gatv2Conv {
 }
 
 impl Conv for Gatv2Conv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let (config, residual) = (self.config, self.residual.clone());
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;

@@ -7,7 +7,7 @@ use super::layer::{Conv, ConvInput, aggregates_first, check_in_edges};
 use crate::choice::{Choice, choices};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
-    Aggregation, Computation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+    Aggregation, Begun, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -109,11 +109,7 @@ impl GcnConv {
 
 impl Conv for GcnConv {
     /// Ignores the destinations' own features.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src: mut x, dst, .. } = input;
         drop(dst);
         if !self.config.allow_zero_in_degree {

@@ -151,14 +151,14 @@ impl Describe for Gcn2Conv {
             ModelOption {
                 flag: "alpha",
                 key: "alpha",
-                help: "Share of the initial rows in each layer",
+                help: "Weight of the initial residual",
                 value_name: "SHARE",
                 values: OptionValues::Share,
             },
             ModelOption {
                 flag: "lambda",
                 key: "lambda",
-                help: "Strength of the weights, which falls from layer to layer",
+                help: "Lambda of GCN2Conv: layer l uses beta = log(lambda / l + 1)",
                 value_name: "L",
                 values: OptionValues::Positive,
             },

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
-    Aggregation, Computation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var,
+    Aggregation, Begun, Init, Parameter, ParameterBuilder, Reduce, Tape, Var,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -63,11 +63,7 @@ impl GinConv {
 }
 
 impl Conv for GinConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let own = match self.eps {
             Some(eps) => tape.segment("own", &[&dst], &[eps], |x, eps| {

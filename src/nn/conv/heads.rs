@@ -1,7 +1,7 @@
 //! Configuration and merging of heads, shared by all attention layers.
 
 use serde::{Deserialize, Serialize};
-use tch::Kind;
+use tch::{Kind, Tensor};
 
 use super::layer::ends_coincide;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
@@ -36,7 +36,8 @@ pub struct AttentionConfig {
 pub enum HeadMerge {
     /// Side by side: `heads * out_feats` columns. Usual between layers.
     Concat,
-    /// Mean of the heads: `out_feats` columns. Usual after the last layer.
+    /// Mean of the heads: `out_feats` columns. Usual after the last layer; in a
+    /// [`HeteroGraphConv`](super::HeteroGraphConv), it precedes the merge of the relations.
     Mean,
 }
 
@@ -87,7 +88,7 @@ impl AttentionConfig {
         bias: Option<Parameter>,
         residual: Option<&Var>,
     ) -> Result<Var> {
-        let (heads, width, merge) = (self.heads as i64, self.out_feats, self.merge);
+        let (heads, merge) = (self.heads as i64, self.merge);
         if bias.is_none() && residual.is_none() && (merge == HeadMerge::Concat || heads == 1) {
             return Ok(y);
         }
@@ -101,13 +102,17 @@ impl AttentionConfig {
             }
             match merge {
                 HeadMerge::Concat => Ok(sum),
-                HeadMerge::Mean => {
-                    let heads = sum.f_view([-1, heads, width])?;
-                    Ok(heads.f_mean_dim([1_i64].as_slice(), false, None::<Kind>)?)
-                }
+                HeadMerge::Mean => mean_of_heads(&sum, heads),
             }
         })
     }
+}
+
+/// The mean of heads that lie side by side in rows of `y`.
+pub(in crate::nn) fn mean_of_heads(y: &Tensor, heads: i64) -> Result<Tensor> {
+    let (rows, columns) = y.size2()?;
+    let heads = y.f_view([rows, heads, columns / heads])?;
+    Ok(heads.f_mean_dim([1_i64].as_slice(), false, None::<Kind>)?)
 }
 
 /// The residual of a layer whose maps have biases: the destination's input, through a linear map where the widths differ.
@@ -193,7 +198,7 @@ pub(in crate::nn) const fn spec(name: &'static str, about: &'static str) -> Mode
 }
 
 impl Heads {
-    /// Configuration of a layer in a stack: heads lie side by side between layers, and the last layer takes their mean.
+    /// Configuration of a layer in a stack.
     pub(in crate::nn) fn config(self, place: Place) -> AttentionConfig {
         AttentionConfig {
             in_feats: place.in_feats,
@@ -203,7 +208,7 @@ impl Heads {
             attn_drop: self.attention_dropout,
             negative_slope: 0.2,
             residual: place.residual,
-            merge: if place.last { HeadMerge::Mean } else { HeadMerge::Concat },
+            merge: if place.mean_of_heads { HeadMerge::Mean } else { HeadMerge::Concat },
         }
     }
 }

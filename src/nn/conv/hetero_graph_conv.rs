@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::gcn::{GcnConv, GcnConvConfig, Norm};
+use super::heads::mean_of_heads;
 use super::layer::{Conv, ConvInput};
 use super::rgcn::{RELU_XAVIER, RelationWeights, RgcnConvConfig, WeightNames, own_weight};
 use crate::choice::choices;
@@ -76,6 +77,8 @@ choices! {
 pub struct HeteroGraphConv {
     convs: Vec<Option<Box<dyn Conv>>>,
     merge: RelationMerge,
+    /// Number of heads, side by side in the merged results, whose mean is the output.
+    heads: i64,
     own: Option<OwnTerm>,
 }
 
@@ -101,7 +104,13 @@ impl HeteroGraphConv {
             let key = format!("mods.{}", module_name(graph, relation));
             parameters.scope(&key, |parameters| make(parameters, relation))
         });
-        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge, own: None })
+        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge, heads: 1, own: None })
+    }
+
+    /// This layer, with the mean of the heads after the merge: `.mean(1)` of DGL's `[nodes, heads, out]`. The relations'
+    /// layers leave their heads side by side.
+    pub(in crate::nn) fn with_mean_of_heads(self, heads: i64) -> Self {
+        HeteroGraphConv { heads, ..self }
     }
 
     /// Creates a relational graph convolution, `RelGraphConvLayer` of DGL's example `rgcn-hetero`: a [`GcnConv`] per
@@ -144,7 +153,7 @@ impl HeteroGraphConv {
         });
         let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
         let own = Some(OwnTerm { weight: own_weight(parameters, config), bias });
-        Ok(HeteroGraphConv { convs: convs.collect(), merge, own })
+        Ok(HeteroGraphConv { convs: convs.collect(), merge, heads: 1, own })
     }
 
     /// Maps one value per node type, `[sources of the type, width of the type]`, to `[destinations of the type, out]`;
@@ -200,7 +209,8 @@ impl HeteroGraphConv {
         }
         let mut merged = Vec::new();
         for results in results {
-            merged.push(self.merge.apply(tape, &results)?);
+            let result = self.merge.apply(tape, &results)?;
+            merged.push(result.map(|y| self.averaged(tape, y)).transpose()?);
         }
         if let Some(OwnTerm { weight, bias }) = &self.own {
             for (result, own) in merged.iter_mut().zip(own) {
@@ -214,9 +224,23 @@ impl HeteroGraphConv {
         }
         Ok(merged)
     }
+
+    /// The mean of the heads of merged results.
+    fn averaged(&self, tape: &mut Tape<'_>, y: Var) -> Result<Var> {
+        let heads = self.heads;
+        if heads == 1 {
+            return Ok(y);
+        }
+        tape.segment("heads", &[&y], &[], move |x, _| mean_of_heads(&x[0], heads))
+    }
 }
 
 impl RelationMerge {
+    /// Whether a mean of columns may precede the merge as well as follow it.
+    pub(in crate::nn) fn is_linear(self) -> bool {
+        matches!(self, RelationMerge::Sum | RelationMerge::Mean)
+    }
+
     fn apply(self, tape: &mut Tape<'_>, results: &[Var]) -> Result<Option<Var>> {
         let (first, others) = match results {
             [] => return Ok(None),

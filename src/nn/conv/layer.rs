@@ -3,23 +3,25 @@
 use tch::Kind;
 
 use crate::engine::spill::Pointer;
-use crate::engine::tape::{Computation, Graph, Tape, Var};
+use crate::engine::tape::{Begun, Computation, Graph, Tape, Var};
 use crate::error::{Error, Result};
 
-/// A graph layer.
+/// A graph layer. Types implement one of the two methods.
 pub trait Conv {
-    /// Maps the features of a graph's nodes to `[num_destinations, out]`.
+    /// Maps the features of a graph's nodes to `[num_destinations, out]`. The default runs [`begin`](Conv::begin).
     ///
     /// # Errors
     /// If the graph lacks the layer's inputs, or the results cannot be kept.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
 
     /// [`forward`](Conv::forward) up to the first pause, so that the layers of several relations can [share their
-    /// pauses](Tape::join). The default runs the whole layer, with its own pauses.
+    /// pauses](Tape::join). The default runs [`forward`](Conv::forward), with its own pauses.
     ///
     /// # Errors
     /// As for [`forward`](Conv::forward).
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         self.forward(tape, input).map(Computation::Complete)
     }
 }

@@ -9,7 +9,7 @@ use tch::Tensor;
 
 use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
-    Computation, DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
+    Begun, DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
 };
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
@@ -206,11 +206,7 @@ impl RgcnConvConfig {
 }
 
 impl Conv for RgcnConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let (weight, own_weight) = (self.relations.clone(), self.own.clone());
         let bias = Some(self.bias);

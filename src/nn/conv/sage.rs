@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::layer::{Conv, ConvInput, aggregates_first, ends_coincide};
 use crate::choice::{Choice, choices};
 use crate::engine::tape::{
-    Aggregation, Computation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+    Aggregation, Begun, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -115,7 +115,7 @@ impl SageConv {
         }
     }
 
-    fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
@@ -132,7 +132,7 @@ impl SageConv {
         tape.begin_aggregate(graph, messages, mean.onto(own))
     }
 
-    fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
@@ -162,12 +162,7 @@ impl SageConv {
         }
     }
 
-    fn pool<'a>(
-        &self,
-        pool: &Pool,
-        tape: &mut Tape<'a>,
-        input: ConvInput<'a>,
-    ) -> Result<Computation<'a, Var>> {
+    fn pool<'a>(&self, pool: &Pool, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         let ConvInput { graph, src, dst, .. } = input;
         let messages = tape.linear(&src, &pool.weight, Some(pool.bias), None)?;
         drop(src);
@@ -182,11 +177,7 @@ impl SageConv {
 }
 
 impl Conv for SageConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        self.begin(tape, input)?.finish(tape)
-    }
-
-    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Begun<'a, Var> {
         match (self.config.aggregator, &self.pool) {
             (SageAggregator::Gcn, _) => self.gcn(tape, input),
             (_, Some(pool)) => self.pool(pool, tape, input),

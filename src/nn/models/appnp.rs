@@ -158,7 +158,7 @@ impl Describe for Appnp {
             ModelOption {
                 flag: "alpha",
                 key: "alpha",
-                help: "Share of the prediction in each step",
+                help: "Teleport probability",
                 value_name: "SHARE",
                 values: OptionValues::Share,
             },

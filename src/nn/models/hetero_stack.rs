@@ -187,6 +187,9 @@ impl HeteroStack {
         let jumps = jumping_knowledge != JumpMode::None;
         let stack = (0..layers).map(|i| {
             let last = i + 1 == layers && !jumps;
+            // Heads are averaged before a sum or mean of relations, which gives the same rows and keeps narrower ones.
+            let mean_of_heads = last && merge.is_linear();
+            let merged_heads = if last && !mean_of_heads { kind.heads() } else { 1 };
             let out_feats = |ntype: usize| {
                 let output = outputs.iter().find(|output| output.ntype == ntype);
                 output.map_or(usual, |output| output.out_feats)
@@ -195,7 +198,7 @@ impl HeteroStack {
                 in_feats: width,
                 out_feats: if last { out_feats(ntype) } else { hidden },
                 number: i + 1,
-                last,
+                mean_of_heads,
                 num_rels: graph.relations().len(),
                 edge_feats,
                 dropout,
@@ -217,6 +220,7 @@ impl HeteroStack {
                 let key = format!("norms.{i}.{name}");
                 parameters.scope(&key, |p| if follows { model.norm.make(p, width) } else { None })
             });
+            let conv = conv.with_mean_of_heads(merged_heads);
             Ok(RelationLayer { conv, norms: norms.collect() })
         });
         let stack = stack.collect::<Result<_>>()?;
@@ -231,7 +235,6 @@ impl HeteroStack {
         });
         let jumps = jumps.collect();
         let wanted = wanted_types(graph, layers, &targets);
-        let residual = model.residual;
         Ok(HeteroStack {
             linears,
             layers: stack,
@@ -240,7 +243,7 @@ impl HeteroStack {
             kind,
             width,
             dropout,
-            residual,
+            residual: model.residual,
             targets,
         })
     }
@@ -300,7 +303,7 @@ fn checked_width(
             "each relation needs a layer for one relation, and all results need one width";
         let kinds = ModelKind::names("or", |kind| kind.spec().relations);
         return Err(Error::config("layer", problem)
-            .with_hint(format!("use {kinds}, and another merge than stack")));
+            .with_hint(format!("use {kinds}, and a merge other than stack")));
     }
     let led_to = |ntype: usize| graph.relations().iter().any(|r| r.dst_type == ntype);
     if let Some(output) = outputs.iter().find(|output| !led_to(output.ntype)) {

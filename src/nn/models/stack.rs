@@ -77,7 +77,7 @@ impl Stack {
                 in_feats: if i == 0 && !mapped { sizes.in_feats } else { width },
                 out_feats: if last { sizes.out_feats } else { config.hidden },
                 number: i + 1,
-                last,
+                mean_of_heads: last,
                 num_rels: sizes.num_rels,
                 edge_feats: sizes.edge_feats,
                 dropout: config.dropout,

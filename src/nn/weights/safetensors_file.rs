@@ -57,7 +57,7 @@ impl SafetensorsFile {
         if is_intact(&self.file, front, stored).map_err(unreadable)? {
             return Ok(true);
         }
-        let hint = "restore it from a copy; a program that changes the file leaves out the text crc32 of its header";
+        let hint = "restore the file from a copy; if you changed it on purpose, remove the entry crc32 from its header";
         Err(self.wrong("", "is damaged: its content does not match its checksum").with_hint(hint))
     }
 

@@ -56,7 +56,9 @@ pub fn save_state_dict(
     write_arrays(path, &arrays, metadata, ranks)
 }
 
-/// Loads parameters, buffers and this rank's learned rows from a safetensors file, in any floating-point type.
+/// Loads parameters, buffers and this rank's learned rows from a safetensors file, in any floating-point type. Keys may
+/// have the canonical edge type in place of a relation, as DGL's `HeteroGraphConv` names layers that it was given so:
+/// `mods.('user', 'buys', 'item').weight` for `mods.buys.weight`.
 ///
 /// # Errors
 /// If keys are missing or left over, or shapes differ: the message lists them. If a weight is not finite.
@@ -66,12 +68,12 @@ pub fn load_state_dict(
     learned: &[&dyn LearnedRows],
 ) -> Result<()> {
     let file = open(path)?;
-    check_keys(&file, parameters, learned)?;
+    let names = stored_names(&file, parameters, learned)?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
-    for entry in parameters.state() {
-        check_shape(&file, &entry.name, &entry.shape)?;
-        let value = file.read(&entry.name)?;
-        check_finite(&file, &entry.name, 0, &value)?;
+    for (entry, name) in parameters.state().zip(&names) {
+        check_shape(&file, name, &entry.shape)?;
+        let value = file.read(name)?;
+        check_finite(&file, name, 0, &value)?;
         parameters.part(&flat, entry)?.f_copy_(&value)?;
     }
     parameters.set_flat(flat)?;
@@ -121,27 +123,34 @@ pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
 /// Size of one dimension of a parameter in a weights file.
 pub(in crate::nn) fn stored_width(path: &Path, key: &str, side: usize) -> Result<i64> {
     let file = open(path)?;
-    let shape = file.shape(key).unwrap_or_default();
+    let names = file.names();
+    let shape = stored_name(&names, key).and_then(|name| file.shape(name)).unwrap_or_default();
     shape
         .get(side)
         .copied()
         .ok_or_else(|| file.wrong(key, "is missing, or has another shape").with_hint(OTHER_MODEL))
 }
 
-fn check_keys(
+/// Names of all parameters and learned rows in the file. Returns an error if names are missing or left over.
+fn stored_names(
     file: &SafetensorsFile,
     parameters: &ParameterSet,
     learned: &[&dyn LearnedRows],
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let expected = parameters.state().map(|entry| entry.name.as_str());
     let expected: Vec<&str> = expected.chain(learned.iter().map(|rows| rows.key())).collect();
     let found = file.names();
-    let missing: Vec<_> =
-        expected.iter().filter(|key| !found.iter().any(|f| f == *key)).copied().collect();
+    let (mut stored, mut missing) = (Vec::new(), Vec::new());
+    for key in expected {
+        match stored_name(&found, key) {
+            Some(name) => stored.push(name.to_owned()),
+            None => missing.push(key),
+        }
+    }
     let unknown: Vec<_> =
-        found.iter().map(String::as_str).filter(|f| !expected.contains(f)).collect();
+        found.iter().filter(|f| !stored.contains(f)).map(String::as_str).collect();
     if missing.is_empty() && unknown.is_empty() {
-        return Ok(());
+        return Ok(stored);
     }
     let problem = format!(
         "does not hold this model's weights; missing: [{}]; not in the model: [{}]",
@@ -149,6 +158,22 @@ fn check_keys(
         unknown.join(", ")
     );
     Err(file.wrong("", problem).with_hint(OTHER_MODEL))
+}
+
+/// The name that stands for a key: the key itself, or the key with a canonical edge type in place of the relation.
+fn stored_name<'n>(names: &'n [String], key: &str) -> Option<&'n str> {
+    let same = names.iter().find(|name| *name == key);
+    let canonical = || names.iter().find(|name| by_relation(name).as_deref() == Some(key));
+    same.or_else(canonical).map(String::as_str)
+}
+
+/// A name with the relation in place of a canonical edge type; `None` for names without one.
+fn by_relation(name: &str) -> Option<String> {
+    let (before, rest) = name.split_once(".('")?;
+    let (etype, after) = rest.split_once("').")?;
+    let parts: Vec<&str> = etype.split("', '").collect();
+    let [_, relation, _] = parts[..] else { return None };
+    Some(format!("{before}.{relation}.{after}"))
 }
 
 /// Checks that weights are finite, because NaN or infinity makes every prediction useless. `first` is the file's index
@@ -169,4 +194,23 @@ fn check_shape(file: &SafetensorsFile, name: &str, expected: &[i64]) -> Result<(
     }
     let problem = format!("has shape {found:?}, but the model has {expected:?}");
     Err(file.wrong(name, problem).with_hint(OTHER_MODEL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relation_may_be_stored_by_its_canonical_edge_type() {
+        let names = ["c.mods.('a', 'r', 'b').w", "c.mods.('c', 'r', 'd').w", "c.mods.q.w"];
+        let names = names.map(str::to_owned);
+        for (key, name) in [
+            ("c.mods.r.w", Some(0)),
+            ("c.mods.('c', 'r', 'd').w", Some(1)),
+            ("c.mods.q.w", Some(2)),
+            ("c.mods.r.b", None),
+        ] {
+            assert_eq!(stored_name(&names, key), name.map(|i: usize| &*names[i]), "{key}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::formats::graphbolt::{
 use crate::graph::{Bitmap, RankedBitmap};
 use crate::load::{LABEL_NAMES, MASKS};
 use crate::prepare::import::{NODE, NodeType, RawGraph, Table, edge, import_partitions};
-use crate::prepare::partition::{Meter, Observer, PartitionProgress, PartitionStep, left_of};
+use crate::prepare::partition::{Meter, Observer, StepProgress, left_of};
 
 /// Size of an edge in bytes.
 const EDGE: u64 = 16;
@@ -38,7 +38,7 @@ pub fn write_data_set(
     let folder = OutputFolder::create(out)?;
     let staging = folder.staging();
     let graph = import_partitions(json, staging, left_of(memory, 0)?, &mut |done, total| {
-        observer(PartitionProgress { step: PartitionStep::Reading, done, total })
+        observer(StepProgress { step: "reading edges", done, total })
     })?;
     let memory = left_of(memory, NodeOrder::BYTES * graph.num_nodes())?;
     let edges: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
@@ -47,7 +47,7 @@ pub fn write_data_set(
     // Labels are read for each set, too.
     let labels = graph.ntypes.iter().filter_map(labels_of);
     let read = bytes + MASKS.len() as u64 * labels.map(Table::bytes).sum::<u64>();
-    let meter = Meter::new(observer, PartitionStep::Tables, read)?;
+    let meter = Meter::new(observer, "writing arrays", read)?;
     let mut set = DataSet {
         graph: &graph,
         orders: graph.ntypes.iter().map(NodeOrder::of).collect::<Result<_>>()?,

@@ -8,13 +8,13 @@ use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
 use super::kinds::graph_model;
 use super::pairs::spool_edges;
-use super::progress::GenerateProgress;
 use super::space::check_space;
 use super::tables::write_tables;
 use super::topology::write_topology;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{OutputFolder, PartitionWriter};
 use crate::graph::{CanonicalEtype, PartitionBook};
+use crate::prepare::partition::Observer;
 
 /// The result of generating a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Generated {
 pub fn generate(
     config: &GeneratorConfig,
     out: &Path,
-    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
+    progress: &mut Observer<'_>,
 ) -> Result<Generated> {
     config.check()?;
     check_space(config, out)?;

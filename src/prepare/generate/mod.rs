@@ -10,7 +10,6 @@ mod kinds;
 mod labels;
 mod model;
 mod pairs;
-mod progress;
 mod rmat;
 mod sbm;
 mod space;
@@ -20,4 +19,3 @@ mod topology;
 
 pub use config::{FeatureDtype, GeneratorConfig, GraphKind};
 pub use generated::{Generated, generate};
-pub use progress::{GenerateProgress, GenerateStep};

@@ -7,9 +7,12 @@ use rayon::prelude::*;
 use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
 use super::model::RandomGraph;
-use super::progress::{GenerateProgress, GenerateStep};
 use crate::error::Result;
 use crate::io::BucketSpool;
+use crate::prepare::partition::{Observer, StepProgress};
+
+/// Name of the step in reports of progress.
+const STEP: &str = "drawing edges";
 
 /// Number of pairs drawn at a time: enough to keep all threads busy between two writes to the file.
 const BATCH: u64 = 1 << 18;
@@ -30,13 +33,13 @@ pub(super) fn spool_edges(
     model: &dyn RandomGraph,
     cut: EvenCut,
     folder: &Path,
-    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
+    progress: &mut Observer<'_>,
 ) -> Result<BucketSpool> {
     let total = config.edges;
     let mut spool = BucketSpool::create(folder, config.num_parts as usize, EDGE, BUFFERS)?;
     let mut batch = vec![(0, 0); BATCH.min(total.div_ceil(2)) as usize];
     for first in (0..total.div_ceil(2)).step_by(BATCH as usize) {
-        progress(GenerateProgress { step: GenerateStep::Edges, done: 2 * first, total })?;
+        progress(StepProgress { step: STEP, done: 2 * first, total })?;
         let count = BATCH.min(total.div_ceil(2) - first);
         let pairs = &mut batch[..count as usize];
         pairs.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(at, pair)| {
@@ -50,6 +53,6 @@ pub(super) fn spool_edges(
         }
     }
     spool.finish()?;
-    progress(GenerateProgress { step: GenerateStep::Edges, done: total, total })?;
+    progress(StepProgress { step: STEP, done: total, total })?;
     Ok(spool)
 }

@@ -8,12 +8,12 @@ use super::config::GeneratorConfig;
 use super::features::Features;
 use super::labels::Labels;
 use super::model::RandomGraph;
-use super::progress::{GenerateProgress, GenerateStep};
 use super::split::Split;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
+use crate::prepare::partition::{Observer, StepProgress};
 
 /// Number of bytes of a table that are made at a time, and by one thread at a time. Blocks need not end with a row, so
 /// memory does not grow with the width of rows.
@@ -26,7 +26,7 @@ pub(super) fn write_tables(
     model: &dyn RandomGraph,
     writer: &PartitionWriter,
     book: &PartitionBook,
-    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
+    progress: &mut Observer<'_>,
 ) -> Result<()> {
     let labels = Labels::new(config, model);
     let features = Features::new(config, model.signal(), &labels);
@@ -39,11 +39,7 @@ pub(super) fn write_tables(
         let mut arrays = file.arrays().iter_mut();
         let mut next = || arrays.next().ok_or_else(|| Error::internal("a table is missing"));
         let tell = &mut |node| {
-            progress(GenerateProgress {
-                step: GenerateStep::Features,
-                done: node,
-                total: book.num_nodes(),
-            })
+            progress(StepProgress { step: "writing features", done: node, total: book.num_nodes() })
         };
         fill(next()?, own.clone(), config.features, tell, |first, out| {
             features.write(first, dtype, out);

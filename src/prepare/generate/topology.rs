@@ -1,10 +1,10 @@
 //! The structure of each partition.
 
-use super::progress::{GenerateProgress, GenerateStep};
 use crate::error::Result;
 use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structure};
 use crate::graph::PartitionBook;
 use crate::io::BucketSpool;
+use crate::prepare::partition::{Observer, StepProgress};
 
 /// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Returns the number of edges that cross
 /// partitions.
@@ -12,15 +12,14 @@ pub(super) fn write_topology(
     writer: &PartitionWriter,
     book: &PartitionBook,
     spool: &BucketSpool,
-    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
+    progress: &mut Observer<'_>,
 ) -> Result<u64> {
     let (edges, total) = (Spooled(spool), book.num_edges());
     let mut cut_edges = 0;
     for part in 0..book.num_parts() {
         let first = book.edge_range(part).start;
-        let mut tell = |done| {
-            progress(GenerateProgress { step: GenerateStep::Structure, done: first + done, total })
-        };
+        let mut tell =
+            |done| progress(StepProgress { step: "writing edges", done: first + done, total });
         cut_edges += write_structure(writer, book, part, &edges, &mut tell)?.cut_edges;
         writer.edge_features(part, &[])?.finish()?;
     }

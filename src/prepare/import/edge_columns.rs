@@ -42,15 +42,19 @@ impl EdgeFileColumns {
         if !rows.file.named && !is_array {
             return Self::in_order(files, etype, edge_columns, rows);
         }
-        let data: Vec<usize> =
-            edge_columns.iter().map(|name| rows.column(name)).collect::<Result<_>>()?;
-        let relation = files.relation_column.as_ref().map(|name| rows.column(name)).transpose()?;
+        let data = edge_columns.iter().map(|name| data_column(name, rows));
+        let data: Vec<usize> = data.collect::<Result<_>>()?;
+        let relation = files.relation_column.as_ref();
+        let relation = relation
+            .map(|name| rows.single(rows.column(name)?, "write a row for each relation"))
+            .transpose()?;
         let left = |at: &usize| {
             !data.contains(at) && relation != Some(*at) && !is_index(&columns[*at].name)
         };
         let others: Vec<usize> = (0..columns.len()).filter(left).collect();
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let ends = match (files.end_columns(etype)?, ends_of(&names, &others)) {
+        let usual = ends_of(&names, &others, Some([etype.src.as_str(), etype.dst.as_str()]));
+        let ends = match (files.end_columns(etype)?, usual) {
             (Some(chosen), _) => [rows.column(chosen.source)?, rows.column(chosen.target)?],
             (None, Some(ends)) => ends,
             (None, None) => {
@@ -101,7 +105,8 @@ impl EdgeFileColumns {
         if found < 2 {
             let problem = "holds one column; an edge has a source and a destination";
             return Err(rows.fail_first(problem).with_hint(
-                "separate the two by white space, a comma, a semicolon, a tab or |, or by ‹separator=CHAR›",
+                "separate the two by white space, a comma, a semicolon, a tab or |, or by ‹separator=CHAR›; for separators of \
+                 several characters: sed 's/::/\\t/g' FILE > NEW",
             ));
         }
         let relation = files.relation_column.as_ref().map(|name| place(name, rows)).transpose()?;
@@ -123,12 +128,12 @@ impl EdgeFileColumns {
                 "holds {found} columns, but only {} have names",
                 found - data.len() + named
             );
-            return Err(rows.fail_first(problem).with_hint(if found == 3 && relation.is_none() {
-                "name the columns after source and destination: ‹edge_columns=A,B›; of triples (head, relation, tail), \
-                 name the column of relations: ‹relation_column=2›"
-            } else {
-                "name the columns after source and destination: ‹edge_columns=A,B›"
-            }));
+            let triples = "; of triples (head, relation, tail), name the column of relations: ‹relation_column=2›";
+            return Err(rows.fail_first(problem).with_hint(format!(
+                "name the columns after source and destination: ‹edge_columns=A,B›; if the first line holds names, pass \
+                 ‹header›{}",
+                if found == 3 && relation.is_none() { triples } else { "" }
+            )));
         }
         let mut note =
             format!("; column {} is the source, column {} the target", source + 1, target + 1);
@@ -137,6 +142,14 @@ impl EdgeFileColumns {
         }
         Ok(EdgeFileColumns { ends: [source, target], data, kind: None, relation, note })
     }
+}
+
+/// The column with a value of edge data per row.
+fn data_column(name: &str, rows: &FileRows) -> Result<usize> {
+    let hint = format!(
+        "edge data of several values are an array with a row for each edge: ‹edge_data={name}=FILE.npy›"
+    );
+    rows.single(rows.column(name)?, &hint)
 }
 
 /// The place of a column in a file without names, from its number.

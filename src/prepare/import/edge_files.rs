@@ -91,6 +91,7 @@ impl EdgeReading<'_, '_> {
             wants: Wants::Edges,
             ids_are_names: known.iter().any(|space| space.is_named()),
             has_relations: relation.is_some(),
+            types: Some([self.etype.src.as_str(), self.etype.dst.as_str()]),
             edge_shape: self.shape,
             is_node: Some(&|word| known.iter().any(|space| space.lists(word))),
             has_others: files.edges.len() > 1,
@@ -176,7 +177,7 @@ impl EdgeReading<'_, '_> {
         let earlier = self.import.orders.entry(self.etype.clone());
         let earlier = earlier.or_insert((path, is_named, order.clone()));
         if earlier.1 != is_named && earlier.2 != order {
-            let problem = "the names of columns in one of them show another order";
+            let problem = "only one of them names its columns, which are not in the usual order";
             let problem = format!("continues {}, but {problem}", earlier.0.display());
             return Err(Error::input(rows.path(), "", problem)
                 .with_hint("give both files the first line that names the columns"));
@@ -188,7 +189,7 @@ impl EdgeReading<'_, '_> {
     fn heed_facts(&mut self, rows: &FileRows) -> Result<String> {
         let facts = &rows.file.facts;
         if let Some(words) = facts.two_kinds.as_ref().filter(|_| self.etype.src == self.etype.dst) {
-            let problem = format!("has two kinds of nodes, each numbered for itself: {words:?}");
+            let problem = format!("has two node types, which are numbered separately: {words:?}");
             return Err(Error::input(rows.path(), "", problem)
                 .with_hint("give them types: ‹edges=SRC:REL:DST=FILE›"));
         }
@@ -197,14 +198,20 @@ impl EdgeReading<'_, '_> {
                 self.import.spaces[ntype].tell(nodes, rows.path().display().to_string())?;
             }
         }
+        if facts.counts_from_one || facts.nodes.is_some() {
+            for ntype in self.ends {
+                self.import.spaces[ntype].count_from(facts.counts_from_one, rows.path())?;
+            }
+        }
         if facts.both_directions {
             let path = rows.path().to_owned();
             self.import.both_directions.insert(self.etype.clone(), path);
         }
-        Ok(match &facts.undirected {
-            Some(words) => undirected(words),
-            None => String::new(),
-        })
+        let mut said = facts.undirected.as_deref().map(undirected).unwrap_or_default();
+        if self.ends.iter().any(|ntype| self.import.spaces[*ntype].counts_from_one()) {
+            said += "; nodes are counted from 1, so row 0 of node data is that of node 1";
+        }
+        Ok(said)
     }
 
     /// Records that edges are undirected according to a column.

@@ -15,8 +15,8 @@ use super::ids::IdSpace;
 use super::readers::{Ask, BadRowList, CellValue, TextRules, Wants};
 use super::tables::{
     ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, SeveralSplits, Table,
-    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_arrays, read_split,
-    refuse_signs, remarks, unlabelled,
+    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_arrays, other_mask,
+    read_split, refuse_signs, remarks, unlabelled,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -38,6 +38,8 @@ pub fn import(
 ) -> Result<RawGraph> {
     let (mut files, mut notes) = files.with_types()?;
     files.check()?;
+    let others = files.splits.iter().filter_map(|split| other_mask(&split.name));
+    notes.extend(others.collect::<BTreeSet<String>>());
     let ask = Ask { rules: files.text, ..Ask::new(Wants::Table, folder) };
     let edge_splits = files.take_edge_splits(&ask)?;
     let keep_names = files.node_ids == NodeIds::String;

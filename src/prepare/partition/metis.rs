@@ -5,7 +5,7 @@ use metis::option::Seed;
 use super::child::in_child;
 use super::loads::TOLERANCE;
 use super::partitioner::{PartitionTask, Partitioner};
-use super::progress::{Meter, Observer, PartitionStep};
+use super::progress::{Meter, Observer};
 use crate::error::{Error, Result};
 use crate::event::size;
 
@@ -49,7 +49,7 @@ impl Partitioner for MetisPartitioner {
             })?;
         let mut graph = WeightedGraph::new(task.balance.count());
         let mut weights = vec![0; task.balance.count()];
-        let mut meter = Meter::new(observer, PartitionStep::Assigning, adjacency.num_nodes)?;
+        let mut meter = Meter::new(observer, "assigning nodes", adjacency.num_nodes)?;
         let mut nodes = adjacency.read();
         for node in 0..adjacency.num_nodes {
             meter.tick()?;

@@ -37,7 +37,7 @@ pub(crate) use row_scatter::RowScatter;
 pub use extended::{ExtendedPartitions, GraphAdditions, extend_partitions};
 pub use memory::{default_memory, peak_memory};
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
-pub use progress::{Observer, PartitionProgress, PartitionStep};
+pub use progress::{Observer, StepProgress};
 pub use report::{PartitionReport, PartitionSize};
 pub(in crate::prepare) use request::MAX_PARTS;
 pub use request::{EdgeRules, LocalOrder, Method, PartitionRequest, SelfLoops, check_num_parts};

@@ -15,7 +15,7 @@ use super::metis::MetisPartitioner;
 use super::node_map::{NodeMap, node_counts};
 use super::node_tables::write_node_tables;
 use super::partitioner::{PartitionTask, Partitioner};
-use super::progress::{Meter, Observer, PartitionProgress, PartitionStep};
+use super::progress::{Meter, Observer, StepProgress};
 use super::report::PartitionReport;
 use super::request::{EdgeRules, LocalOrder, Method, PartitionRequest, check_num_parts};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
@@ -82,7 +82,7 @@ pub fn partition_graph_into(
     let folder = OutputFolder::of_graph(out, &request.name)?;
     let staging = folder.staging();
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
-        observer(PartitionProgress { step: PartitionStep::Reading, done, total })
+        observer(StepProgress { step: "reading", done, total })
     });
     let graph = graph.map_err(|error| with_memory(error, request.memory))?;
     let reverses = request.rules.reverse_relations;
@@ -152,7 +152,7 @@ pub(super) fn write_partitions(
     let map = NodeMap::new(&graph, &parts, &ranges, communities);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
-    let mut meter = Meter::new(observer, PartitionStep::Sorting, 2 * rows)?;
+    let mut meter = Meter::new(observer, "sorting edges", 2 * rows)?;
     let dedup = request.rules.dedup;
     let (sorted, edge_rows) =
         FinalEdges::sort(&graph, &edges, &ids, dedup, staging, memory, &mut meter)?;
@@ -166,7 +166,7 @@ pub(super) fn write_partitions(
     let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book))
         .node_order(order.and_then(Choice::name));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
-    let mut meter = Meter::new(observer, PartitionStep::Tables, graph.table_bytes())?;
+    let mut meter = Meter::new(observer, "moving tables", graph.table_bytes())?;
     write_edge_tables(&writer, &graph, &sorted, edge_rows, &book, staging, memory, &mut meter)?;
     drop(sorted);
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
@@ -210,13 +210,8 @@ fn write_structures(
     let parts = 0..book.num_parts();
     let structures = parts.map(|part| {
         let first = book.edge_range(part).start;
-        let mut tell = |done| {
-            observer(PartitionProgress {
-                step: PartitionStep::Structure,
-                done: first + done,
-                total,
-            })
-        };
+        let mut tell =
+            |done| observer(StepProgress { step: "writing edges", done: first + done, total });
         write_structure(writer, book, part, edges, &mut tell)
     });
     structures.collect()

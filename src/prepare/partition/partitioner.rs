@@ -6,7 +6,7 @@ use std::path::Path;
 use super::adjacency::Adjacency;
 use super::balance::Balance;
 use super::edge_rules::RuledEdges;
-use super::progress::{Meter, Observer, PartitionStep};
+use super::progress::{Meter, Observer};
 use crate::error::Result;
 use crate::prepare::import::RawGraph;
 
@@ -34,7 +34,7 @@ impl PartitionTask<'_> {
         }
         let rows = (0..self.graph.etypes.len()).map(|etype| self.graph.edges.num_edges(etype));
         // Each edge is read once and written once.
-        let mut meter = Meter::new(observer, PartitionStep::Neighbours, 2 * rows.sum::<u64>())?;
+        let mut meter = Meter::new(observer, "sorting neighbours", 2 * rows.sum::<u64>())?;
         let num_nodes = self.graph.num_nodes();
         let made =
             Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)?;

@@ -108,9 +108,9 @@ impl PartitionRequest {
     pub(super) fn check(&self) -> Result<()> {
         check_graph_name(&self.name)?;
         if self.balance_ntypes.is_some() && !matches!(self.method, Method::Stream | Method::Metis) {
-            let problem = "is for methods that look for a good cut";
+            let problem = "has an effect only with ‹method=stream› and ‹method=metis›";
             return Err(Error::config("balance_ntypes", problem)
-                .with_hint("leave it out, or pass ‹method=stream› or ‹method=metis›"));
+                .with_hint("leave it out, or pass one of them"));
         }
         if (self.method == Method::File) == self.assignment.is_empty() {
             let problem = if self.assignment.is_empty() { "is missing" } else { "is not used" };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 use crate::io::AtomicFile;
-use crate::platform::free_memory;
+use crate::platform::{free_memory, give_memory_back, resident_bytes};
 use crate::prepare::partition::metis::WeightedGraph;
 
 const VERSION: u32 = 1;
@@ -37,7 +37,7 @@ pub struct SeedGroups<'a> {
     pub num_batches: usize,
     /// Seed of METIS.
     pub seed: u64,
-    /// Bytes that METIS may take, at most half of the free memory.
+    /// Bytes to which this process may grow. METIS may take half of the free memory.
     pub memory: u64,
 }
 
@@ -53,10 +53,11 @@ impl SeedGroups<'_> {
         &self,
         own: &[u64],
         counts: &[u32],
-        sources: &[u64],
+        sources: impl AsRef<[u64]>,
         cache: Option<&Path>,
     ) -> Result<Vec<Vec<u64>>> {
-        let neighbours = Neighbours::of(own, counts, sources);
+        let neighbours = Neighbours::of(own, counts, sources.as_ref());
+        drop(sources);
         let SeedGroups { batch_size, seed, .. } = *self;
         let nodes = crc32fast::hash(bytemuck::cast_slice(self.seeds));
         let key = Key { version: VERSION, batch_size, seed, nodes, graph: neighbours.checksum };
@@ -82,6 +83,8 @@ impl SeedGroups<'_> {
         }
         let mut seeds = self.seeds.to_vec();
         seeds.sort_unstable();
+        give_memory_back();
+        let room = self.memory.saturating_sub(resident_bytes().unwrap_or(0));
         let mut graph = WeightedGraph::new(1);
         let mut pairs = &neighbours.pairs[..];
         for (node, id) in neighbours.nodes.iter().enumerate() {
@@ -90,7 +93,7 @@ impl SeedGroups<'_> {
             pairs = &pairs[own..];
             graph.end_node(&[u64::from(seeds.binary_search(id).is_ok())]);
         }
-        let left = self.memory.min(free_memory().unwrap_or(u64::MAX) / 2);
+        let left = room.min(free_memory().unwrap_or(u64::MAX) / 2);
         let needed = graph.needed_memory();
         if needed > left {
             let problem = format!(

@@ -8,7 +8,7 @@ use super::columns::{ClassCounts, ColumnPurpose, MaskSize, ValueCounts};
 use super::degrees::{DegreeCounts, Degrees};
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{EdgeBlock, FeatureSet, Partition};
+use crate::formats::dgl::{FeatureSet, InnerEdge, Partition};
 use crate::graph::Bitmap;
 use crate::platform::signals;
 use crate::prepare::import::read_class_names;
@@ -67,16 +67,15 @@ pub fn graph_statistics(config: &PartitionConfig) -> Result<GraphStatistics> {
         let own = book.node_range(part);
         let mut in_degrees = vec![0_u32; (own.end - own.start) as usize];
         let (mut cut_edges, mut foreign) = (0, HashSet::new());
-        let mut edges = partition.edges(EDGES)?;
-        let mut block = EdgeBlock::default();
+        let (mut edges, mut block) = (partition.edges(EDGES)?, Vec::new());
         while edges.next_block(&mut block)? {
             signals::check()?;
-            for (src, dst) in block.src.iter().zip(&block.dst) {
-                in_degrees[*dst as usize] += 1;
-                has_out_edges.insert(*src);
-                if !own.contains(src) {
+            for &InnerEdge { src, dst, .. } in &block {
+                in_degrees[(dst - own.start) as usize] += 1;
+                has_out_edges.insert(src);
+                if !own.contains(&src) {
                     cut_edges += 1;
-                    foreign.insert(*src);
+                    foreign.insert(src);
                 }
             }
         }

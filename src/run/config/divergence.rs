@@ -14,7 +14,7 @@ pub(crate) enum Divergence {
 impl Divergence {
     /// The note for a run that continues.
     pub(crate) fn note(&self) -> String {
-        let rest = "no checkpoint and no weights are written while the model is not finite";
+        let rest = "no checkpoint and no weights of these epochs are written while the model is not finite";
         format!("{}; {rest}", self.problem())
     }
 
@@ -24,14 +24,10 @@ impl Divergence {
             None => "lower ‹optimizer.lr›, or set ‹clip_norm=1›",
             Some(_) => "lower ‹optimizer.lr› or ‹clip_norm›",
         };
-        let kept = match config.checkpoint_every {
-            Some(_) => {
-                "; the last checkpoint, of an epoch before that, is kept, but ‹resume› would repeat \
-                 the epochs after it exactly"
-            }
-            None => "",
-        };
-        let hint = format!("{remedy}, and train again{kept}; ‹on_nan=go-on› does not stop here");
+        let hint = format!(
+            "{remedy}, and start a new run: ‹resume› would diverge at the same epoch. \
+             ‹on_nan=go-on› continues with values that are not finite"
+        );
         Error::new(ErrorKind::Diverged, self.problem()).with_hint(hint)
     }
 

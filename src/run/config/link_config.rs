@@ -78,6 +78,11 @@ impl LinkConfig {
         Ok(ends.into_iter().collect())
     }
 
+    /// Whether kept-back edges are drawn, by the ids of their ends in the partitions.
+    pub(in crate::run) fn draws_split(&self) -> bool {
+        matches!(self.split, EdgeSplit::Fractions { .. })
+    }
+
     /// Chooses the graph's own split, unless one is configured; returns a note if masks are used.
     pub(in crate::run) fn choose_split(
         &mut self,

@@ -51,7 +51,7 @@ impl FromStr for MemoryBudget {
                 "memory_budget",
                 "0 bytes is not a budget; write min for as little as possible",
             )),
-            Err(problem) => Err(Error::config("memory_budget", format!("{text:?} {problem}"))),
+            Err(problem) => Err(Error::config("memory_budget", problem)),
         }
     }
 }

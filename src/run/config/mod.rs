@@ -1,6 +1,7 @@
 //! The configuration of a run.
 
 mod check;
+mod checksums;
 pub(super) mod divergence;
 pub(super) mod limits;
 mod link_config;
@@ -17,12 +18,14 @@ mod target_types;
 mod weights_config;
 
 pub(super) use check::{check, check_initial};
+pub(super) use checksums::Checksums;
 pub use link_config::{LinkConfig, PairScore};
 pub use memory_budget::MemoryBudget;
 pub use mode::{Layers, Mode, Pass};
 pub use on_nan::OnNan;
 pub use own_partitions::OwnPartitions;
 pub use resources::Resources;
+pub(crate) use run_config::toml_problem;
 pub use run_config::{Relations, RunConfig};
 pub(super) use run_graph::open_graph;
 pub use target_types::TargetTypes;

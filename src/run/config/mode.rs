@@ -4,7 +4,9 @@ use super::link_config::{LinkConfig, PairScore};
 use super::run_config::{Relations, RunConfig};
 use crate::engine::tape::InitStyle;
 use crate::error::{Error, Result};
-use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, Task};
+use crate::nn::{
+    EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, SageAggregator, SageOptions, Task,
+};
 use crate::train::{EvaluationConfig, ExtraMetric, Fanouts, SamplingConfig};
 
 /// How a run trains.
@@ -83,6 +85,15 @@ fn check_model(config: &RunConfig) -> Result<()> {
             &format!("leave it out, or use another model than {others}"),
         );
     }
+    let pools =
+        matches!(model.kind, ModelKind::Sage(SageOptions { aggregator: SageAggregator::Pool, .. }));
+    if config.keys.edge_weight.is_some() && pools {
+        return refused(
+            "keys.edge_weight",
+            "edge weights do not combine with the maximum of ‹model.aggregator=pool›",
+            "leave it out, or use ‹model.aggregator=mean› or ‹model.aggregator=gcn›",
+        );
+    }
     if config.init_params.is_some() && config.init != InitStyle::default() {
         let problem = "no initial weights are drawn with ‹init_params›";
         return refused("init", problem, "leave one of them out");
@@ -114,7 +125,7 @@ fn check_targets(config: &RunConfig) -> Result<()> {
         return refused("task", problem, one_type);
     }
     if config.evaluation.metrics.contains(&ExtraMetric::RocAuc) {
-        let problem = "the classes of several node types have no common ranking";
+        let problem = "roc_auc needs a single target node type";
         return refused("evaluation.metrics", problem, &format!("leave it out, or {one_type}"));
     }
     Ok(())
@@ -349,11 +360,16 @@ mod tests {
     fn options_that_exclude_each_other_are_refused_from_a_library_too() {
         let gat = ModelKind::named("gat").unwrap();
         let sgc = ModelKind::named("sgc").unwrap();
-        let changes: [fn(&mut RunConfig, ModelKind, ModelKind); 6] = [
+        let changes: [fn(&mut RunConfig, ModelKind, ModelKind); 7] = [
             |config, _, _| (config.mfg, config.one_shot) = (true, true),
             |config, _, _| (config.mfg, config.model.norm) = (true, NormKind::Batch),
             |config, gat, _| {
                 config.model.kind = gat;
+                config.keys.edge_weight = Some("w".to_owned());
+            },
+            |config, _, _| {
+                let (aggregator, edge_weights) = (SageAggregator::Pool, true);
+                config.model.kind = ModelKind::Sage(SageOptions { aggregator, edge_weights });
                 config.keys.edge_weight = Some("w".to_owned());
             },
             |config, _, sgc| (config.model.kind, config.model.residual) = (sgc, true),

@@ -11,7 +11,7 @@ choices! {
     pub enum OnNan {
         /// The run ends with an error
         @default Stop = "stop",
-        /// The run continues; neither a checkpoint nor weights are written while the model is not finite
+        /// The run continues; neither checkpoints nor weights of epochs are written whose model is not finite
         GoOn = "go-on",
     }
 }

@@ -43,8 +43,8 @@ impl Relations {
 }
 
 /// Configuration of a training run. Runs that differ only in `resident`, `threads` and folders produce the same
-/// weights, bit for bit, on the same machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// weights, bit for bit, on the same machine. [`new`](RunConfig::new) makes one that can run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Path of the partition directory's JSON file; one worker runs per partition.
     pub part_json: PathBuf,
@@ -131,40 +131,11 @@ impl RunConfig {
     pub fn new(part_json: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
         RunConfig {
             part_json: part_json.into(),
-            keys: DataKeys::default(),
-            normalize_features: Normalize::default(),
-            task: Task::default(),
-            class_weights: None,
-            model: ModelConfig::default(),
-            relations: None,
-            policy: Policy::default(),
-            mfg: false,
-            one_shot: false,
-            optimizer: OptimizerConfig::default(),
-            schedule: Schedule::default(),
-            clip_norm: None,
-            patience: None,
-            evaluation: EvaluationConfig::default(),
-            on_nan: OnNan::default(),
-            checkpoint_every: None,
             epochs: 100,
-            sampling: None,
-            link: None,
-            seed: 0,
-            init: InitStyle::default(),
-            init_params: None,
-            resident: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_budget: MemoryBudget::default(),
-            spill_dtype: SpillDtype::default(),
-            compute_dtype: ComputeDtype::default(),
-            io: IoMode::default(),
-            dump_step: None,
-            tensorboard: None,
-            trace: None,
-            partitions: None,
             out: out.into(),
             spill_dir: default_spill_dir(),
+            ..RunConfig::default()
         }
     }
 
@@ -204,7 +175,19 @@ impl RunConfig {
     /// # Errors
     /// If the text is not a configuration.
     pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
-        toml::from_str(&with_gcn_norm(text))
-            .map_err(|e| Error::input(path, "", format!("is not the configuration of a run: {e}")))
+        let text = with_gcn_norm(text);
+        toml::from_str(&text).map_err(|e| {
+            let problem = toml_problem(&text, &e);
+            Error::input(path, "", format!("is not the configuration of a run: {problem}"))
+        })
+    }
+}
+
+/// The mistake in a TOML text and its line, counted from 1.
+pub(crate) fn toml_problem(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', ", ");
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message,
     }
 }

@@ -1,15 +1,18 @@
 //! The training configuration that is stored with weights.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
+use super::link_config::LinkConfig;
 use super::memory_budget::MemoryBudget;
 use super::on_nan::OnNan;
 use super::run_config::RunConfig;
 use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
 use crate::io::IoMode;
+use crate::load::GraphFingerprint;
 use crate::nn::state_dict_text;
 use crate::train::{EvaluationConfig, SamplingConfig};
 
@@ -17,12 +20,35 @@ use crate::train::{EvaluationConfig, SamplingConfig};
 const CONFIG: &str = "config";
 /// Key of the epoch whose update made the weights in the header of their file.
 const EPOCH: &str = "epoch";
+/// Key of the fingerprint of the edges among which kept-back edges were drawn.
+const EDGES: &str = "edges";
 
 impl RunConfig {
-    /// Keys and texts that are stored with the weights of an epoch.
-    pub(crate) fn texts_of_weights(&self, epoch: u32) -> Result<[(String, String); 2]> {
+    /// Texts by key that are stored with the weights of an epoch. A stand-in has no `graph`.
+    pub(in crate::run) fn texts_of_weights(
+        &self,
+        epoch: u32,
+        graph: Option<&GraphFingerprint>,
+    ) -> Result<BTreeMap<String, String>> {
         let config = self.of_weights().to_toml()?;
-        Ok([(CONFIG.to_owned(), config), (EPOCH.to_owned(), epoch.to_string())])
+        let mut texts =
+            BTreeMap::from([(CONFIG.to_owned(), config), (EPOCH.to_owned(), epoch.to_string())]);
+        let draws = self.link.as_ref().is_some_and(LinkConfig::draws_split);
+        if let Some(graph) = graph.filter(|_| draws) {
+            let edges = serde_json::to_string(&graph.edges());
+            let edges =
+                edges.map_err(|e| Error::internal(format!("cannot encode a fingerprint: {e}")))?;
+            texts.insert(EDGES.to_owned(), edges);
+        }
+        Ok(texts)
+    }
+
+    /// Fingerprint of the edges among which kept-back edges were drawn; `None` if none were drawn, and in files of earlier
+    /// versions.
+    pub(in crate::run) fn edges_of_weights(path: &Path) -> Result<Option<GraphFingerprint>> {
+        let text = state_dict_text(path, EDGES)?;
+        let edges = (!text.is_empty()).then(|| serde_json::from_str(&text)).transpose();
+        edges.map_err(|e| Error::input(path, EDGES, format!("is not a fingerprint: {e}")))
     }
 
     /// The epoch whose update made the weights; `None` in files of earlier versions.

@@ -285,7 +285,7 @@ impl<'a> Rank<'a> {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let log = self.mark.borrow_mut().end_epoch(self.manager(), epoch, values);
         let lock = self.manager().lock();
-        lock.status().set_epoch(epoch + 1);
+        lock.status().epoch.set(epoch + 1);
         lock.number_turns();
         if self.index() == 0 { self.here.events.send(Event::Log(log)) } else { Ok(()) }
     }

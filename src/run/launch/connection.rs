@@ -5,8 +5,8 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
-use crate::engine::comm::machines::{Carried, Launched, Trouble, agree, connect};
-use crate::error::{Error, Result};
+use crate::engine::comm::machines::{Carried, Launched, agree, connect};
+use crate::error::{Error, ErrorRecord, Result};
 
 /// A thread that makes all calls of the transport.
 pub(super) struct Connection {
@@ -55,7 +55,7 @@ pub fn end_everywhere(error: Error) -> Error {
 /// Connects to report the error to the others; returns the error of the run, or `None` if this process was connected
 /// before.
 fn refuse(here: Launched, error: &Error) -> Result<Option<Error>> {
-    let trouble = Trouble::of(error);
+    let trouble = ErrorRecord::from(error);
     let (connection, result) = Connection::open(move || match connect(here) {
         Ok(None) => Carried { result: Ok(()), transport: None },
         Err(error) => Carried { result: Err(error), transport: None },

@@ -10,6 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Access, access};
+
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, UNFINISHED, remove_if_exists, replace};
 use crate::platform::ProcessStat;
@@ -44,7 +46,7 @@ impl ResultsFolder {
     /// Opens a folder for a new run. It must be empty, or, with `overwrite`, contain an earlier run's results. `remedy`
     /// says what else a user can do with a folder that is not empty.
     pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool, remedy: &str) -> Result<Self> {
-        let folder = Self::lock(path)?;
+        let folder = Self::lock(path, "name another folder with ‹out›")?;
         let unreadable = |e| Error::unreadable(path, &e);
         let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>();
         let unfinished = |name: &OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
@@ -73,7 +75,7 @@ impl ResultsFolder {
 
     /// Opens the folder of a run that is resumed.
     pub(in crate::run) fn for_resumed_run(path: &Path) -> Result<Self> {
-        let folder = Self::lock(path)?;
+        let folder = Self::lock(path, "make it writable, or resume a copy of it")?;
         AtomicFile::remove_leftovers(path)?;
         Ok(folder)
     }
@@ -102,8 +104,12 @@ impl ResultsFolder {
         }
     }
 
-    fn lock(path: &Path) -> Result<Self> {
+    /// Takes the lock. `remedy` is for a folder that cannot be written to.
+    fn lock(path: &Path, remedy: &str) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        access(path, Access::WRITE_OK).map_err(|e| {
+            Error::input(path, "", format!("cannot be written to: {e}")).with_hint(remedy)
+        })?;
         let begin = Instant::now();
         let note = loop {
             match file.try_lock() {

@@ -140,7 +140,7 @@ fn placement_of(machine: Option<&ThisMachine>, world_size: usize) -> Result<Plac
 /// Assigns ranks to the slots of a control block, and a carrier if there are other machines.
 fn number_slots(control: &Control, placement: &Placement) {
     for (slot, rank) in placement.local().iter().enumerate() {
-        control.rank(slot).set_number(*rank as u32);
+        control.rank(slot).number.set(*rank as u32);
     }
     // Even if all ranks run here, they wait until the machines have compared their facts.
     if placement.machines() > 1 {
@@ -198,7 +198,7 @@ fn run_folder(
         control.compare_ranks(work, if launch.alike || work.is_pass() { sizes } else { &[] });
     }
     control.run().begin(std::process::id(), launch.epochs, memory_budget.bytes());
-    control.run().set_expected_turns(launch.turns);
+    control.run().expected_turns.set(launch.turns);
     control.set_parked_share(launch.stand_in.map_or(0, |stand_in| stand_in.share));
     Ok((folder, Arc::new(control)))
 }

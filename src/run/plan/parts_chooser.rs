@@ -3,12 +3,10 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use serde::{Deserialize, Serialize};
-
 use super::aside::{Aside, failed};
 use super::graph_shape::GraphShape;
 use super::num_parts::{PlannedParts, check_run, num_parts};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 use crate::io::{decode, encode};
 use crate::run::config::RunConfig;
 
@@ -18,13 +16,6 @@ use crate::run::config::RunConfig;
 pub struct PartsChooser {
     run: RunConfig,
     process: Aside,
-}
-
-/// The process's answer.
-#[derive(Serialize, Deserialize)]
-enum Answer {
-    Chosen(PlannedParts),
-    Failed { kind: ErrorKind, problem: String, hint: Option<String> },
 }
 
 impl PartsChooser {
@@ -55,12 +46,8 @@ impl PartsChooser {
         if bytes.is_empty() {
             return Err(Error::new(ErrorKind::Worker, "the process that plans has ended early"));
         }
-        match decode(&bytes)? {
-            Answer::Chosen(parts) => Ok(parts),
-            Answer::Failed { kind, problem, hint } => {
-                Err(hint.into_iter().fold(Error::new(kind, problem), Error::with_hint))
-            }
-        }
+        let answer: Result<PlannedParts, ErrorRecord> = decode(&bytes)?;
+        answer.map_err(Error::from)
     }
 }
 
@@ -71,13 +58,7 @@ fn answer(run: &RunConfig, mut link: UnixStream) -> Result<()> {
     if question.is_empty() {
         return Ok(());
     }
-    let answer = match decode(&question).and_then(|shape| num_parts(run, &shape)) {
-        Ok(parts) => Answer::Chosen(parts),
-        Err(error) => Answer::Failed {
-            kind: error.kind(),
-            problem: error.marked(),
-            hint: error.marked_hint().map(str::to_owned),
-        },
-    };
+    let planned = decode(&question).and_then(|shape| num_parts(run, &shape));
+    let answer = planned.map_err(|error| ErrorRecord::from(&error));
     link.write_all(&encode(&answer)?).map_err(failed)
 }

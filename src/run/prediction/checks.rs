@@ -7,13 +7,15 @@ use serde_json::Value;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::io::read_input;
-use crate::load::etypes_within;
+use crate::load::{GraphFingerprint, etypes_within};
 use crate::nn::{Task, verify_state_dict};
+use crate::prepare::import::FEATURE_ENCODING;
 use crate::run::METRICS;
-use crate::run::config::RunConfig;
-use crate::run::rank::{PredictConfig, Prediction, WEIGHTS};
+use crate::run::config::{Checksums, LinkConfig, RunConfig, open_graph};
+use crate::run::rank::{LinkQuery, PredictConfig, Prediction, WEIGHTS};
 
 /// Checks that the prediction makes sense for the task.
 pub(super) fn check(config: &PredictConfig) -> Result<()> {
@@ -71,14 +73,25 @@ pub(super) fn check_propagation(
         .with_hint("use predict, or add an edge type that joins these nodes"))
 }
 
-/// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration, in all of
-/// its epochs.
+/// Checks that weights are intact, that they suit the graph and, if they belong to the run, that they were trained with its
+/// configuration, in all of its epochs.
 pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let (weights, run) = (&config.weights, &config.run);
-    let verified = verify_state_dict(weights)?;
-    if *weights != run.out.join(WEIGHTS) {
-        return Ok(());
+    let verified = verify_state_dict(&config.weights)?;
+    if config.weights == config.run.out.join(WEIGHTS) {
+        check_run(config, verified, observe)?;
     }
+    let partitions = open_graph(&config.run)?;
+    check_meanings(config, &partitions, observe)?;
+    check_kept_back(config, &partitions)
+}
+
+/// Checks that the run's weights were trained with its configuration, in all of its epochs.
+fn check_run(
+    config: &PredictConfig,
+    verified: bool,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let (weights, run) = (&config.weights, &config.run);
     if !(run.check_weights(weights)? && verified) {
         observe(&Event::Note(format!(
             "{}: holds neither a checksum nor the configuration it was trained with, so it cannot be verified",
@@ -93,6 +106,51 @@ pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Eve
         )));
     }
     Ok(())
+}
+
+/// Checks that the graph names its classes as that of the training did. A note reports features that were made in another way.
+fn check_meanings(
+    config: &PredictConfig,
+    partitions: &PartitionConfig,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let PredictConfig { run, weights, prediction, .. } = config;
+    let trained_on = Checksums::of_weights(weights, Checksums::OF_GRAPH)?;
+    let of_classes = *prediction != Prediction::Embeddings && run.link.is_none();
+    for name in trained_on.differing(&Checksums::of_graph(partitions)?) {
+        let path = partitions.folder().join(name);
+        if name == FEATURE_ENCODING {
+            observe(&Event::Note(format!(
+                "{}: differs from training, so columns of features may have other words and scales; ‹add_nodes=FILE› makes features of new \
+                 nodes of the run's own graph as in training",
+                path.display()
+            )));
+        } else if of_classes && run.task.has_classes() {
+            let problem = "differs from the names of classes in training, so numbers of classes have other meanings";
+            return Err(Error::input(&path, "", problem).with_hint(
+                "predict new nodes of the run's own graph with ‹add_nodes=FILE›, cut the graph with the classes of the training, or remove \
+                 the file to get numbers in the order of the training",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that edges to be ranked, if training has drawn them, are the same ones in the graph.
+fn check_kept_back(config: &PredictConfig, partitions: &PartitionConfig) -> Result<()> {
+    let draws = config.run.link.as_ref().is_some_and(LinkConfig::draws_split);
+    if !draws || !matches!(config.links, Some(LinkQuery::Ranks(_))) {
+        return Ok(());
+    }
+    let Some(trained_on) = RunConfig::edges_of_weights(&config.weights)? else { return Ok(()) };
+    let found = GraphFingerprint::of_edges(partitions)?;
+    let Some(difference) = trained_on.difference(&found) else { return Ok(()) };
+    let problem = format!(
+        "is not the graph on which the run was trained, so it would keep back other edges: {difference}"
+    );
+    Err(Error::input(partitions.path(), "", problem).with_hint(
+        "name the run's own graph with ‹part_json=FILE›, or train with masks of edges, which stay when a graph is cut again",
+    ))
 }
 
 /// The epoch in the last line of a run's metrics, or 0. At the end of a run, the line has the epoch of its weights.

@@ -3,11 +3,9 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::predicted_graph::original_ids_of;
 use crate::engine::spill_dir::{RunFolder, sweep};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 use crate::event::Event;
 use crate::fields::mark;
 use crate::formats::dgl::Partition;
@@ -118,13 +116,6 @@ fn check_learned_rows(
         .with_hint(format!("give nodes features before you train, or {CUT_AGAIN}")))
 }
 
-/// Answer of the process that makes the graph.
-#[derive(Serialize, Deserialize)]
-enum Answer {
-    Made(ExtendedPartitions),
-    Failed { kind: ErrorKind, problem: String, hint: Option<String> },
-}
-
 /// Makes the graph in `folder`, in a process whose threads and memory end with it.
 fn extended(
     config: &PredictConfig,
@@ -141,7 +132,7 @@ fn extended(
     let work = |mut link: UnixStream| {
         let mut observer = |_| signals::check();
         let done = extend_partitions(partitions, &config.added, kept, &out, memory, &mut observer);
-        let answer = done.map_or_else(|error| failed(&error), Answer::Made);
+        let answer = done.map_err(|error| failed(&error));
         serde_json::to_writer(&mut link, &answer).map_err(internal)
     };
     let mut process = Aside::start("a process that adds nodes", &config.run.spill_dir, work)?;
@@ -154,21 +145,17 @@ fn extended(
         )
         .with_hint("the system may lack memory: try a smaller ‹memory_budget›"));
     }
-    match serde_json::from_slice(&answer).map_err(internal)? {
-        Answer::Made(extended) => Ok(extended),
-        Answer::Failed { kind, problem, hint } => {
-            Err(hint.into_iter().fold(Error::new(kind, problem), Error::with_hint))
-        }
-    }
+    let answer: Result<_, ErrorRecord> = serde_json::from_slice(&answer).map_err(internal)?;
+    answer.map_err(Error::from)
 }
 
-/// The answer about an error. Too little memory concerns the prediction's budget, and a full disk its temporary folder.
-fn failed(error: &Error) -> Answer {
+/// An error as the answer. Too little memory concerns the prediction's budget, and a full disk its temporary folder.
+fn failed(error: &Error) -> ErrorRecord {
     let budget = |text: &str| {
         let text = text.replace("‹memory=", "‹memory_budget=");
         text.replace(&mark("memory"), &mark("memory_budget"))
     };
     let is_full = error.kind() == ErrorKind::OutOfDisk;
     let hint = if is_full { Some(REMEDY.to_owned()) } else { error.marked_hint().map(budget) };
-    Answer::Failed { kind: error.kind(), problem: budget(&error.marked()), hint }
+    ErrorRecord { kind: error.kind(), problem: budget(&error.marked()), hint }
 }

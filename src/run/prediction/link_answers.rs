@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::link_table::{LinkHeadings, LinkRow, LinkTable};
 use super::name_index::NameIndex;
-use super::node_space::NodePairs;
+use super::node_space::{NodePairs, NodeSpace};
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
@@ -32,12 +32,13 @@ impl PairTable<'_> {
     pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let mut scores = StoredValues::open(self.rows)?;
         let nodes = self.headings;
-        let headings = LinkHeadings { nodes, rank: None, etype: None, numbers: &["score"] };
+        let numbers = &["score"];
+        let headings = LinkHeadings { nodes, types: None, rank: None, etype: None, numbers };
         let mut table = LinkTable::open(place, format, headings, self.named)?;
         for pair in 0..self.pairs.places.len() {
             let nodes = [0, 1].map(|end| self.pairs.words.get(2 * pair + end).to_vec());
             let numbers = vec![f32::from_le_bytes(scores.next()?)];
-            table.row(LinkRow { nodes, rank: None, etype: None, numbers })?;
+            table.row(LinkRow { nodes, types: None, rank: None, etype: None, numbers })?;
         }
         table.finish()
     }
@@ -53,7 +54,9 @@ pub(super) struct PartnerTable<'a> {
     pub(super) count: usize,
     /// Places of the nodes, in the order of rows; `None` means all nodes.
     pub(super) places: Option<Vec<u64>>,
-    /// Names of the nodes at each end, if they have names.
+    /// The nodes at each end.
+    pub(super) ends: &'a [NodeSpace<'a>; 2],
+    /// Names of these nodes, if they have names.
     pub(super) names: [Option<NameIndex>; 2],
     /// Headings of the columns of nodes.
     pub(super) headings: [&'static str; 2],
@@ -71,16 +74,22 @@ impl PartnerTable<'_> {
 
     fn write_table(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let nodes = self.headings;
-        let headings = LinkHeadings { nodes, rank: Some("rank"), etype: None, numbers: &["score"] };
+        let typed = self.ends[0].has_types();
+        let types = typed.then_some(["node_type", "partner_type"]);
+        let numbers = &["score"];
+        let headings = LinkHeadings { nodes, types, rank: Some("rank"), etype: None, numbers };
         let named = self.names.each_ref().map(Option::is_some);
         let mut table = LinkTable::open(place, format, headings, named)?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
             }
-            let nodes = [self.label(0, place)?, self.label(1, partner.place)?];
+            let [(node, of_node), (other, of_other)] =
+                [self.node(0, place)?, self.node(1, partner.place)?];
+            let types = typed.then_some([of_node, of_other]);
+            let (nodes, rank) = ([node, other], Some(rank as i32));
             let numbers = vec![partner.score];
-            table.row(LinkRow { nodes, rank: Some(rank as i32), etype: None, numbers })
+            table.row(LinkRow { nodes, types, rank, etype: None, numbers })
         })?;
         table.finish()
     }
@@ -124,12 +133,15 @@ impl PartnerTable<'_> {
         Ok(())
     }
 
-    /// The name or the id of a node at one end.
-    fn label(&self, end: usize, place: u64) -> Result<Vec<u8>> {
-        match &self.names[end] {
-            Some(names) => names.name(place),
-            None => Ok(place.to_string().into_bytes()),
-        }
+    /// The name of a node at one end, or its id within its type, and the type.
+    fn node(&self, end: usize, place: u64) -> Result<(Vec<u8>, String)> {
+        let space = &self.ends[end];
+        let (ntype, id) = space.node_at(place)?;
+        let label = match &self.names[end] {
+            Some(names) => names.name(place)?,
+            None => id.to_string().into_bytes(),
+        };
+        Ok((label, space.book().ntypes()[ntype].clone()))
     }
 }
 

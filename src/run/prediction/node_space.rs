@@ -33,6 +33,8 @@ pub(super) struct NodeSpace<'a> {
     names: Vec<PathBuf>,
     /// Bytes that all processes of the run may take; 0 means no limit.
     budget: u64,
+    /// Whether edges between these nodes are predicted.
+    of_links: bool,
 }
 
 /// The place of a word that calls no node so far, and of one that calls nodes of several types.
@@ -153,29 +155,25 @@ impl<'a> NodeSpace<'a> {
     ) -> Self {
         let by_type = config.is_by_type() || numbering.order == NodeOrder::Original;
         let budget = config.run.memory_budget.bytes();
-        Self::of_types(partitions, ntypes, by_type, numbering, budget)
+        let of_links = config.run.link.is_some();
+        let names = Vec::new();
+        NodeSpace { partitions, numbering, ntypes, by_type, names, budget, of_links }.with_names()
     }
 
     /// The nodes of one type, in the same order.
     pub(super) fn of_type(&self, ntype: usize) -> Self {
-        Self::of_types(self.partitions, vec![ntype], true, self.numbering, self.budget)
+        NodeSpace { ntypes: vec![ntype], by_type: true, ..self.clone() }.with_names()
     }
 
-    fn of_types(
-        partitions: &'a PartitionConfig,
-        ntypes: Vec<usize>,
-        by_type: bool,
-        numbering: Numbering,
-        budget: u64,
-    ) -> Self {
-        let book = partitions.book();
-        let folder = partitions.folder();
-        let files = ntypes.iter().map(|ntype| names_file(folder, &book.ntypes()[*ntype]));
+    /// The same nodes with the names that they have in the partition directory.
+    fn with_names(self) -> Self {
+        let (folder, ntypes) = (self.partitions.folder(), self.book().ntypes());
+        let files = self.ntypes.iter().map(|ntype| names_file(folder, &ntypes[*ntype]));
         let names: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
         // Names are in the original order.
-        let all_named = names.len() == ntypes.len() && numbering.order == NodeOrder::Original;
-        let names = if all_named { names } else { Vec::new() };
-        NodeSpace { partitions, numbering, ntypes, by_type, names, budget }
+        let all_named =
+            names.len() == self.ntypes.len() && self.numbering.order == NodeOrder::Original;
+        NodeSpace { names: if all_named { names } else { Vec::new() }, ..self }
     }
 
     /// The partitions of the graph.
@@ -211,25 +209,23 @@ impl<'a> NodeSpace<'a> {
         if !self.has_types() {
             return Ok((Vec::new(), places));
         }
-        let nodes = places.into_iter().map(|place| {
-            let node = self.node_at(place);
-            node.ok_or_else(|| Error::internal("a place without a node"))
-        });
+        let nodes = places.into_iter().map(|place| self.node_at(place));
         Ok(nodes.collect::<Result<Vec<_>>>()?.into_iter().unzip())
     }
 
     /// The type of the node at a place, and its id within the type.
-    fn node_at(&self, place: u64) -> Option<(usize, u64)> {
+    pub(super) fn node_at(&self, place: u64) -> Result<(usize, u64)> {
         let book = self.book();
-        if !self.by_type {
-            return book.to_per_type(place);
-        }
         let mut first = 0;
-        self.ntypes.iter().find_map(|ntype| {
-            let begin = first;
-            first += book.num_nodes_of_type(*ntype);
-            (place < first).then(|| (*ntype, place - begin))
-        })
+        let mut among_types = || {
+            self.ntypes.iter().find_map(|ntype| {
+                let begin = first;
+                first += book.num_nodes_of_type(*ntype);
+                (place < first).then(|| (*ntype, place - begin))
+            })
+        };
+        let node = if self.by_type { among_types() } else { book.to_per_type(place) };
+        node.ok_or_else(|| Error::internal("a place without a node"))
     }
 
     /// Number of nodes.
@@ -337,6 +333,11 @@ impl<'a> NodeSpace<'a> {
                     *known = if *known == NOWHERE { place } else { SEVERAL };
                 }
             }
+            let hint = if self.of_links {
+                "list ids there with ‹order=partition›, or train with ‹link.target_etype=TYPE›"
+            } else {
+                "choose one with ‹target_type=TYPE›"
+            };
             let places = words.enumerate().map(|(at, word)| {
                 let unknown = || {
                     let problem = format!("{} is not the name of a node", shown(word));
@@ -347,7 +348,7 @@ impl<'a> NodeSpace<'a> {
                     Some(&SEVERAL) => {
                         let problem =
                             format!("{} is the name of nodes of several types", shown(word));
-                        Err(fail(at, problem, "choose one with ‹target_type=TYPE›"))
+                        Err(fail(at, problem, hint))
                     }
                     Some(&place) => Ok(place),
                 }

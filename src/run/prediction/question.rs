@@ -168,7 +168,9 @@ impl<'a> Question<'a> {
                 let num_rows = places.as_ref().map_or_else(|| asked.len(), |p| p.len() as u64);
                 let headings =
                     headings(["node", "partner"], ["partition_node", "partition_partner"]);
-                PartnerTable { rows, num_rows, count, places, names, headings }.write(place, format)
+                let ends = &self.ends;
+                PartnerTable { rows, num_rows, count, places, ends, names, headings }
+                    .write(place, format)
             }
             Asked::Ranks(_) => {
                 let headings = of_ends();

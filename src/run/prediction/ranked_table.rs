@@ -44,7 +44,8 @@ impl RankedTable<'_> {
         let several = etypes.len() > 1;
         let etype = several.then_some("edge_type");
         let numbers = &["source_rank", "destination_rank"];
-        let headings = LinkHeadings { nodes: self.headings, rank: None, etype, numbers };
+        let nodes = self.headings;
+        let headings = LinkHeadings { nodes, types: None, rank: None, etype, numbers };
         let mut table = LinkTable::open(place, format, headings, [named; 2])?;
         let mut edges = StoredValues::open(self.rows)?;
         for _ in 0..count {
@@ -58,7 +59,8 @@ impl RankedTable<'_> {
                 Err(_) => types.to_string(),
             };
             let etype = several.then(name);
-            table.row(LinkRow { nodes, rank: None, etype, numbers: ranks.to_vec() })?;
+            let numbers = ranks.to_vec();
+            table.row(LinkRow { nodes, types: None, rank: None, etype, numbers })?;
         }
         table.finish()
     }

@@ -120,8 +120,13 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
 fn try_to_write(place: &Destination) -> Result<()> {
     let Some(path) = place.regular() else { return Ok(()) };
     RowFile::remove_partial(path)?;
-    drop(RowFile::open(path, Vec::new(), 1)?);
-    RowFile::remove_partial(path)
+    match RowFile::open(path, Vec::new(), 1) {
+        Ok(_) => RowFile::remove_partial(path),
+        Err(error) => Err(match error.io_error() {
+            Some(source) => Error::uncreatable(path, "out", source),
+            None => error,
+        }),
+    }
 }
 
 /// The format of the output: that of the configuration, or the one that its name calls for; text for a pipe or a device without a known

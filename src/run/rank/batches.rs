@@ -44,8 +44,8 @@ pub(super) fn of_graph(
     facts: &LabelFacts,
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
-    let (keys, degrees) = (index(config, sampling), graph.out_degrees(setup)?);
-    let opened = open_graph(setup, &degrees, here, &keys, None)?;
+    let keys = index(config, sampling);
+    let opened = open_graph(setup, graph.out_degrees(setup)?, here, &keys, None)?;
     let inputs = graph.batch_inputs(setup, assignment)?;
     let sampler = |sampling: &SamplingConfig| inputs.sampler(setup, config, sampling);
     finish_loaders(setup, assignment, sampling, opened, &sampler, facts)
@@ -75,14 +75,15 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
-/// Bytes that the memory budget leaves for METIS in addition to this process and the values that ranks keep, in each of the
-/// workers that may be resident.
+/// Bytes to which this process may grow while METIS groups its seeds: what the memory budget leaves in addition to this process and
+/// the values that ranks keep is for all workers that may be resident.
 fn room_for_metis(here: Surroundings<'_>) -> u64 {
     match here.resources.memory_budget.bytes() {
         0 => u64::MAX,
         budget => {
-            let taken = resident_bytes().unwrap_or(0) + here.control.taken();
-            budget.saturating_sub(taken) / here.control.slots().max(1) as u64
+            let own = resident_bytes().unwrap_or(0);
+            let left = budget.saturating_sub(own + here.control.taken());
+            own + left / here.control.slots().max(1) as u64
         }
     }
 }
@@ -145,15 +146,16 @@ fn finish_loaders(
 /// collective.
 pub(super) fn open_graph(
     setup: &RankSetup,
-    out_degrees: &[u32],
+    out_degrees: Vec<u32>,
     here: Surroundings<'_>,
     keys: &IndexConfig,
-    drawn: Option<&[f32]>,
+    drawn: Option<Vec<f32>>,
 ) -> Result<SampledGraph> {
     let RankSetup { manager, partition, group } = setup;
     let counters = manager.store().counters();
     let storage = DiskStorage::default().writing_back();
-    write_index(partition, out_degrees, keys, drawn, here.folder, &storage, counters)?;
+    write_index(partition, &out_degrees, keys, drawn.as_deref(), here.folder, &storage, counters)?;
+    drop((out_degrees, drawn));
     barrier(&**group, &**manager)?;
     let (config, folder) = (here.partitions, here.folder);
     if spans_machines(&**group) {

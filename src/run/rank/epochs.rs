@@ -1,25 +1,26 @@
 //! The epochs of a rank's training.
 
+use std::collections::BTreeMap;
+
 use super::assignment::Assignment;
 use super::saving::Saving;
 use super::setup::RankSetup;
-use crate::engine::comm::{Hooks, barrier};
-use crate::engine::spill::PartitionDataManager;
+use crate::engine::comm::barrier;
 use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation, Event, RankTurns, TurnSpan};
 use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
-use crate::train::{Checkpoint, Training};
+use crate::train::{Checkpoint, Training, TurnHooks};
 
 /// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. `write` then writes the
-/// weights, and gets their epoch if there are weights to keep: not if a run continued with a model that is not
+/// weights, and gets texts about the run if there are weights to keep: not if a run continued with a model that is not
 /// finite. The rank has no turn afterwards.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     assignment: Assignment<'_>,
     setup: &RankSetup,
-    write: impl FnOnce(Option<u32>) -> Result<()>,
+    write: impl FnOnce(Option<BTreeMap<String, String>>) -> Result<()>,
 ) -> Result<()> {
     let Assignment { here, config, graph, resumed } = assignment;
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
@@ -89,7 +90,11 @@ pub(super) fn run_epochs(
         diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
     let (last, kept) = (training.epoch(), training.take_kept());
-    let evaluation = finish(training, setup, |epoch| write(finite.then_some(epoch)));
+    let trained_on = training.graph().cloned();
+    let evaluation = finish(training, setup, |epoch| {
+        let texts = finite.then(|| config.texts_of_weights(epoch, trained_on.as_ref()));
+        write(texts.transpose()?)
+    });
     let evaluation = evaluation.map_err(|stopped| saving.save_kept(stopped, kept.as_ref()))?;
     tell_turns(last, turns)?;
     tell(Event::Evaluation(evaluation))
@@ -105,23 +110,7 @@ fn finish(
     setup.manager.set_phase(Phase::Finishing);
     write(evaluation.epoch)?;
     setup.manager.precall_func()?;
-    barrier(&*setup.group, &LastWait(&setup.manager))?;
+    // No turn follows, but a rank that waits gives up memory if asked.
+    barrier(&*setup.group, &TurnHooks::new(&setup.manager, false))?;
     Ok(evaluation)
-}
-
-/// The last wait of a rank: no turn follows, but it gives up memory if asked.
-struct LastWait<'a>(&'a PartitionDataManager);
-
-impl Hooks for LastWait<'_> {
-    fn precall(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn idle(&self) -> Result<()> {
-        self.0.give_way()
-    }
-
-    fn callback(&self) -> Result<()> {
-        Ok(())
-    }
 }

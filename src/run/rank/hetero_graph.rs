@@ -1,6 +1,5 @@
 //! A rank's part of a heterogeneous graph, for a model with a layer per edge type.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use tch::Kind;
@@ -10,29 +9,28 @@ use super::batch_inputs::BatchInputs;
 use super::edge_sources::{check_needed, set_edge_sources};
 use super::labelled::Labelled;
 use super::rank_graph::RankGraph;
+use super::row_order::RowOrder;
 use super::setup::{KIND, RankSetup};
 use super::stored_features::StoredFeatures;
-use crate::engine::spill::PointerTensor;
+use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::load::{EdgeData, NodeFeatures, construct_full_hetero_graph};
 use crate::nn::{
     HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
-    state_dict_text,
 };
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
 use crate::train::{NodeInput, RelationDegrees, stored_rows};
-
-/// Key of the text in a weights file that describes the partitions of learned rows.
-const LEARNED_ROWS: &str = "learned_rows";
 
 /// The graph, with features of its node types.
 pub(super) struct RankHeteroGraph {
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
     features: Vec<Option<StoredFeatures>>,
+    /// Order of the learned rows of these types, if there are any.
+    row_order: Option<RowOrder>,
     /// Node types for which the model has outputs.
     pub(super) targets: Vec<usize>,
     /// Configuration of the model.
@@ -41,12 +39,12 @@ pub(super) struct RankHeteroGraph {
 
 impl RankHeteroGraph {
     /// Reads the partition and builds the graph, of all edges or of those [within](EdgeData::within) it. One collective per edge
-    /// type, and one more; with edge features, two more.
+    /// type, and one more; with learned rows, one more; with edge features, two more.
     pub(super) fn new(
         setup: &RankSetup,
         run: &RunConfig,
         relations: &Relations,
-        within: Option<&[bool]>,
+        within: Option<Vec<bool>>,
     ) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
@@ -60,6 +58,8 @@ impl RankHeteroGraph {
         };
         let mut graph = construct_full_hetero_graph(manager, group, partition, columns)?;
         let features = StoredFeatures::agreed(setup, run, features)?;
+        let learned = (0..features.len()).filter(|ntype| features[*ntype].is_none());
+        let row_order = RowOrder::new(setup, &learned.collect::<Vec<_>>())?;
         if let Some(key) = edge_features {
             let without = set_edge_sources(setup, &mut graph, key)?;
             check_needed(setup, run.model.kind, key, &without)?;
@@ -69,7 +69,7 @@ impl RankHeteroGraph {
             None => relations.target_types(partition.book())?,
         };
         let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
-        Ok(RankHeteroGraph { graph, features, targets, config })
+        Ok(RankHeteroGraph { graph, features, row_order, targets, config })
     }
 
     /// Input of each node type: features, or learned rows that are initialised from `seed`.
@@ -121,9 +121,9 @@ impl RankHeteroGraph {
         &self,
         setup: &RankSetup,
         ntype: usize,
-        rows: &[u32],
+        rows: &Pointer<Vec<u32>>,
     ) -> Result<Option<PointerTensor>> {
-        self.features[ntype].as_ref().map(|stored| stored.rows(setup, rows.to_vec())).transpose()
+        self.features[ntype].as_ref().map(|stored| stored.rows(setup, rows)).transpose()
     }
 
     /// Out-degrees of sources by edge type, in files in `folder`, if the model's layers use them. All ranks call this.
@@ -141,45 +141,23 @@ impl RankHeteroGraph {
     /// Loads the run's initial values, including this rank's learned rows.
     pub(super) fn load_initial(
         &self,
-        setup: &RankSetup,
         assignment: Assignment<'_>,
         parameters: &ParameterSet,
         learned: &[&dyn LearnedRows],
     ) -> Result<()> {
         let Some(path) = assignment.initial() else { return Ok(()) };
-        self.load(setup, path, parameters, learned)
+        self.load(path, parameters, learned)
     }
 
     /// Loads a weights file, including this rank's learned rows.
     pub(super) fn load(
         &self,
-        setup: &RankSetup,
         path: &Path,
         parameters: &ParameterSet,
         learned: &[&dyn LearnedRows],
     ) -> Result<()> {
         load_state_dict(path, parameters, learned)?;
-        let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
-        // Files from other programs do not have the text.
-        if theirs.is_empty() || own == theirs {
-            return Ok(());
-        }
-        let problem = format!(
-            "has learned rows in the order of other partitions, with {theirs} nodes instead of {own}"
-        );
-        Err(Error::input(path, "", problem)
-            .with_hint("use the partition directory that the model was trained on"))
-    }
-
-    /// Number of nodes with learned rows in each partition, by type.
-    fn order_of_rows(&self, setup: &RankSetup) -> String {
-        let book = setup.partition.book();
-        let learned = self.features.iter().enumerate().filter(|(_, features)| features.is_none());
-        let types = learned.map(|(ntype, _)| {
-            let counts = (0..book.num_parts()).map(|p| book.type_nodes(p, ntype).own.to_string());
-            format!("{} {}", book.ntypes()[ntype], counts.collect::<Vec<_>>().join("+"))
-        });
-        types.collect::<Vec<_>>().join(", ")
+        self.row_order.as_ref().map_or(Ok(()), |order| order.check(path))
     }
 }
 
@@ -217,10 +195,8 @@ impl RankGraph for RankHeteroGraph {
         HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
     }
 
-    /// Texts that describe the partitions of learned rows; empty without such rows.
-    fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
-        let order = self.order_of_rows(setup);
-        if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
+    fn row_order(&self) -> Option<&RowOrder> {
+        self.row_order.as_ref()
     }
 
     fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {

@@ -135,8 +135,9 @@ impl LabelledRelations {
         }
         let Mfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
         let sources = sources.into_iter().enumerate().map(|(ntype, rows)| {
+            let rows = setup.manager.track("source-rows", rows);
             let features = hetero.rows(setup, ntype, &rows)?;
-            Ok(SourceNodes { rows: setup.manager.track("source-rows", rows), features })
+            Ok(SourceNodes { rows, features })
         });
         Ok(LabelledRelations { graphs, sources: sources.collect::<Result<_>>()?, nodes })
     }

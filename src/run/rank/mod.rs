@@ -19,6 +19,7 @@ mod node_training;
 mod predict;
 mod rank_graph;
 mod relation_layers;
+mod row_order;
 mod saving;
 mod setup;
 mod shared_layers;

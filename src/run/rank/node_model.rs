@@ -31,7 +31,7 @@ impl<'a, G: RankGraph> NodeModel<'a, G> {
         let goal = goal(setup, config, &facts)?;
         let BuiltModel { model, parameters, .. } =
             BuiltModel::new(setup, config, &graph, &facts.widths())?;
-        let texts = graph.texts(setup);
+        let texts = graph.texts(setup)?;
         let training = NodeTraining { setup, assignment, facts, goal, parameters, texts };
         Ok(NodeModel { graph, model, training })
     }

@@ -29,7 +29,7 @@ pub(super) struct NodeTraining<'a> {
     pub(super) goal: Goal,
     /// The model's parameters.
     pub(super) parameters: Rc<ParameterSet>,
-    /// Texts that are stored with the weights.
+    /// Texts about the graph that are stored with the weights.
     pub(super) texts: BTreeMap<String, String>,
 }
 
@@ -93,11 +93,10 @@ impl NodeTraining<'_> {
         });
         let mut training = Training::new(&trainer, samples, config.regime())?;
         training.set_outputs(self.facts.widths());
-        run_epochs(training, assignment, self.setup, |epoch| {
-            let Some(epoch) = epoch else { return Ok(()) };
+        run_epochs(training, assignment, self.setup, |texts| {
+            let Some(mut texts) = texts else { return Ok(()) };
             let (ranks, learned) = (self.setup.ranks(), trainer.forward.all_rows());
-            let mut texts = self.texts.clone();
-            texts.extend(config.texts_of_weights(epoch)?);
+            texts.extend(self.texts.clone());
             let path = pending_weights(&config.out);
             save_state_dict(&path, trainer.parameters, &learned, &texts, ranks)
         })

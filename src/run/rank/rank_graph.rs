@@ -7,11 +7,12 @@ use std::rc::Rc;
 use super::assignment::Assignment;
 use super::batch_inputs::BatchInputs;
 use super::labelled::Labelled;
+use super::row_order::RowOrder;
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{ParameterBuilder, ParameterSet};
 use crate::error::Result;
 use crate::nn::LinkScore;
-use crate::run::config::RunConfig;
+use crate::run::config::{Checksums, RunConfig};
 
 /// A rank's part of a graph.
 pub(super) trait RankGraph {
@@ -32,9 +33,18 @@ pub(super) trait RankGraph {
         out_feats: &[i64],
     ) -> Result<Self::Model>;
 
-    /// Texts that are stored with the weights.
-    fn texts(&self, _setup: &RankSetup) -> BTreeMap<String, String> {
-        BTreeMap::new()
+    /// Order of the learned rows, if there are any.
+    fn row_order(&self) -> Option<&RowOrder> {
+        None
+    }
+
+    /// Texts about the graph that are stored with the weights.
+    fn texts(&self, setup: &RankSetup) -> Result<BTreeMap<String, String>> {
+        let mut texts = BTreeMap::new();
+        let files = Checksums::of_graph(setup.partition.topology().config())?;
+        files.add_to(&mut texts, Checksums::OF_GRAPH)?;
+        self.row_order().map_or(Ok(()), |order| order.add_to(&mut texts))?;
+        Ok(texts)
     }
 
     /// Out-degrees of the partition's own nodes, over all edge types.

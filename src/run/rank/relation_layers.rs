@@ -22,14 +22,14 @@ impl NodeModel<'_, RankHeteroGraph> {
             }
             let inputs = self.graph.inputs(setup, config.seed)?;
             let rows = self.forward(&inputs);
-            self.graph.load_initial(setup, *assignment, parameters, &rows.all_rows())?;
+            self.graph.load_initial(*assignment, parameters, &rows.all_rows())?;
             setup.sync(parameters)?;
             return self.run(pass, &inputs, None);
         };
         let folder = assignment.here.folder;
         let (inputs, optimizer) = self.graph.stored_inputs(setup, folder, config.seed)?;
         let rows = self.forward(&inputs);
-        self.graph.load_initial(setup, *assignment, parameters, &rows.all_rows())?;
+        self.graph.load_initial(*assignment, parameters, &rows.all_rows())?;
         let loaders = batches::of_graph(setup, &self.graph, *assignment, sampling, facts)?;
         setup.sync(parameters)?;
         let degrees = self.graph.relation_degrees(setup, folder)?;

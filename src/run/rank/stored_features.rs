@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
-use crate::engine::spill::PointerTensor;
+use crate::engine::spill::{Pointer, PointerTensor};
 use crate::error::Result;
 use crate::load::NodeFeatures;
 use crate::run::config::RunConfig;
@@ -73,14 +73,19 @@ impl StoredFeatures {
     }
 
     /// Features of selected own nodes, ascending. Only these rows are read from the partition.
-    pub(super) fn rows(&self, setup: &RankSetup, rows: Vec<u32>) -> Result<PointerTensor> {
+    pub(super) fn rows(
+        &self,
+        setup: &RankSetup,
+        rows: &Pointer<Vec<u32>>,
+    ) -> Result<PointerTensor> {
         if self.few_entries {
-            return self.entries(setup, &rows);
+            return self.entries(setup, &rows.pin()?);
         }
         let (features, counters) =
             (self.features.clone(), setup.manager.store().counters().clone());
         let (size, exact) = ([rows.len() as i64, self.width()], features.message_dtype());
-        let read = Rc::new(move || features.read_rows(&rows, &counters));
+        let rows = rows.clone();
+        let read = Rc::new(move || features.read_rows(&rows.pin()?, &counters));
         Ok(setup.manager.track_exact("features", &size, KIND, exact, read))
     }
 

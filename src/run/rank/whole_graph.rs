@@ -31,7 +31,11 @@ pub(super) struct WholeGraph {
 
 impl WholeGraph {
     /// Reads the partition and builds the graph, of all edges or of those [within](EdgeData::within) it. Two collectives.
-    pub(super) fn new(setup: &RankSetup, run: &RunConfig, within: Option<&[bool]>) -> Result<Self> {
+    pub(super) fn new(
+        setup: &RankSetup,
+        run: &RunConfig,
+        within: Option<Vec<bool>>,
+    ) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
         let features = NodeFeatures::find(partition, key, run.normalize_features)?;

@@ -9,6 +9,7 @@ use super::neighbor_sampler::DistNeighborSampler;
 use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
+use crate::graph::InEdges;
 use crate::prepare::partition::{SeedGroups, seed_groups_file};
 use crate::sampling::stores::{GraphSource, SampleKey};
 
@@ -67,13 +68,17 @@ impl DataLoader {
     /// METIS cuts the partitions of the seeds, in memory, into the same number of batches, none larger than before.
     /// Every epoch has these batches, in another order if they are shuffled. With `cache` (SAR's
     /// `optimized_batches_cache`), the rank's batches are stored in the file `<cache>_<rank>_<number of batches>`, or
-    /// read from it if it exists. METIS may take `memory` bytes, at most half of the free memory. All ranks call this.
+    /// read from it if it exists. This process may grow to `memory` bytes, and METIS may take half of the free memory. All
+    /// ranks call this.
     ///
     /// # Errors
     /// If METIS needs more memory, or the cache was made for another graph, other seeds, or another batch
     /// size or seed.
     pub fn precompute_optimized_batches(self, cache: Option<&Path>, memory: u64) -> Result<Self> {
         let schedule = &self.schedule;
+        if schedule.is_grouped() {
+            return Ok(self);
+        }
         let DataLoaderConfig { batch_size, seed, .. } = schedule.config;
         let num_batches = schedule.steps();
         let seeds = &schedule.seeds[..];
@@ -83,8 +88,8 @@ impl DataLoader {
         let parts = (0..book.num_parts()).map(|part| book.node_range(part));
         let used = parts.filter(|range| schedule.seeds.iter().any(|seed| range.contains(seed)));
         let own: Vec<u64> = used.flatten().collect();
-        let edges = self.graph().in_subgraph(&own)?;
-        let batches = groups.batches(&own, &edges.counts, &edges.sources, cache.as_deref())?;
+        let InEdges { counts, sources, .. } = self.graph().in_subgraph(&own)?;
+        let batches = groups.batches(&own, &counts, sources, cache.as_deref())?;
         Ok(self.with_batches(batches))
     }
 }

@@ -1,5 +1,7 @@
 //! The assignment of seeds to batches.
 
+use std::ops::Range;
+
 use tch::Tensor;
 
 use super::config::DataLoaderConfig;
@@ -8,7 +10,6 @@ use crate::error::Result;
 use crate::sampling::stores::{SampleKey, permutation};
 
 /// Batches of one rank's seeds; the number of steps is the same on all ranks.
-#[derive(Clone)]
 pub(super) struct BatchSchedule {
     pub(super) seeds: Vec<u64>,
     /// Batches that were grouped beforehand, if there are any.
@@ -24,11 +25,12 @@ pub(super) struct BatchSchedule {
 impl BatchSchedule {
     /// Creates the schedule; the ranks agree on the number of steps in one collective.
     pub(super) fn new(
-        seeds: Vec<u64>,
+        mut seeds: Vec<u64>,
         config: DataLoaderConfig,
         Ranks { group, hooks }: Ranks<'_>,
     ) -> Result<Self> {
         config.check()?;
+        seeds.shrink_to_fit();
         let (rank, world_size) = (group.rank(), group.world_size());
         let optimized = None;
         let DataLoaderConfig { batch_size: size, drop_last, .. } = config;
@@ -42,7 +44,14 @@ impl BatchSchedule {
 
     /// The same schedule with batches that were grouped beforehand.
     pub(super) fn with_batches(&self, batches: Vec<Vec<u64>>) -> Self {
-        BatchSchedule { optimized: Some(batches), ..self.clone() }
+        let (seeds, optimized) = (Vec::new(), Some(batches));
+        let BatchSchedule { config, rank, world_size, steps, own, .. } = *self;
+        BatchSchedule { seeds, optimized, config, rank, world_size, steps, own }
+    }
+
+    /// Whether batches were grouped beforehand.
+    pub(super) fn is_grouped(&self) -> bool {
+        self.optimized.is_some()
     }
 
     /// Number of batches per epoch.
@@ -55,39 +64,34 @@ impl BatchSchedule {
         self.optimized.as_ref().map_or(self.own, Vec::len)
     }
 
-    /// Order of the seeds in an epoch, or of the batches that were grouped beforehand.
-    pub(super) fn order(&self, epoch: u32) -> Vec<u64> {
-        let numbers: Vec<u64> = match &self.optimized {
-            Some(batches) => (0..batches.len() as u64).collect(),
-            None => self.seeds.clone(),
-        };
-        if !self.config.shuffle {
-            return numbers;
-        }
-        let order = permutation(numbers.len(), self.config.seed, epoch, self.rank as u32);
-        order.into_iter().map(|i| numbers[i as usize]).collect()
+    /// Places of the seeds in an epoch's order, or of the batches that were grouped beforehand; `None` if they keep theirs.
+    pub(super) fn order(&self, epoch: u32) -> Option<Vec<u32>> {
+        let count = self.optimized.as_ref().map_or(self.seeds.len(), Vec::len);
+        let DataLoaderConfig { shuffle, seed, .. } = self.config;
+        shuffle.then(|| permutation(count, seed, epoch, self.rank as u32))
     }
 
     /// Seeds of a step, and the key of its samples, given the epoch's order. A rank with fewer batches than steps
     /// repeats them, unless batches are even; a rank without seeds has empty ones.
-    pub(super) fn batch<'o>(
-        &'o self,
+    pub(super) fn batch(
+        &self,
         epoch: u32,
-        order: &'o [u64],
+        order: Option<&[u32]>,
         step: usize,
-    ) -> (&'o [u64], SampleKey) {
-        let size = self.config.batch_size;
+    ) -> (Vec<u64>, SampleKey) {
+        let (size, all) = (self.config.batch_size, self.seeds.len());
+        let place = |i: usize| order.map_or(i, |order| order[i] as usize);
+        let chosen = |range: Range<usize>| range.map(|i| self.seeds[place(i)]).collect::<Vec<_>>();
         let seeds = match (self.num_batches(), &self.optimized) {
-            (0, _) => &[][..],
-            (_, Some(batches)) => &batches[order[step] as usize],
+            (0, _) => Vec::new(),
+            (_, Some(batches)) => batches[place(step)].clone(),
             (_, None) if self.config.even => {
-                let place =
-                    |step: usize| (order.len() as u64 * step as u64 / self.steps as u64) as usize;
-                &order[place(step)..place(step + 1)]
+                let begin = |step: usize| (all as u64 * step as u64 / self.steps as u64) as usize;
+                chosen(begin(step)..begin(step + 1))
             }
             (own, None) => {
                 let begin = step % own * size;
-                &order[begin..order.len().min(begin + size)]
+                chosen(begin..all.min(begin + size))
             }
         };
         let batch = (step * self.world_size + self.rank) as u32;

@@ -76,6 +76,11 @@ impl<T: LoaderTask> Loader<T> {
         self.schedule.num_batches()
     }
 
+    /// Whether each batch is sampled on request.
+    pub fn is_on_demand(&self) -> bool {
+        self.schedule.config.sampler_threads == 0 || matches!(self.graph, SampledGraph::Ranks(_))
+    }
+
     /// The rank's own batches of epoch 0, for an evaluation. With `drop_last`, seeds that do not fill a batch are left out.
     /// On a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), a rank without further batches yields `None`
     /// until every rank has made the same number of steps.
@@ -101,8 +106,8 @@ impl<T: LoaderTask> Loader<T> {
         let steps = schedule.steps();
         let threads = schedule.config.sampler_threads;
         let sample = move |graph: &dyn GraphSource, step: usize| {
-            let (seeds, key) = schedule.batch(epoch, &order, step);
-            task.sample(graph, seeds, key)
+            let (seeds, key) = schedule.batch(epoch, order.as_deref(), step);
+            task.sample(graph, &seeds, key)
         };
         match self.graph.clone() {
             SampledGraph::Files(graph) if threads > 0 => {

@@ -27,7 +27,7 @@ pub struct IndexConfig {
 /// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open).
 /// `out_degrees` holds the out-degree of each of the partition's nodes over the whole graph; with
 /// [`IndexConfig::drawn`], `drawn` holds a probability per edge of the partition, by index. Takes 8 bytes of memory per
-/// edge, or 16 with edge features.
+/// edge, 16 with [`IndexConfig::ends`], or 20 with edge features.
 ///
 /// # Errors
 /// If edges or edge features cannot be read, a probability is negative or not finite, the graph has more than 2^32 nodes or
@@ -56,7 +56,8 @@ pub fn write_index(
     }
     let mut starts = row_starts(partition, &layout)?;
     let mut records = vec![[0; 2]; layout.num_edges as usize];
-    let mut feature_rows = vec![0_u32; if layout.columns() > 0 { records.len() } else { 0 }];
+    let has_features = keys.weight.is_some() || keys.probability.is_some();
+    let mut feature_rows = vec![0_u32; if has_features { records.len() } else { 0 }];
     fill(partition, &layout, &mut starts, &mut records, &mut feature_rows)?;
     // Filling has moved every start to the end of its row; shifted by one place, these are the starts again.
     starts.rotate_right(1);

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ending::Trouble;
+use super::ending::error_on;
 use super::pace::Pace;
 use super::transport::{Piece, PieceKind, Transport};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorRecord, Result};
 use crate::io;
 
 /// Facts about a machine that are compared.
@@ -33,21 +33,22 @@ pub struct MachineFacts {
 /// error is the same on every machine.
 pub fn agree(
     transport: &mut dyn Transport,
-    mine: std::result::Result<MachineFacts, Trouble>,
+    mine: Result<MachineFacts, ErrorRecord>,
 ) -> Result<Vec<Vec<usize>>> {
     let own = transport.machine();
     let trouble = mine.as_ref().err().cloned();
     // A machine's own error takes precedence over a failure to send it.
-    let all = exchange(transport, mine).map_err(|lost| trouble.map_or(lost, |t| t.on(own)))?;
+    let all = exchange(transport, mine)
+        .map_err(|lost| trouble.map_or(lost, |error| error_on(own, error)))?;
     let mut machines = Vec::new();
     for (machine, facts) in all.into_iter().enumerate() {
-        machines.push(facts.map_err(|trouble| trouble.on(machine))?);
+        machines.push(facts.map_err(|error| error_on(machine, error))?);
     }
     check(&machines)?;
     Ok(machines.into_iter().map(|facts| facts.own).collect())
 }
 
-type Brought = std::result::Result<MachineFacts, Trouble>;
+type Brought = Result<MachineFacts, ErrorRecord>;
 
 /// The facts of every machine, by machine.
 fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>> {
@@ -141,70 +142,5 @@ fn check(machines: &[MachineFacts]) -> Result<()> {
             Err(Error::config("partition 0", problem)
                 .with_hint("start the process of the machine that has it before the others"))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::super::in_process::InProcess;
-    use super::*;
-
-    fn facts(own: &[usize]) -> MachineFacts {
-        let version = "1".to_owned();
-        let (start, own) = (String::new(), own.to_vec());
-        MachineFacts { version, graph: 7, configuration: 8, start, partitions: 4, own }
-    }
-
-    /// Compares the facts; the result is the same on every machine.
-    fn agreed(brought: Vec<Brought>) -> std::result::Result<Vec<Vec<usize>>, String> {
-        let ends = InProcess::all(brought.len(), Duration::ZERO);
-        let answers: Vec<_> = std::thread::scope(|scope| {
-            let threads = ends.into_iter().zip(brought);
-            let threads = threads.map(|(mut end, mine)| {
-                scope.spawn(move || (agree(&mut end, mine).map_err(|e| e.to_string()), end))
-            });
-            let threads: Vec<_> = threads.collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        let answers: Vec<_> = answers.into_iter().map(|(answer, _)| answer).collect();
-        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-        answers[0].clone()
-    }
-
-    #[test]
-    fn machines_that_fit_together_learn_who_has_what() {
-        let own: [&[usize]; 3] = [&[0, 3], &[1], &[2]];
-        let all = agreed(own.map(|own| Ok(facts(own))).into());
-        assert_eq!(all.unwrap(), own.map(<[usize]>::to_vec));
-    }
-
-    #[test]
-    fn what_does_not_fit_is_named() {
-        let refused =
-            |second: MachineFacts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
-        let error = refused(facts(&[3]));
-        assert_eq!(error, "partition 2: is on none of the machines");
-        let error = refused(facts(&[1, 2, 3]));
-        assert_eq!(error, "partition 1: is on machine 0 and on machine 1");
-        let elsewhere = agreed(vec![Ok(facts(&[1, 2, 3])), Ok(facts(&[0]))]).unwrap_err();
-        assert_eq!(elsewhere, "partition 0: is on machine 1, but the first machine must have it");
-        assert_eq!(refused(facts(&[])), "machine 1: has no partition to work on");
-        let error = refused(MachineFacts { version: "2".to_owned(), ..facts(&[2, 3]) });
-        assert_eq!(error, "machines 0 and 1: differ in version: 1 and 2");
-        let error = refused(MachineFacts { graph: 1, ..facts(&[2, 3]) });
-        assert_eq!(error, "machines 0 and 1: differ in the partition directory's JSON file");
-        let error = refused(MachineFacts { configuration: 1, ..facts(&[2, 3]) });
-        assert_eq!(error, "machines 0 and 1: differ in configuration");
-        let error = refused(MachineFacts { start: "crc".to_owned(), ..facts(&[2, 3]) });
-        let differ =
-            "machines 0 and 1: differ in the checkpoint, or the weights, that they begin with";
-        assert_eq!(error, differ);
-        let trouble = Trouble::of(&Error::interrupted());
-        let mut alone = InProcess::all(2, Duration::ZERO).remove(0);
-        let own = agree(&mut alone, Err(Trouble::of(&Error::aborted()))).unwrap_err();
-        assert!(own.to_string().starts_with("machine 0: "), "{own}");
-        assert_eq!(agreed(vec![Ok(facts(&[0])), Err(trouble)]).unwrap_err(), "interrupted");
     }
 }

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, TryRecvError};
 use tracing::debug;
 
-use super::ending::{MachineEnd, Trouble};
+use super::ending::MachineEnd;
 use super::incoming::Incoming;
 use super::outgoing::{LocalFiles, Outgoing};
 use super::pace::Pace;
 use super::transport::{MAX_PIECE, Piece, PieceKind, Transport};
 use crate::engine::turns::{Control, Stop};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorRecord, Result};
 use crate::io::{self, Storage};
 
 /// Maximum total size of parts that are in transit or waiting, in bytes.
@@ -68,7 +68,7 @@ pub struct Carrier {
     /// Whether another machine has stopped this machine's ranks.
     stopped_by_others: bool,
     /// The carrier's own error.
-    trouble: Option<Trouble>,
+    trouble: Option<ErrorRecord>,
     /// How each machine has ended; for this machine, once its ranks have.
     ends: Vec<Option<MachineEnd>>,
     /// Bytes sent to other machines.
@@ -221,7 +221,7 @@ impl Carrier {
         // Must be read before the ranks' posts, because ranks post before they arrive.
         let all_have = self.control.ranks_have_arrived();
         for slot in 0..self.ranks.len() {
-            let posted = self.control.rank(slot).posted();
+            let posted = self.control.rank(slot).posted.get();
             for sequence in self.posted[slot]..posted {
                 for machine in self.others() {
                     self.outgoing[machine].add_messages(sequence, self.ranks[slot]);
@@ -282,7 +282,7 @@ impl Carrier {
     /// Records the carrier's own error, and stops all ranks.
     fn fail(&mut self, error: &Error) {
         if !self.others_know && self.trouble.is_none() {
-            self.trouble = Some(Trouble::of(error));
+            self.trouble = Some(error.into());
         }
         self.control.stop(Stop::Aborted);
     }
@@ -319,7 +319,7 @@ impl Carrier {
             (Some(trouble), _) => MachineEnd::Failed(trouble),
             (None, Ok(())) => MachineEnd::Done,
             (None, Err(_)) if self.stopped_by_others => MachineEnd::Stopped,
-            (None, Err(error)) => MachineEnd::Failed(Trouble::of(&error)),
+            (None, Err(error)) => MachineEnd::Failed((&error).into()),
         };
         if end != MachineEnd::Done {
             self.know();

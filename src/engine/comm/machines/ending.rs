@@ -2,33 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
-
-/// An error in a form that can be sent to other machines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
-    kind: ErrorKind,
-    /// The error's message, in which fields of configurations are marked.
-    problem: String,
-    hint: Option<String>,
-}
-
-impl Trouble {
-    /// Copies the text of an error.
-    pub fn of(error: &Error) -> Self {
-        let hint = error.marked_hint().map(str::to_owned);
-        Trouble { kind: error.kind(), problem: error.marked(), hint }
-    }
-
-    /// The error, with the machine's name in it.
-    pub fn on(&self, machine: usize) -> Error {
-        if self.kind == ErrorKind::Interrupted {
-            return Error::interrupted();
-        }
-        let error = Error::new(self.kind, format!("machine {machine}: {}", self.problem));
-        self.hint.iter().fold(error, |error, hint| error.with_hint(hint.as_str()))
-    }
-}
+use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 
 /// How a machine's ranks have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +12,7 @@ pub enum MachineEnd {
     /// Another machine made the ranks stop.
     Stopped,
     /// A rank failed, or the user asked to stop.
-    Failed(Trouble),
+    Failed(ErrorRecord),
     /// The machine did not report its end.
     Lost,
 }
@@ -48,7 +22,7 @@ impl MachineEnd {
     /// stopped, the user has interrupted one whose work was complete.
     pub(super) fn result(ends: &[MachineEnd]) -> Result<()> {
         let failed = ends.iter().enumerate().find_map(|(machine, end)| match end {
-            MachineEnd::Failed(trouble) => Some(trouble.on(machine)),
+            MachineEnd::Failed(error) => Some(error_on(machine, error.clone())),
             _ => None,
         });
         let lost = || {
@@ -61,13 +35,22 @@ impl MachineEnd {
     }
 }
 
+/// The error of a machine, with the machine's name in it.
+pub(super) fn error_on(machine: usize, mut error: ErrorRecord) -> Error {
+    if error.kind == ErrorKind::Interrupted {
+        return Error::interrupted();
+    }
+    error.problem = format!("machine {machine}: {}", error.problem);
+    error.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_cause_of_the_end_is_reported_wherever_it_was() {
-        let failed = |text: &str| MachineEnd::Failed(Trouble::of(&Error::internal(text)));
+        let failed = |text: &str| MachineEnd::Failed((&Error::internal(text)).into());
         let text = |ends: &[MachineEnd]| MachineEnd::result(ends).unwrap_err().to_string();
         assert!(MachineEnd::result(&[MachineEnd::Done, MachineEnd::Done]).is_ok());
         let ends = [MachineEnd::Stopped, MachineEnd::Lost, failed("x"), failed("y")];
@@ -75,7 +58,7 @@ mod tests {
         assert_eq!(text(&ends[..2]), "machine 1 no longer answers");
         // An interrupt after the work of its own machine was complete.
         assert_eq!(text(&[MachineEnd::Done, MachineEnd::Stopped]), "interrupted");
-        let interrupted = MachineEnd::Failed(Trouble::of(&Error::interrupted()));
+        let interrupted = MachineEnd::Failed((&Error::interrupted()).into());
         assert_eq!(text(&[MachineEnd::Stopped, interrupted]), "interrupted");
     }
 }

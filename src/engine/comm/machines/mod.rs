@@ -31,7 +31,6 @@ mod brought;
 mod carrier;
 mod connect;
 mod ending;
-mod in_process;
 mod incoming;
 mod launched;
 #[cfg(feature = "mpi")]
@@ -46,7 +45,6 @@ pub use agreement::{MachineFacts, agree};
 pub use brought::bring;
 pub use carrier::{Carried, Carrier, Site};
 pub use connect::connect;
-pub use ending::{MachineEnd, Trouble};
-pub use in_process::InProcess;
+pub use ending::MachineEnd;
 pub use launched::Launched;
 pub use transport::{MAX_PIECE, Piece, PieceKind, Transport};

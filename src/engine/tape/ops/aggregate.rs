@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::dense::column_sums;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
@@ -95,7 +95,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         how: Aggregation,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let onto_constant = how.onto.as_ref().is_none_or(Var::is_constant);
         if x.is_constant() && onto_constant && how.bias.is_none() {
             return self.once(|tape| tape.reduce(graph, x, how));
@@ -103,12 +103,7 @@ impl<'a> Tape<'a> {
         self.reduce(graph, x, how)
     }
 
-    fn reduce(
-        &mut self,
-        graph: &'a dyn Graph,
-        x: Var,
-        how: Aggregation,
-    ) -> Result<Computation<'a, Var>> {
+    fn reduce(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Begun<'a, Var> {
         let spans = self.spans("aggregate");
         let _span = spans();
         x.check_matrix()?;
@@ -138,12 +133,7 @@ impl<'a> Tape<'a> {
         self.manager().track_recipe("degree-scale", &shape, kind, None, recipe)
     }
 
-    fn aggregate_sum(
-        &mut self,
-        graph: &'a dyn Graph,
-        x: Var,
-        how: Aggregation,
-    ) -> Result<Computation<'a, Var>> {
+    fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Begun<'a, Var> {
         let Aggregation { weighted, scale, onto, bias, .. } = how;
         let (width, kind) = (x.width(), x.kind());
         let layout = [x.held_rows()];
@@ -209,11 +199,7 @@ struct SumAdjoint<'a> {
 /// gx = Aᵀ (scale ∘ gy): each rank computes its edges' contributions to every rank's sources and pushes them to the
 /// owners.
 impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
         if let Some(bias) = bias {
             let total = column_sums(&*gradient.pin_held()?)?;

@@ -7,7 +7,7 @@ use super::dense::column_sums;
 use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
@@ -71,7 +71,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         messages: Var,
         how: Attend,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let spans = self.spans("attend");
         let _span = spans();
         let Attend { heads, scoring, negative_slope, dropout } = how;
@@ -176,11 +176,7 @@ struct AttendAdjoint<'a> {
 /// of a message is the sum of `a gy[v]` over its out-edges (the backward pass of FlashAttention: Dao et al., NeurIPS
 /// 2022).
 impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let AttendAdjoint { graph, sources, edges, layout, softmax, output, collective } = *self;
         let kind = gradient.kind();
         let (score_width, dst_width) = edges.gradient_widths();

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use super::dense::total;
 use crate::engine::array::Elements;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::exchange::Transfer;
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::parameters::{Buffer, Parameter, ParameterSet};
@@ -62,7 +62,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         how: BatchStatistics,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let spans = self.spans("batch norm");
         let _span = spans();
         let kind = x.kind();
@@ -96,11 +96,7 @@ impl<'a> Tape<'a> {
     }
 
     /// Sums of the values of all ranks; one collective.
-    fn begin_sums(
-        &mut self,
-        graph: &'a dyn Graph,
-        values: Vec<Tensor>,
-    ) -> Result<Computation<'a, Vec<Tensor>>> {
+    fn begin_sums(&mut self, graph: &'a dyn Graph, values: Vec<Tensor>) -> Begun<'a, Vec<Tensor>> {
         let layouts = values.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
         let transfer = graph.post_sums(&values)?;
         if matches!(transfer, Transfer::Nothing) {
@@ -176,11 +172,7 @@ struct BatchNormAdjoint<'a> {
 /// With z the normalised input and s = 1 / √(variance + eps): db = Σ gy, dw = Σ gy z, and over all ranks' rows gx = w s (gy -
 /// mean(gy) - z mean(gy z)).
 impl<'a> PausingAdjoint<'a> for BatchNormAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let BatchNormAdjoint { graph, x: Saved { value: x, target }, columns, rows, weight, bias } =
             *self;
         let kind = gradient.kind();

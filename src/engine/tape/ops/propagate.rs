@@ -12,7 +12,7 @@ use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::comm::Collective;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
@@ -113,7 +113,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         inputs: Propagation<'_>,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         self.collect(graph, inputs, Collect::Each, message)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Tape<'a> {
         inputs: Propagation<'_>,
         how: Collect,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let spans = self.spans("propagate");
         let _span = spans();
         let Propagation { src, dst, edge, parameters } = inputs;
@@ -348,11 +348,7 @@ struct PropagateAdjoint<'a> {
 /// Messages are recomputed, with gradients on, on the rank that computed them first; sources' gradients are sent to
 /// their owners.
 impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let PropagateAdjoint { graph, ends, messages, how, winner, layout, collective } = *self;
         let (src, dst, edge) = ends;
         let kind = gradient.kind();

@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use super::aggregate::add_rows;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::exchange::Transfer;
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
@@ -20,7 +20,7 @@ pub(super) fn add_pushed<'a, const N: usize>(
     transfer: Transfer,
     parts: [Tensor; N],
     targets: [Option<Target>; N],
-) -> Result<Computation<'a, ()>> {
+) -> Begun<'a> {
     let parts = parts.into_iter().map(|part| tape.manager().track_rows("partial-gradient", part));
     let parts = parts.collect::<Result<Vec<_>>>()?;
     Computation::after(tape, graph, transfer, move |tape, collective| {

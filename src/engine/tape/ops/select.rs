@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use super::aggregate::{Aggregation, Reduce};
 use super::pushed::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
@@ -22,7 +22,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         how: &Aggregation,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         if how.weighted || how.scale.is_some() || how.onto.is_some() || how.bias.is_some() {
             let problem = "edge weights, scales and sums do not combine with a maximum or minimum";
             return Err(Error::config("aggregator", problem));
@@ -108,11 +108,7 @@ struct SelectAdjoint<'a> {
 }
 
 impl<'a> PausingAdjoint<'a> for SelectAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let SelectAdjoint { graph, x, source } = *self;
         let (width, kind) = (gradient.size()[1], gradient.kind());
         let (transfer, partial) = {

@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use super::pushed::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
@@ -38,7 +38,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         num_types: usize,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let spans = self.spans("aggregate");
         let _span = spans();
         let (target, kind, width) = (x.target(), x.kind(), x.width() as usize);
@@ -84,11 +84,7 @@ struct TypedAdjoint<'a> {
 }
 
 impl<'a> PausingAdjoint<'a> for TypedAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let TypedAdjoint { graph, x, num_types } = *self;
         let (width, kind) = (x.size[1], gradient.kind());
         let (transfer, partial) = {

@@ -6,7 +6,7 @@ use super::edge_softmax::check_edge_values;
 use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::Computation;
+use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::record::{PausingAdjoint, Tape};
@@ -38,7 +38,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         factors: Var,
-    ) -> Result<Computation<'a, Var>> {
+    ) -> Begun<'a, Var> {
         let spans = self.spans("weighted sum");
         let _span = spans();
         check_edge_values("factors", &factors, graph.num_edges()?)?;
@@ -157,11 +157,7 @@ struct WeightedSumAdjoint<'a> {
 /// The gradient of a row is the sum of `factors[e] gy[v]` over its out-edges; the gradient of a factor is `<x[u],
 /// gy[v]>`. Sources' rows are read again on the ranks that received them.
 impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
-    fn begin(
-        self: Box<Self>,
-        tape: &mut Tape<'a>,
-        gradient: PointerTensor,
-    ) -> Result<Computation<'a, ()>> {
+    fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let WeightedSumAdjoint { graph, x, factors, layout, collective } = *self;
         let kind = gradient.kind();
         let (x_target, factors_target) = (x.target(), factors.target());

@@ -2,7 +2,7 @@
 
 use super::TurnLock;
 use crate::engine::turns::Work;
-use crate::engine::turns::grant::kib;
+use crate::engine::turns::cells::kib;
 
 impl TurnLock {
     /// A rank's equal share of the bytes that all ranks together may keep from this turn to the next one.
@@ -46,11 +46,11 @@ impl TurnLock {
     /// are served first. If it is too small, the ranks with the last turns of this round get the room: they begin the next round, and others may then
     /// use it. So the same memory saves reading and writing in every round.
     pub fn claim_room(&self, wants: &[u64]) -> u64 {
-        let own = self.status().kept_kib();
+        let own = self.status().kept.0.get();
         let choose = |left: u64| self.room_of(left << 10, wants).div_ceil(1 << 10);
         let kib = self.control.pool().claim(self.pool_bytes() >> 10, own, choose);
-        self.status().set_kept_kib(kib);
-        u64::from(kib) << 10
+        self.status().kept.0.set(kib);
+        self.status().kept()
     }
 
     /// Bytes that this rank has to give up while it waits; 0 unless it has been asked since the last call. Ranks with later
@@ -61,7 +61,7 @@ impl TurnLock {
             return 0;
         }
         let ranks = 0..self.control.num_ranks();
-        let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns()));
+        let next = |rank| self.ticket(rank, u64::from(self.control.rank(rank).turns.get()));
         let later = ranks.filter(|rank| next(*rank) > next(self.slot));
         // Before what the others give up, as they may do so in between.
         let taken = self.control.taken();
@@ -72,16 +72,14 @@ impl TurnLock {
 
     /// Replaces this rank's claim by the bytes that it actually keeps.
     pub fn keep(&self, bytes: u64) {
-        let kib = kib(bytes);
-        self.control.pool().settle(self.status().kept_kib(), kib);
-        self.status().set_kept_kib(kib);
+        self.control.pool().settle(self.status().kept.0.get(), kib(bytes));
+        self.status().kept.set(bytes);
     }
 
     /// Sets the bytes of page cache that this rank's messages take.
     pub fn set_cached(&self, bytes: u64) {
-        let kib = kib(bytes);
-        self.control.pool().settle(self.status().cached_kib(), kib);
-        self.status().set_cached_kib(kib);
+        self.control.pool().settle(self.status().cached.0.get(), kib(bytes));
+        self.status().cached.set(bytes);
     }
 
     /// Bytes that all ranks together may keep from this turn to the next one.

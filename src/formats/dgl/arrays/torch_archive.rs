@@ -91,10 +91,12 @@ impl TorchArchive {
             ));
         }
         if !is_row_major(&tensor.size, &tensor.stride) {
-            return Err(self.file.fail(
-                name,
-                format!("strides {:?} of {:?} are not row-major", tensor.stride, tensor.size),
-            ));
+            let problem =
+                format!("strides {:?} of {:?} are not row-major", tensor.stride, tensor.size);
+            return Err(self
+                .file
+                .fail(name, problem)
+                .with_hint("save a contiguous copy: torch.save(tensor.contiguous(), FILE)"));
         }
         let count = tensor.size.iter().try_fold(1u64, |product, &n| product.checked_mul(n));
         let count = if tensor.size.contains(&0) { Some(0) } else { count };

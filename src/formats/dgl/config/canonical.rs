@@ -3,7 +3,7 @@
 use super::partition_config::PartitionConfig;
 use super::types::Types;
 use crate::error::{Error, Result};
-use crate::formats::dgl::edge_block::EdgeBlock;
+use crate::formats::dgl::edge_reader::InnerEdge;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::CanonicalEtype;
 
@@ -23,7 +23,7 @@ pub(super) fn infer(
     config: &PartitionConfig,
     mut etypes: Vec<Option<CanonicalEtype>>,
 ) -> Result<Vec<CanonicalEtype>> {
-    let mut block = EdgeBlock::default();
+    let mut block = Vec::new();
     for part in 0..config.parts().len() {
         if etypes.iter().all(Option::is_some) {
             break;
@@ -31,7 +31,7 @@ pub(super) fn infer(
         let topology = Topology::open(config, part)?;
         let mut edges = topology.edges(BLOCK)?;
         while etypes.iter().any(Option::is_none) && edges.next_block(&mut block)? {
-            learn(config, part, &block, &mut etypes);
+            learn(config, &block, &mut etypes);
         }
     }
     let book = config.book();
@@ -45,20 +45,14 @@ pub(super) fn infer(
     found.collect()
 }
 
-fn learn(
-    config: &PartitionConfig,
-    part: usize,
-    block: &EdgeBlock,
-    etypes: &mut [Option<CanonicalEtype>],
-) {
+fn learn(config: &PartitionConfig, block: &[InnerEdge], etypes: &mut [Option<CanonicalEtype>]) {
     let book = config.book();
-    let first = book.node_range(part).start;
     let name = |node: u64| book.node_type(node).map_or("", |t| book.ntypes()[t].as_str());
-    for ((&src, &dst), &etype) in block.src.iter().zip(&block.dst).zip(&block.etype) {
-        let slot = &mut etypes[etype as usize];
+    for &InnerEdge { src, dst, etype, .. } in block {
+        let slot = &mut etypes[etype];
         if slot.is_none() {
-            let rel = &book.etypes()[etype as usize].rel;
-            *slot = Some(CanonicalEtype::new(name(src), rel, name(first + dst)));
+            let rel = &book.etypes()[etype].rel;
+            *slot = Some(CanonicalEtype::new(name(src), rel, name(dst)));
         }
     }
 }

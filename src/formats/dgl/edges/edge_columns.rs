@@ -1,12 +1,19 @@
 //! Ids, types and feature rows of edges whose columns are in reading order.
 
-use super::edge_block::Edge;
 use super::edge_ids::EdgeIds;
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::structure::local_graph::{EdgeColumns, LocalGraph};
 use std::ops::Range;
 use std::path::PathBuf;
+
+/// Global id, type and feature row of an inner edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub(crate) etype: u32,
+    pub(crate) row: u64,
+    pub(crate) id: u64,
+}
 
 /// A reader of the columns of consecutive ranges of edges, which counts the inner ones.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Ids, types and feature rows of edges by entry.
 
-use super::edge_block::Edge;
-use super::edge_columns::EdgeColumnReader;
+use super::edge_columns::{Edge, EdgeColumnReader};
 use super::edge_ids::EdgeIds;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;

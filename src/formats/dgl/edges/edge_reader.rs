@@ -1,6 +1,6 @@
 //! Reads a partition's inner edges in blocks.
 
-use super::edge_block::EdgeBlock;
+use super::edge_columns::Edge;
 use super::edge_ids::EdgeIds;
 use super::edge_numbers::EdgeNumbers;
 use crate::error::{Error, Result};
@@ -9,6 +9,21 @@ use crate::formats::dgl::nodes::node_table::NodeTable;
 use crate::formats::dgl::structure::entry_stream::EntryStream;
 use crate::formats::dgl::structure::local_graph::LocalGraph;
 use std::path::PathBuf;
+
+/// An edge that a partition owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InnerEdge {
+    /// Global id of the source node.
+    pub src: u64,
+    /// Global id of the destination node.
+    pub dst: u64,
+    /// Global id of the edge.
+    pub id: u64,
+    /// Edge type, by id.
+    pub etype: usize,
+    /// Row in the feature tables of the edge's type.
+    pub row: u64,
+}
 
 /// A pass over the inner edges of a partition in the order of the file: by local edge if the file has COO, otherwise by
 /// destination.
@@ -54,7 +69,7 @@ impl EdgeReader {
     /// # Errors
     /// If the file cannot be read, or contradicts itself or the JSON file: an end that is not a node, an edge outside the
     /// partition's range, an inner edge whose destination is not inner, too few edges.
-    pub fn next_block(&mut self, block: &mut EdgeBlock) -> Result<bool> {
+    pub fn next_block(&mut self, block: &mut Vec<InnerEdge>) -> Result<bool> {
         block.clear();
         while block.is_empty() && self.left > 0 {
             let entries = self.entries.next_block(self.max, &mut self.src, &mut self.dst)?;
@@ -66,10 +81,9 @@ impl EdgeReader {
             for (at, entry) in entries.enumerate() {
                 let (src, dst) =
                     (self.global(self.src[at], entry)?, self.global(self.dst[at], entry)?);
-                let inner = self.nodes.inner_index(dst);
-                let edge = self.numbers.edge(at, entry, inner.is_some())?;
-                if let (Some(dst), Some(edge)) = (inner, edge) {
-                    block.push(src, dst, edge);
+                let inner = self.nodes.inner_index(dst).is_some();
+                if let Some(Edge { etype, row, id }) = self.numbers.edge(at, entry, inner)? {
+                    block.push(InnerEdge { src, dst, id, etype: etype as usize, row });
                     self.left -= 1;
                     if self.left == 0 {
                         break;

@@ -1,6 +1,5 @@
 //! A partition's edges: read in blocks, with their ids and columns.
 
-pub mod edge_block;
 pub(in crate::formats::dgl) mod edge_columns;
 pub(in crate::formats::dgl) mod edge_ids;
 pub(in crate::formats::dgl) mod edge_numbers;

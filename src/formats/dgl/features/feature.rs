@@ -32,8 +32,8 @@ impl Feature {
         self.ty == ty && self.name == name
     }
 
-    /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge of the
-    /// type for which [`EdgeBlock`](crate::formats::dgl::edge_block::EdgeBlock) holds row `j`.
+    /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge
+    /// of the type with [`row`](crate::formats::dgl::InnerEdge::row) `j`.
     pub fn array(&self) -> &ArrayRef {
         &self.array
     }

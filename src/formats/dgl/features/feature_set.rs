@@ -17,13 +17,18 @@ pub struct FeatureSet {
     path: PathBuf,
     num_types: usize,
     features: Vec<Feature>,
-    /// The reason why the tables cannot be used, if they cannot.
-    unusable: Option<String>,
+    /// The structure file, if it lacks edge ids.
+    without_ids: Option<PathBuf>,
 }
 
 impl FeatureSet {
-    /// Reads the headers of a feature file and assigns each key to a type.
-    pub(crate) fn open(path: &Path, types: &[TypeRows], unusable: Option<String>) -> Result<Self> {
+    /// Reads the headers of a feature file and assigns each key to a type. `without_ids` is the structure file, if it
+    /// lacks the edge ids that the rows belong to.
+    pub(crate) fn open(
+        path: &Path,
+        types: &[TypeRows],
+        without_ids: Option<PathBuf>,
+    ) -> Result<Self> {
         let file = TensorFile::open(path)?;
         let mut features: Vec<Feature> = Vec::with_capacity(file.entries().len());
         for (key, array) in file.entries() {
@@ -44,7 +49,7 @@ impl FeatureSet {
             let (key, name) = (key.clone(), name.to_owned());
             features.push(Feature { ty, key, name, array: array.clone() });
         }
-        Ok(FeatureSet { path: path.to_owned(), num_types: types.len(), features, unusable })
+        Ok(FeatureSet { path: path.to_owned(), num_types: types.len(), features, without_ids })
     }
 
     /// The features in file order.
@@ -64,8 +69,15 @@ impl FeatureSet {
     /// If no feature or several of one type match, or the tables cannot be used because the structure file lacks edge ids. The
     /// error lists the keys that exist.
     pub fn lookup(&self, key: &str) -> Result<Vec<Option<&Feature>>> {
-        if let Some(reason) = &self.unusable {
-            return Err(Error::input(&self.path, key, reason.clone()));
+        if let Some(structure) = &self.without_ids {
+            let problem = format!(
+                "cannot be used: {} lacks edge ids, so that rows cannot be assigned to edges",
+                structure.display()
+            );
+            return Err(Error::input(&self.path, key, problem).with_hint(
+                "partition with partition_graph(..., use_graphbolt=True, store_eids=True), or keep graph.dgl and its entry \
+                 part_graph in the JSON file",
+            ));
         }
         let rules: [fn(&Feature, &str) -> bool; 3] = [
             |feature, key| feature.key == key,

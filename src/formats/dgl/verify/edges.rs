@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
-use crate::formats::dgl::edge_block::EdgeBlock;
+use crate::formats::dgl::edge_reader::InnerEdge;
 use crate::formats::dgl::edges::edge_ids::EdgeIds;
 use crate::formats::dgl::structure::entry_stream::EntryStream;
 use crate::formats::dgl::topology::Topology;
@@ -115,19 +115,13 @@ pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> R
 /// Checks that the ends of every inner edge have the node types of its edge type's canonical name.
 pub(super) fn check_types(topology: &Topology) -> Result<()> {
     let book = topology.config().book();
-    let first = book.node_range(topology.part()).start;
-    let mut edges = topology.edges(BLOCK)?;
-    let mut block = EdgeBlock::default();
+    let (mut edges, mut block) = (topology.edges(BLOCK)?, Vec::new());
     while edges.next_block(&mut block)? {
-        for at in 0..block.len() {
-            let ends = [block.src[at], first + block.dst[at]].map(|node| book.node_type(node));
-            let etype = block.etype[at] as usize;
+        for &InnerEdge { src, dst, id, etype, .. } in &block {
+            let ends = [src, dst].map(|node| book.node_type(node));
             if ends != book.etype_ends()[etype].map(Some) {
-                let problem = format!(
-                    "edge {} does not join the node types of {}",
-                    block.id[at],
-                    book.etypes()[etype]
-                );
+                let name = &book.etypes()[etype];
+                let problem = format!("edge {id} does not join the node types of {name}");
                 return Err(Error::input(&topology.graph().path, "edges", problem));
             }
         }

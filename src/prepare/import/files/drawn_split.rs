@@ -1,5 +1,6 @@
 //! Splits drawn at random, or made by the order of a column.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use super::column_of::ColumnOf;
@@ -25,7 +26,7 @@ impl FromStr for SplitShares {
 
     /// Parses `TRAIN,VAL,TEST`.
     fn from_str(text: &str) -> Result<Self> {
-        SplitShares::of_field("split", text)
+        SplitShares::of_field("split", "", text)
     }
 }
 
@@ -33,11 +34,12 @@ impl SplitShares {
     /// The default shares of a split by a column.
     pub const USUAL: Self = SplitShares { train: 0.8, val: 0.1, test: 0.1 };
 
-    /// Parses `TRAIN,VAL,TEST` of a field.
-    fn of_field(field: &str, text: &str) -> Result<Self> {
+    /// Parses `TRAIN,VAL,TEST` of a field, after a prefix.
+    fn of_field(field: &str, prefix: &str, text: &str) -> Result<Self> {
         let wrong = |problem: &str| {
-            Error::config(field, format!("{text:?} {problem}"))
-                .with_hint("pass the shares of training, validation and test, such as 0.6,0.2,0.2")
+            Error::config(field, format!("{text:?} {problem}")).with_hint(format!(
+                "pass the shares of training, validation and test, such as {prefix}0.6,0.2,0.2"
+            ))
         };
         let shares = text.split(',').map(|share| share.trim().parse().ok());
         let shares: Option<Vec<f64>> = shares.collect();
@@ -85,12 +87,15 @@ impl DrawnSplit {
     /// Parses `[TYPE=]random:TRAIN,VAL,TEST`; `None` for other texts.
     ///
     /// # Errors
-    /// If the shares are not three numbers of sum 1 or less.
+    /// If the shares are not three numbers of sum 1 or less, or the text holds shares without `random:`.
     pub fn parse_random(text: &str, seed: u64) -> Result<Option<Self>> {
         let (ty, rest) = text.split_once('=').map_or((None, text), |(ty, rest)| (Some(ty), rest));
-        let Some(shares) = rest.strip_prefix("random:") else { return Ok(None) };
+        let Some(shares) = rest.strip_prefix("random:") else {
+            return if is_shares(text, rest) { Err(unknown_order(text)) } else { Ok(None) };
+        };
         let (ty, order) = (ty.map(str::to_owned), SplitOrder::Random { seed });
-        Ok(Some(DrawnSplit { ty, order, shares: shares.parse()? }))
+        let shares = SplitShares::of_field("split", "random:", shares)?;
+        Ok(Some(DrawnSplit { ty, order, shares }))
     }
 
     /// Parses `[TYPE=]COLUMN[:TRAIN,VAL,TEST]`. The text before the first `=` is a type if `is_type` says so.
@@ -102,7 +107,9 @@ impl DrawnSplit {
             ColumnOf::parse(text, |ty| is_type(ty).then(|| ty.to_owned()));
         let shares = column.rsplit_once(':').filter(|(_, shares)| shares.contains(','));
         let (column, shares) = match shares {
-            Some((column, shares)) => (column, SplitShares::of_field("split_by", shares)?),
+            Some((column, shares)) => {
+                (column, SplitShares::of_field("split_by", "COLUMN:", shares)?)
+            }
             None => (column.as_str(), SplitShares::USUAL),
         };
         if column.is_empty() {
@@ -157,6 +164,25 @@ impl DrawnSplit {
     }
 }
 
+/// Whether a text holds shares of nodes or edges, such as `0.8,0.1,0.1`, `train=0.8` or `val=5%,test=10%`, and does not name
+/// a file. A whole number may be the name of a column.
+fn is_shares(text: &str, file: &str) -> bool {
+    let is_number = |part: &str| {
+        let value = part.rsplit('=').next().unwrap_or(part).trim();
+        value.strip_suffix('%').unwrap_or(value).parse::<f64>().is_ok_and(f64::is_finite)
+    };
+    let has_shares = text.contains([',', '.', '%']) && text.split(',').all(is_number);
+    text == "random" || has_shares && !Path::new(file).exists()
+}
+
+/// The error for shares without the order in which nodes or edges are divided.
+fn unknown_order(text: &str) -> Error {
+    let problem = format!("{text:?} is neither a file nor a column");
+    Error::config("split", problem).with_hint(
+        "for random masks, pass ‹split=random:0.8,0.1,0.1›; to hold out edges, train with ‹link›",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,7 +192,12 @@ mod tests {
         let parse = |text: &str| DrawnSplit::parse_random(text, 0);
         let split = parse("paper=random:0.6,0.2,0.2").unwrap().unwrap();
         assert_eq!((split.ty.as_deref(), split.shares.val), (Some("paper"), 0.2));
-        assert!(parse("train=x.csv").unwrap().is_none());
+        for other in ["train=x.csv", "paper=1", "2020", "year,month", "Random"] {
+            assert!(parse(other).unwrap().is_none(), "{other}");
+        }
+        for wrong in ["random", "0.8,0.1,0.1", "train=0.8", "val=5%,test=10%", "paper=.5,.25,.25"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
         for wrong in ["0.6,0.2", "0.6,0.3,0.2", "0,0.5,0.5", "a,b,c", "-0.1,0.5,0.5", "nan,0,0"] {
             assert!(parse(&format!("random:{wrong}")).is_err(), "{wrong}");
         }

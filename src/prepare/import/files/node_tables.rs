@@ -20,7 +20,7 @@ choices! {
     /// How numbers of tables become features.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Scale {
-        /// Without the mean of the column, in units of its standard deviation
+        /// Subtract the mean of the column, and divide by its standard deviation
         @default Standard = "standard",
         /// As they are
         None = "none",

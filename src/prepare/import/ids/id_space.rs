@@ -26,9 +26,18 @@ pub(crate) const WITH_NEW_NODES: &str = "the graph with its new nodes";
 /// Hint for ids such as `17.0`, which tools write for integers in a column with missing values.
 pub(super) const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
 
-/// Whether node data with this description is a mask.
+/// Hint for an id that is one too large for node data.
+const FROM_ONE: &str = "nodes are numbered from 0; if ids count from 1, list them in the order of the rows with ‹node_names=FILE› (seq 1 N > \
+     FILE writes them); otherwise state more rows";
+
+/// Whether an origin is node data.
+fn is_data(origin: &str) -> bool {
+    origin.starts_with("node_data=")
+}
+
+/// Whether an origin is node data that are a mask.
 fn is_mask(origin: &str) -> bool {
-    origin.starts_with("node_data=") && origin.ends_with("mask")
+    is_data(origin) && origin.ends_with("mask")
 }
 
 /// The reason why a file's word for a node is refused.
@@ -93,7 +102,9 @@ pub(crate) struct IdSpace {
     pub(crate) name: String,
     /// Number of nodes and where it was stated, if known.
     known: Option<(u64, String)>,
-    /// One more than the largest id that occurred.
+    /// Number of the first node in files.
+    first: u64,
+    /// One more than the largest id that occurred, from 0.
     end: u64,
     /// Number of the line or edge that is being read.
     place: u64,
@@ -110,6 +121,7 @@ impl IdSpace {
         IdSpace {
             name: name.to_owned(),
             known: None,
+            first: 0,
             end: 0,
             place: 0,
             largest: 0,
@@ -139,10 +151,10 @@ impl IdSpace {
                 );
                 let error = Error::config(&origin, problem);
                 let is_mask = is_mask(first) || is_mask(&origin);
-                let is_data = [first, &origin].iter().any(|text| text.starts_with("node_data="));
+                let has_data = is_data(first) || is_data(&origin);
                 Err(error.with_hint(match () {
                     () if is_mask => LIST,
-                    () if is_data && known.abs_diff(count) == 1 => ONE_MORE,
+                    () if has_data && known.abs_diff(count) == 1 => ONE_MORE,
                     () => "every node has one row",
                 }))
             }
@@ -152,6 +164,33 @@ impl IdSpace {
                 Ok(())
             }
         }
+    }
+
+    /// Counts nodes from 1 or from 0 in all files, as a file does; names do not count.
+    pub(crate) fn count_from(&mut self, one: bool, path: &Path) -> Result<()> {
+        let first = u64::from(one && !self.is_named());
+        if self.end > 0 && self.first != first {
+            let problem = "counts nodes from another number than the files before it";
+            return Err(Error::input(path, "", problem).with_hint(
+                "if all files count from 1, begin each with the first line of KONECT's lists, such as % asym unweighted; if this one \
+                 counts from 0, delete that line",
+            ));
+        }
+        self.first = first;
+        Ok(())
+    }
+
+    /// Whether files count nodes from 1.
+    pub(crate) fn counts_from_one(&self) -> bool {
+        self.first == 1
+    }
+
+    /// The id, from 0, of a node's number in files.
+    fn counted(&self, number: u64) -> Result<u64, Refusal> {
+        number.checked_sub(self.first).ok_or_else(|| {
+            let refusal = Refusal::new("node 0 does not exist in lists of KONECT".to_owned());
+            refusal.with_hint("if nodes count from 0, delete the first line of the list: % asym …")
+        })
     }
 
     /// Whether nodes are identified by strings.
@@ -168,7 +207,7 @@ impl IdSpace {
     /// The id of a value; the inner `Err` describes a mistake in the value.
     pub(crate) fn id_of(&mut self, value: CellValue<'_>) -> Result<Result<u64, Refusal>> {
         match NodeKey::of(value, self.is_named()) {
-            Ok(NodeKey::Id(id)) => Ok(self.admit(id)),
+            Ok(NodeKey::Id(number)) => Ok(self.counted(number).and_then(|id| self.admit(id))),
             Ok(NodeKey::Name(name)) => self.id_of_name(&name),
             Err(refusal) => Ok(Err(refusal)),
         }
@@ -177,7 +216,10 @@ impl IdSpace {
     /// The refusal of a value, if it is invalid. Unlike [`id_of`](Self::id_of), records nothing.
     pub(crate) fn refusal(&self, value: CellValue<'_>) -> Option<Refusal> {
         match NodeKey::of(value, self.is_named()) {
-            Ok(NodeKey::Id(id)) => self.refusal_of_id(id),
+            Ok(NodeKey::Id(number)) => match self.counted(number) {
+                Ok(id) => self.refusal_of_id(id),
+                Err(refusal) => Some(refusal),
+            },
             Ok(NodeKey::Name(name)) => {
                 let names = self.names.as_ref().filter(|names| names.known(&name).is_none())?;
                 self.refusal_of_name(names, &name)
@@ -226,22 +268,27 @@ impl IdSpace {
 
     /// The refusal of an id, if it is invalid.
     fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
+        let number = id + self.first;
         match &self.known {
             Some((count, origin)) if id >= *count && origin == WITH_NEW_NODES => {
-                let refusal = Refusal::new(format!("there is no node {id} of type {}", self.name));
+                let problem = format!("there is no node {number} of type {}", self.name);
+                let refusal = Refusal::new(problem);
                 Some(refusal.with_hint("each new node has a row in the file of ‹add_nodes›"))
             }
             Some((count, origin)) if id >= *count => {
                 let refusal = Refusal::new(format!(
-                    "node {id} is beyond the {count} nodes of type {} that {} states",
+                    "node {number} is beyond the {count} nodes of type {} that {} states",
                     self.name,
                     mark(origin)
                 ));
-                let hint = "nodes are numbered from 0; state more rows or a larger number";
-                Some(refusal.with_hint(if is_mask(origin) { LIST } else { hint }))
+                Some(refusal.with_hint(match () {
+                    () if is_mask(origin) => LIST,
+                    () if id == *count && number == id && is_data(origin) => FROM_ONE,
+                    () => "nodes are numbered from 0; state more rows or a larger number",
+                }))
             }
             None if id >= MAX_IDS => {
-                let refusal = Refusal::new(format!("node {id} is beyond 2^40 nodes"));
+                let refusal = Refusal::new(format!("node {number} is beyond 2^40 nodes"));
                 Some(
                     refusal.with_hint("for other numbers than those from 0 pass ‹node_ids=string›"),
                 )
@@ -279,8 +326,22 @@ impl IdSpace {
         }
     }
 
-    /// Checks that the number of nodes is plausible if it is known from edges only.
+    /// Checks that the number of nodes is plausible if it is known from edges only, or from rows for nodes counted from 1.
     pub(crate) fn check_largest(&self, edges: u64) -> Result<()> {
+        if let Some((count, origin)) = &self.known
+            && self.counts_from_one()
+            && is_data(origin)
+            && *count != self.end
+        {
+            let problem = format!(
+                "states {count} nodes of type {}, but a list of KONECT numbers them from 1 to {}",
+                self.name, self.end
+            );
+            return Err(Error::config(origin, problem).with_hint(
+                "the first row is that of node 1: delete a row for node 0, which does not exist; if the last nodes have no \
+                 edges, state their number with ‹num_nodes=N›",
+            ));
+        }
         let Some((path, unit)) = &self.largest_in else { return Ok(()) };
         if !self.is_counted_by_edges() {
             return Ok(());
@@ -289,8 +350,8 @@ impl IdSpace {
             return Ok(());
         }
         let problem = format!(
-            "node {} would be one of {} nodes, but there are {edges} edges",
-            self.end - 1,
+            "node id {} implies {} nodes, but there are only {edges} edges",
+            self.end - 1 + self.first,
             self.end
         );
         let hint = "nodes are numbered from 0 without gaps. For other numbers give ‹node_ids=string›; \

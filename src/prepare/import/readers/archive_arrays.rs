@@ -18,7 +18,7 @@ impl ArchiveArrays {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if !(FORMAT.has)(&Input::open(path)?) {
             return Err(Error::input(path, "", "is not an archive of arrays (.npz)")
-                .with_hint("a file of one kind is passed with ‹edges› or ‹node_data›"));
+                .with_hint("pass a single array with ‹edges› or ‹node_data›"));
         }
         let archive = Archive::open(path)?;
         archive.check()?;

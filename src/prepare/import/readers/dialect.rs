@@ -3,7 +3,7 @@
 use super::fields::Separator;
 use super::input::Input;
 use super::look::{Ask, Comment, GraphFacts, Wants};
-use super::names::{UsualEnds, is_usual_id, listed, usual_ends};
+use super::names::{UsualEnds, is_usual_id, listed, typed_ends, usual_ends};
 use super::sample::{Comments, MOST_COLUMNS, Sample, SampleLine};
 use super::separators::guess;
 use super::values::{CellValue, is_missing, is_value, parse_id};
@@ -86,6 +86,7 @@ impl Dialect {
                     || separator != Separator::Blank && is_usual_id(name)
             };
             let names_columns = matches!(usual_ends(words), UsualEnds::Pair(_))
+                || are_types(&fields, ask)
                 || ask.wants == Wants::Table && fields.iter().any(is_asked);
             if ask.rules.header != Some(false) && fields.len() == width && names_columns {
                 (names, names_in) = (Some(fields), "a comment");
@@ -129,10 +130,15 @@ fn is_header(
     if let Some(header) = forced.filter(|header| !header || !has_others) {
         return Ok(header);
     }
-    if ask.wants == Wants::Table && ask.names.is_empty() && numbers_columns(words) {
+    let has_numbers = ask.names.is_empty() && numbers_columns(words);
+    let has_index = has_numbers && words[0].is_empty();
+    let has_row_index = || rest.iter().filter_map(|row| row.first()).all(|word| !word.is_empty());
+    if ask.wants == Wants::Edges && has_index && has_row_index() {
+        return Ok(true);
+    }
+    if ask.wants == Wants::Table && has_numbers {
         let is_whole =
             |word: &String| matches!(CellValue::of(word.as_bytes()), CellValue::Whole(_));
-        let has_index = words[0].is_empty();
         // pandas separates by commas.
         if has_index || separator == Separator::Blank || rest.iter().flatten().all(is_whole) {
             return Ok(has_index);
@@ -149,6 +155,12 @@ fn numbers_columns(words: &[String]) -> bool {
     let of_index = usize::from(words.len() > 1 && words[0].is_empty());
     let is_number = |(at, word): (u64, &String)| parse_id(word.as_bytes()) == Some(at);
     words.len() > 1 && (0..).zip(&words[of_index..]).all(is_number)
+}
+
+/// Whether two of the words are the types of sources and destinations.
+fn are_types(words: &[String], ask: &Ask<'_>) -> bool {
+    let ends = ask.types.and_then(|types| typed_ends(words.iter().map(String::as_str), types));
+    ends.is_some()
 }
 
 /// Whether these words are names of columns, judging by them and by other records.
@@ -170,13 +182,19 @@ fn is_header_of_words(
     if words.iter().any(|word| ask.names.contains(&word.as_str())) {
         return true;
     }
-    // pandas leaves the name of its index empty.
-    let nameless = usize::from(words.len() > 1 && words[0].is_empty());
-    if words[nameless..].iter().any(|word| is_value(word.as_bytes())) {
+    // pandas leaves the name of its index empty, and a separator at the end of lines makes a column without a name.
+    let is_named = |word: &String| !word.is_empty();
+    let begin = usize::from(words.len() > 1 && words[0].is_empty());
+    let Some(last) = words.iter().rposition(is_named).filter(|last| *last >= begin) else {
+        return false;
+    };
+    if words[begin..=last].iter().any(|word| is_value(word.as_bytes())) {
         return false;
     }
     let is_usual = match ask.wants {
-        Wants::Edges => usual_ends(words.iter().map(String::as_str)) != UsualEnds::None,
+        Wants::Edges => {
+            usual_ends(words.iter().map(String::as_str)) != UsualEnds::None || are_types(words, ask)
+        }
         Wants::List
             if words.len() == 1 && matches!(&*words[0].to_lowercase(), "name" | "names") =>
         {
@@ -221,8 +239,10 @@ fn heed(comment: &str, facts: &mut GraphFacts) {
     match kind {
         Some("bip") => facts.two_kinds = Some(comment.trim_ascii().to_owned()),
         Some("sym") => facts.undirected = Some(comment.trim_ascii().to_owned()),
-        _ => {}
+        Some("asym") => {}
+        _ => return,
     }
+    facts.counts_from_one = true;
 }
 
 /// Returns an error for a file of names whose first lines may be comments or rows: `#a,bob`.

@@ -148,7 +148,8 @@ impl FolderReader {
         };
         let (own, due) = (names(&part.values), names(&self.parts[0].values));
         if own != due {
-            let problem = format!("its folders name the columns {own:?}, those before {due:?}");
+            let problem =
+                format!("its path has the columns {own:?}, but earlier files have {due:?}");
             return Err(Error::input(&part.path, "", problem));
         }
         self.current = Some(Current { reader: opened.reader, places });

@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::input::{ByteStream, Input};
+use super::values::parse_id;
 use crate::error::{Error, Result};
 
 /// Maximum length of an object in bytes; parsed, it takes several times as much.
@@ -85,7 +86,10 @@ impl JsonObjects {
             return Ok(None);
         }
         self.bytes += self.text.len();
-        let parsed = serde_json::from_slice::<JsonObject>(&self.text);
+        let mut parsed = serde_json::from_slice::<JsonObject>(&self.text);
+        if parsed.as_ref().is_ok_and(|object| object.fields.iter().any(|f| is_large(&f.value))) {
+            parsed = serde_json::from_slice(&with_all_digits(&self.text));
+        }
         let mut object = parsed.map_err(|e| {
             let error = self.fail(format!("is not JSON: {e}"));
             // Python's json writes them.
@@ -153,7 +157,7 @@ impl JsonObjects {
                         let problem = format!("{byte:?} stands where an object begins");
                         return Err(self
                             .fail(problem)
-                            .with_hint("each row is an object: {\"source\": 0, \"target\": 1}"));
+                            .with_hint("each row is an object: {\"source\": 0, \"target\": 1}; write a list of nodes as a text with one on each line"));
                     }
                 }
                 match byte {
@@ -199,4 +203,47 @@ impl JsonObjects {
         }
         if has_begun { Err(self.fail("begins an object that does not end")) } else { Ok(false) }
     }
+}
+
+/// Whether a value is a number beyond those that keep all digits.
+fn is_large(value: &Value) -> bool {
+    const LARGEST: f64 = (1u64 << 63) as f64;
+    value.as_f64().is_some_and(|number| value.is_f64() && number.abs() >= LARGEST)
+}
+
+/// An object's text with its whole numbers of more than 64 bits between quotes, as they may be ids; without those in
+/// lists.
+fn with_all_digits(text: &[u8]) -> Vec<u8> {
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    let (mut out, mut rest, mut depth) = (Vec::with_capacity(text.len() + 2), text, 0u64);
+    while let Some(first) = rest.first() {
+        let length = match first {
+            b'"' => length_of_string(rest),
+            b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_of_number(byte)).count(),
+            _ => 1,
+        };
+        match first {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let token = &rest[..length];
+        let digits = token.strip_prefix(b"-").unwrap_or(token);
+        let is_whole = digits.iter().all(u8::is_ascii_digit);
+        let is_long =
+            parse_id(digits).is_none_or(|size| digits.len() < token.len() && size > 1 << 63);
+        let quote: &[u8] = if depth == 1 && is_whole && is_long { b"\"" } else { b"" };
+        out.extend([quote, token, quote].concat());
+        rest = &rest[length..];
+    }
+    out
+}
+
+/// Number of bytes of the string at the beginning of a text, with its quotes.
+fn length_of_string(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.get(at).filter(|byte| **byte != b'"') {
+        at += 1 + usize::from(*byte == b'\\');
+    }
+    (at + 1).min(text.len())
 }

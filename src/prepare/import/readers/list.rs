@@ -38,7 +38,7 @@ impl FileRows {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let others: Vec<usize> =
             (0..columns.len()).filter(|at| !rows.file.named || !is_index(names[*at])).collect();
-        let ends = match ends_of(&names, &others) {
+        let ends = match ends_of(&names, &others, ask.types) {
             Some(ends) => ends,
             None if !rows.file.named => {
                 let count = columns.len();

@@ -62,6 +62,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) ids_are_names: bool,
     /// Whether edges have a third column with the names of their types.
     pub(crate) has_relations: bool,
+    /// The node types of sources and destinations, if they are known.
+    pub(crate) types: Option<[&'a str; 2]>,
     /// Shape of an array of edges, if it is known.
     pub(crate) edge_shape: Option<EdgeShape>,
     /// Whether a word is the name of a node, if all nodes are known.
@@ -87,6 +89,7 @@ impl<'a> Ask<'a> {
             names: &[],
             ids_are_names: false,
             has_relations: false,
+            types: None,
             edge_shape: None,
             is_node: None,
             has_others: false,
@@ -205,6 +208,8 @@ pub(crate) struct GraphFacts {
     pub(crate) undirected: Option<String>,
     /// Whether a row without a target is a node without edges.
     pub(crate) has_lone_nodes: bool,
+    /// Whether nodes are counted from 1, as in KONECT's lists.
+    pub(crate) counts_from_one: bool,
     /// Whether sources and destinations are numbered separately, and the words that say so.
     pub(crate) two_kinds: Option<String>,
 }

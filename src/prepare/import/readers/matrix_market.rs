@@ -1,5 +1,6 @@
 //! Matrix Market files: sparse and dense matrices as text.
 
+use super::fields::line_breaks;
 use super::format::Format;
 use super::input::Input;
 use super::lines::Lines;
@@ -9,19 +10,30 @@ use super::values::{CellValue, parse_id, shown};
 use crate::error::{Error, Result};
 use crate::io::Dtype;
 
-const BANNER: &[u8] = b"%%MatrixMarket";
+const BANNER: &[u8] = b"MatrixMarket";
 
 pub(crate) const FORMAT: Format = Format {
     name: "Matrix Market",
     needs_places: false,
-    has: |input| input.head.starts_with(BANNER),
+    has: |input| has_banner(&input.head),
     open,
 };
+
+/// Whether a text begins with the banner, behind white space and one or two `%`, as `scipy.io.mmread` accepts it.
+fn has_banner(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let word = text.strip_prefix(b"%%").or_else(|| text.strip_prefix(b"%")).unwrap_or_default();
+    word.get(..BANNER.len()).is_some_and(|word| word.eq_ignore_ascii_case(BANNER))
+}
 
 fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     let mut lines = Lines::open(input, b"%")?;
     let header = Header::of(input)?;
     lines.advance_to_words()?;
+    // Behind white space, the banner does not count as a comment.
+    if has_banner(lines.text()) {
+        lines.advance_to_words()?;
+    }
     let sizes: Option<Vec<u64>> = lines.words().map(parse_id).collect();
     let (rows, columns, count) = match (sizes.as_deref(), header.is_dense) {
         (Some(&[rows, columns, count]), false) => (rows, columns, count),
@@ -54,7 +66,7 @@ enum Symmetry {
     Negative,
 }
 
-/// The content of the first line: `%%MatrixMarket matrix coordinate real general`.
+/// The content of the banner's line: `%%MatrixMarket matrix coordinate real general`.
 #[derive(Clone, Copy)]
 struct Header {
     /// Whether all values are listed, column by column.
@@ -65,8 +77,10 @@ struct Header {
 
 impl Header {
     fn of(input: &Input) -> Result<Self> {
-        let fail = |problem: String| Error::input(&input.path, "line 1", problem);
-        let line = input.head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let text = input.head.trim_ascii_start();
+        let number = 1 + line_breaks(&input.head[..input.head.len() - text.len()]);
+        let fail = |problem: String| Error::input(&input.path, &format!("line {number}"), problem);
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line).to_lowercase();
         let words: Vec<&str> = line.split_ascii_whitespace().skip(1).collect();
         let &["matrix", form @ ("coordinate" | "array"), field, symmetry] = &words[..] else {

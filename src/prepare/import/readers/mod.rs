@@ -42,6 +42,6 @@ pub(crate) use names::{
     UsualEnds, ends_of, has_ends, is_index, is_like_id, is_usual_id, listed, usual_ends,
 };
 pub(crate) use nearest::nearest;
-pub(crate) use npz::{USUAL_EDGES, member_names};
+pub(crate) use npz::{USUAL_EDGES, USUAL_LISTS, member_names};
 pub(crate) use rows::FileRows;
 pub(crate) use values::{CellValue, is_missing, is_sign, parse_id, shown};

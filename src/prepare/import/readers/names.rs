@@ -64,12 +64,18 @@ pub(crate) fn has_ends<'n>(names: impl Iterator<Item = &'n str>) -> bool {
     ENDS[0].iter().any(|pair| pair.iter().all(|end| names.iter().any(|name| name == end)))
 }
 
-/// The columns of sources and destinations: those with usual names, or the only two of `others`. Of these, one name may
-/// show that they are in reverse order: `target, follower`.
-pub(crate) fn ends_of(names: &[&str], others: &[usize]) -> Option<[usize; 2]> {
-    match (usual_ends(names.iter().copied()), others) {
-        (UsualEnds::Pair(ends), _) => Some(ends),
-        (UsualEnds::None, &[first, second]) => {
+/// The columns of sources and destinations: those with usual names, those called like the node types, or the only two of
+/// `others`. Of these, one name may show that they are in reverse order: `target, follower`.
+pub(crate) fn ends_of(
+    names: &[&str],
+    others: &[usize],
+    types: Option<[&str; 2]>,
+) -> Option<[usize; 2]> {
+    let typed = types.and_then(|types| typed_ends(names.iter().copied(), types));
+    match (usual_ends(names.iter().copied()), typed, others) {
+        (UsualEnds::Pair(ends), ..) => Some(ends),
+        (UsualEnds::None, Some(ends), _) if ends.iter().all(|at| others.contains(at)) => Some(ends),
+        (UsualEnds::None, _, &[first, second]) => {
             let is = |at: usize, end: usize| {
                 ENDS[0].iter().any(|pair| pair[end] == plain_end(names[at]))
             };
@@ -78,6 +84,22 @@ pub(crate) fn ends_of(names: &[&str], others: &[usize]) -> Option<[usize; 2]> {
         }
         _ => None,
     }
+}
+
+/// The columns that are called like the node types of sources and destinations: `paper_id, author` for the types author
+/// and paper.
+pub(crate) fn typed_ends<'n>(
+    names: impl Iterator<Item = &'n str>,
+    types: [&str; 2],
+) -> Option<[usize; 2]> {
+    let names: Vec<String> = names.map(plain_end).collect();
+    let place = |ty: &str| {
+        let due = plain_end(ty);
+        let mut places = (0..names.len()).filter(|at| names[*at] == due);
+        places.next().filter(|_| places.next().is_none())
+    };
+    let [source, target] = [place(types[0])?, place(types[1])?];
+    (source != target).then_some([source, target])
 }
 
 /// Finds usual names of sources and destinations.
@@ -150,5 +172,16 @@ mod tests {
         assert!(is_usual_id("Node ID") && !is_usual_id("idea"));
         assert!(["index", "paper_id", "PaperID", "userIdx"].into_iter().all(is_like_id));
         assert!(!["valid", "GRID", "covid", "id_of", ""].into_iter().any(is_like_id));
+    }
+
+    #[test]
+    fn types_of_nodes_are_names_of_ends() {
+        let ends = |names: [&str; 3], types| ends_of(&names, &[1, 2], Some(types));
+        let types = ["author", "paper"];
+        assert_eq!(ends(["", "Paper_ID", "author"], types), Some([2, 1]));
+        assert_eq!(ends(["", "papers", "author"], types), Some([1, 2]));
+        assert_eq!(ends(["author", "paper", "x"], types), Some([1, 2]));
+        assert_eq!(ends(["", "paper", "author"], ["paper"; 2]), Some([1, 2]));
+        assert_eq!(ends(["paper", "target", "source"], ["source", "paper"]), Some([2, 1]));
     }
 }

@@ -28,6 +28,13 @@ const START: u64 = 1 << 10;
 /// Names of edge arrays to try if an archive holds more than one array.
 pub(crate) const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
 
+/// Splits, and the usual names of arrays that list their nodes.
+pub(crate) const USUAL_LISTS: [(&str, &[&str]); 3] = [
+    ("train", &["train_idx", "idx_train", "train_index", "train_ids"]),
+    ("val", &["val_idx", "idx_val", "val_index", "val_ids", "valid_idx"]),
+    ("test", &["test_idx", "idx_test", "test_index", "test_ids"]),
+];
+
 /// Extension of arrays.
 const ARRAY: &str = ".npy";
 
@@ -117,8 +124,14 @@ impl<'p> Archive<'p> {
         if let [only] = &self.members[..] {
             return Some(stem(only).to_owned());
         }
-        let usual: &[&str] = if ask.wants == Wants::Edges { &USUAL_EDGES } else { &[wanted(ask)] };
-        usual.iter().find(|name| self.has(name)).map(|name| (*name).to_owned())
+        let own = (ask.wants != Wants::Edges).then(|| wanted(ask));
+        let usual: &[&str] = match ask.wants {
+            Wants::Edges => &USUAL_EDGES,
+            Wants::List => usual_lists(wanted(ask)),
+            Wants::Table => &[],
+        };
+        let mut names = own.iter().chain(usual);
+        names.find(|name| self.has(name)).map(|name| (*name).to_owned())
     }
 
     fn member(&mut self, name: &str) -> Result<ZipFile<'_, File>> {
@@ -173,6 +186,13 @@ pub(crate) fn member_names(path: &Path) -> Result<Vec<String>> {
 
 fn wanted<'a>(ask: &Ask<'a>) -> &'a str {
     ask.array.unwrap_or_default()
+}
+
+/// Usual names of arrays that list the nodes of a split: those with `train_idx` for `train`.
+fn usual_lists(split: &str) -> &'static [&'static str] {
+    let is_of_split = |name: &&str| name.strip_suffix("_idx") == Some(split);
+    let mut lists = USUAL_LISTS.iter().map(|(_, names)| *names);
+    lists.find(|names| names.iter().any(is_of_split)).unwrap_or_default()
 }
 
 fn stem(name: &str) -> &str {

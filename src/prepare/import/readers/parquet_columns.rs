@@ -185,7 +185,7 @@ impl Values {
     ) -> Result<Cells, ParquetError> {
         if let Some(scale) = scale {
             let bytes = |bytes: &[u8]| big_endian(bytes) / scale;
-            return Ok(Cells::Real(match reader {
+            let values = match reader {
                 ColumnReader::Int32ColumnReader(reader) => {
                     self.cells(reader, f64::NAN, |value| f64::from(*value) / scale)?
                 }
@@ -199,7 +199,8 @@ impl Values {
                     self.cells(reader, f64::NAN, |value| bytes(value.data()))?
                 }
                 _ => return Err(ParquetError::General("a decimal of another type".to_owned())),
-            }));
+            };
+            return Ok(if scale > 1.0 { Cells::Real(values) } else { whole(values) });
         }
         Ok(match reader {
             ColumnReader::BoolColumnReader(reader) => {
@@ -335,6 +336,16 @@ impl Values {
         }
         Ok(cells)
     }
+}
+
+/// Decimals without decimal places, as whole numbers if a double keeps all their digits.
+fn whole(values: Vec<f64>) -> Cells {
+    const LARGEST: f64 = (1u64 << 53) as f64;
+    if values.iter().any(|value| value.abs() >= LARGEST) {
+        return Cells::Real(values);
+    }
+    let cell = |value: f64| if value.is_nan() { NO_NUMBER } else { value as i64 };
+    Cells::Whole(values.into_iter().map(cell).collect())
 }
 
 /// Decodes a big-endian integer.

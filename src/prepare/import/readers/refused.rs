@@ -34,6 +34,8 @@ const DGL_GRAPH: &str = "partition it in Python, dgl.distributed.partition_graph
                          and pass ‹part_json=parts/g.json›";
 const DGL_TENSORS: &str = "save its tensors in Python: numpy.save(\"x.npy\", dgl.data.utils.load_tensors(\"x.dgl\")[\"NAME\"].numpy())";
 const DOT: &str = networkx!("nx_pydot.read_dot(\"x.dot\")");
+const EXCEL: &str =
+    "convert it in Python: pandas.read_excel(\"x.xls\").to_csv(\"x.csv\", index=False)";
 const GML: &str = networkx!("read_gml(\"x.gml\")");
 const HDF5: &str = "convert it in Python: numpy.save(\"x.npy\", h5py.File(\"x.h5\")[\"NAME\"][:])";
 const MATLAB: &str =
@@ -44,16 +46,29 @@ const NODE_LINK: &str = "make tables of its lists in Python: pandas.DataFrame(js
                          .to_csv(\"edges.csv\", index=False); the list of edges is called links or edges, that of nodes nodes";
 const PAJEK: &str = networkx!("read_pajek(\"x.net\")");
 const PICKLE: &str = "pickles can run any code, so they are not read; save the arrays in Python: \
-                      numpy.save(\"edges.npy\", edges)";
+                      numpy.save(\"x.npy\", x)";
 const SQLITE: &str =
     "export the table: sqlite3 -header -csv x.db \"SELECT * FROM edges\" > edges.csv";
 
 /// Formats that are not read: name, mark, and the tool that converts them. The first match is named.
-const REFUSED: [(&str, Mark, &str); 36] = [
+const REFUSED: [(&str, Mark, &str); 41] = [
     ("compressed by bzip2", Mark::First(b"BZh"), "decompress it: bunzip2 FILE"),
     ("compressed by xz", Mark::First(b"\xfd7zXZ\0"), "decompress it: unxz FILE"),
     ("compressed by lz4", Mark::First(b"\x04\x22\x4d\x18"), "decompress it: unlz4 FILE"),
+    ("compressed by lzma", Mark::First(b"\x5d\0\0"), "decompress it: unlzma FILE"),
+    ("compressed by compress", Mark::First(b"\x1f\x9d"), "decompress it: uncompress FILE"),
+    (
+        "compressed twice",
+        Mark::First(b"\x1f\x8b"),
+        "decompress it once: gunzip FILE, or unzip FILE",
+    ),
+    ("a tar archive", Mark::Other(is_tar), "unpack it: tar -xf FILE"),
     ("a 7z archive", Mark::First(b"7z\xbc\xaf\x27\x1c"), "unpack it: 7z x FILE"),
+    (
+        "text in UTF-32",
+        Mark::First(b"\xff\xfe\0\0"),
+        "encode it in UTF-8: iconv -f utf-32 -t utf-8 FILE > NEW",
+    ),
     (
         "text in UTF-16",
         Mark::Other(is_utf16),
@@ -66,7 +81,8 @@ const REFUSED: [(&str, Mark, &str); 36] = [
     ("an ORC file", Mark::First(b"ORC"), "convert it to Parquet"),
     ("an Avro file", Mark::First(b"Obj\x01"), "convert it to Parquet"),
     ("an SQLite database", Mark::First(b"SQLite format 3\0"), SQLITE),
-    ("a pickle", Mark::Other(|head| matches!(head, [0x80, 2..=5, ..])), PICKLE),
+    ("a pickle", Mark::Other(is_pickle), PICKLE),
+    ("an old workbook of Excel, or of another program", Mark::First(b"\xd0\xcf\x11\xe0"), EXCEL),
     ("a graph of DGL", Mark::First(&GRAPH_FILE.to_le_bytes()), DGL_GRAPH),
     ("a file of DGL's tensors", Mark::First(&TENSOR_FILE.to_le_bytes()), DGL_TENSORS),
     (
@@ -76,13 +92,12 @@ const REFUSED: [(&str, Mark, &str); 36] = [
     ),
     ("a web page", Mark::Word(b"<!DOCTYPE html"), "download the file itself"),
     ("a web page", Mark::Word(b"<html"), "download the file itself"),
+    ("the error of a server", Mark::Word(b"<Error><Code>"), "download the file itself"),
     ("GraphML", Mark::Word(b"<graphml"), networkx!("read_graphml(\"x.graphml\")")),
     ("GEXF", Mark::Word(b"<gexf"), networkx!("read_gexf(\"x.gexf\")")),
     ("XML", Mark::Word(b"<?xml"), "convert it to a text of rows"),
-    ("GML", Mark::Word(b"graph ["), GML),
-    ("GML", Mark::Word(b"graph\n["), GML),
+    ("GML", Mark::Other(is_gml), GML),
     ("a file of Pajek", Mark::Word(b"*vertices"), PAJEK),
-    ("a file of Pajek", Mark::Word(b"*Vertices"), PAJEK),
     ("graph6", Mark::First(b">>graph6<<"), networkx!("read_graph6(\"x.g6\")")),
     ("sparse6", Mark::First(b">>sparse6<<"), networkx!("read_sparse6(\"x.s6\")")),
     ("a file of LEDA", Mark::Word(b"LEDA.GRAPH"), networkx!("read_leda(\"x.lgr\")")),
@@ -122,13 +137,45 @@ fn is_utf16(head: &[u8]) -> bool {
     }
 }
 
+/// Whether the first record of an archive begins, with the mark that POSIX asks for.
+fn is_tar(head: &[u8]) -> bool {
+    head.get(257..).is_some_and(|head| head.starts_with(b"ustar")) && head[..257].contains(&0)
+}
+
+/// Whether the bytes begin like a pickle of any protocol.
+fn is_pickle(head: &[u8]) -> bool {
+    let starts = [&b"(dp0\n"[..], b"(dp1\n", b"(lp0\n", b"(lp1\n", b"cnumpy.core.multiarray\n"];
+    matches!(head, [0x80, 2..=5, ..] | [b'}' | b']', b'q', 0, ..])
+        || starts.iter().any(|start| head.starts_with(start))
+}
+
 fn has_word(head: &[u8], word: &[u8]) -> bool {
     let head = &head[..head.len().min(1 << 10)];
-    let at = head.windows(word.len()).position(|window| window == word);
-    at.is_some_and(|at| {
-        let before = head[..at].trim_ascii();
-        before.is_empty() || [&b"<"[..], b"Creator", b"#"].iter().any(|s| before.starts_with(s))
-    })
+    let at = head.windows(word.len()).position(|window| window.eq_ignore_ascii_case(word));
+    at.is_some_and(|at| is_beginning(&head[..at]))
+}
+
+/// Whether the text before a format's mark is white space, comments or an XML declaration.
+fn is_beginning(before: &[u8]) -> bool {
+    let before = before.trim_ascii();
+    before.is_empty() || [&b"<"[..], b"Creator", b"#"].iter().any(|s| before.starts_with(s))
+}
+
+/// Whether the text has the word `graph` with a bracket behind it. Words such as `[x]` behind other white space than a
+/// blank or the end of a line are names.
+fn is_gml(head: &[u8]) -> bool {
+    const WORD: &[u8] = b"graph";
+    let head = &head[..head.len().min(1 << 10)];
+    let is_open = |rest: &[u8]| {
+        let has_bracket =
+            |rest: &[u8]| matches!(rest, [b'[', next, ..] if next.is_ascii_whitespace());
+        rest.starts_with(b" [")
+            || rest.starts_with(b"\n[")
+            || rest.first().is_some_and(u8::is_ascii_whitespace)
+                && has_bracket(rest.trim_ascii_start())
+    };
+    let is_word = |at: &usize| head[*at..].strip_prefix(WORD).is_some_and(is_open);
+    (0..head.len()).find(is_word).is_some_and(|at| is_beginning(&head[..at]))
 }
 
 /// Whether the text is a single JSON object that contains `mark`, without regard to white space.

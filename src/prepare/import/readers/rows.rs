@@ -7,7 +7,7 @@ use super::input::Input;
 use super::look::{Ask, Column, Form, Opened};
 use super::names::listed;
 use super::nearest::nearest;
-use super::values::CellValue;
+use super::values::{CellValue, is_value};
 use super::{folder, formats};
 use crate::error::{Error, Result};
 use crate::platform::signals;
@@ -82,7 +82,10 @@ impl FileRows {
                 let error = Error::input(&self.path, "", format!("has no column {name:?}"));
                 let (names, mut hint) = if self.file.named {
                     let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-                    let hint = format!("its columns are {}", listed(&names));
+                    let mut hint = format!("its columns are {}", listed(&names));
+                    if names.iter().any(|name| !name.is_empty() && is_value(name.as_bytes())) {
+                        hint += "; if these are values, the file needs a first line with names";
+                    }
                     (names, hint)
                 } else {
                     let hint =
@@ -105,17 +108,26 @@ impl FileRows {
         }
     }
 
-    /// Checks that a column has one value per row, and returns the column.
+    /// Checks that a column has one id or name per row, and returns the column.
     pub(crate) fn plain(&self, column: usize) -> Result<usize> {
-        let problem = match &self.file.columns[column] {
-            Column { width: Some(width), .. } if *width != 1 => {
-                format!("holds {width} values in each row")
+        let hint = "a node has one id or name";
+        if self.file.columns[column].form == Form::List {
+            let problem = format!("column {} holds lists", self.name(column));
+            return Err(Error::input(&self.path, "", problem).with_hint(hint));
+        }
+        self.single(column, hint)
+    }
+
+    /// Checks that a column does not have several values per row, and returns the column.
+    pub(crate) fn single(&self, column: usize, hint: &str) -> Result<usize> {
+        match self.file.columns[column].width {
+            Some(width) if width != 1 => {
+                let problem =
+                    format!("column {} holds {width} values in each row", self.name(column));
+                Err(Error::input(&self.path, "", problem).with_hint(hint))
             }
-            Column { form: Form::List, .. } => "holds lists".to_owned(),
-            _ => return Ok(column),
-        };
-        let problem = format!("column {} {problem}", self.name(column));
-        Err(Error::input(&self.path, "", problem).with_hint("a node has one id or name"))
+            _ => Ok(column),
+        }
     }
 
     /// Chooses the columns to read.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
-use crate::prepare::import::readers::{ArchiveArrays, USUAL_EDGES, listed};
+use crate::prepare::import::readers::{ArchiveArrays, USUAL_EDGES, USUAL_LISTS, listed};
 
 /// Node data, and the usual names of its arrays in PyTorch Geometric, DGL, OGB, gnn-benchmark and others.
 const NODE_ARRAYS: [(&str, &[&str]); 5] = [
@@ -22,13 +22,6 @@ const NODE_ARRAYS: [(&str, &[&str]); 5] = [
 const EDGE_ARRAYS: [(&str, &[&str]); 2] = [
     ("feat", &["edge_attr", "edge_feat", "edge_features"]),
     ("weight", &["edge_weight", "edge_weights"]),
-];
-
-/// Lists of nodes, and the usual names of their arrays.
-const LISTS: [(&str, &[&str]); 3] = [
-    ("train", &["train_idx", "idx_train", "train_index", "train_ids"]),
-    ("val", &["val_idx", "idx_val", "val_index", "val_ids", "valid_idx"]),
-    ("test", &["test_idx", "idx_test", "test_index", "test_ids"]),
 ];
 
 /// Arrays with the number of nodes.
@@ -54,7 +47,7 @@ impl GraphFiles {
         if !has_edges {
             files.edge_data = taken.data(path, &EDGE_ARRAYS, &edge());
         }
-        files.splits = taken.data(path, &LISTS, &NODE.to_owned());
+        files.splits = taken.data(path, &USUAL_LISTS, &NODE.to_owned());
         if let Some(name) = taken.find(&COUNTS) {
             files.layout_nodes.push((NODE.to_owned(), taken.arrays.number(name)?));
             taken.take("the number of nodes", name);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{ArrayRef, EdgeBlock, FeatureSet, OriginalIds, Partition};
+use crate::formats::dgl::{ArrayRef, FeatureSet, OriginalIds, Partition};
 use crate::io::{ExternalSort, KeyLayout, read_if_there};
 use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use crate::prepare::import::ids::names_file;
@@ -117,21 +117,17 @@ impl OpenedPartitions {
             let layout = KeyLayout::new([book.num_edges_of_type(etype), nodes, nodes])?;
             let mut sort = ExternalSort::new(folder, layout.bits(), memory);
             for partition in &self.partitions {
-                let first = book.node_range(partition.part()).start;
-                let mut reader = partition.edges(BLOCK)?;
-                let mut block = EdgeBlock::default();
+                let (mut reader, mut block) = (partition.edges(BLOCK)?, Vec::new());
                 while reader.next_block(&mut block)? {
                     tell(done, total)?;
                     done += block.len() as u64;
-                    for at in (0..block.len()).filter(|&at| block.etype[at] as usize == etype) {
-                        let edge = book.edge_to_per_type(block.id[at]);
-                        let src = book.to_per_type(block.src[at]);
-                        let dst = book.to_per_type(first + block.dst[at]);
-                        let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst)
-                        else {
+                    for edge in block.iter().filter(|edge| edge.etype == etype) {
+                        let id = book.edge_to_per_type(edge.id);
+                        let [src, dst] = [edge.src, edge.dst].map(|node| book.to_per_type(node));
+                        let (Some((_, id)), Some((_, src)), Some((_, dst))) = (id, src, dst) else {
                             return Err(Error::internal("an edge is not in the book"));
                         };
-                        sort.push(layout.pack([edge, src, dst]))?;
+                        sort.push(layout.pack([id, src, dst]))?;
                     }
                 }
             }

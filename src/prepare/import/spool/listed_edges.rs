@@ -7,8 +7,8 @@ use crate::event::size;
 use crate::load::MASKS;
 use crate::prepare::import::tables::mask_name;
 
-/// Memory per edge: its entry in the map and its place in the order.
-const PER_EDGE: u64 = 72;
+/// Memory per edge: its entry in the map and its place in the order, while both move to twice the room.
+const PER_EDGE: u64 = 144;
 
 /// An edge: its type and its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -16,6 +16,8 @@ use crate::prepare::import::readers::{
 const STRINGS: &str =
     "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";
 
+const GAPS: &str = "write a number in each row (in pandas: df.fillna(0)); a ‹node_table› may have gaps, with ‹fill_missing=mean›";
+
 const SEVERAL_COLUMNS: &str = "labels have one column of class numbers, or a column of 0 and 1 for each class; a table with a column of ids is read \
      with ‹node_table=FILE›";
 
@@ -134,8 +136,11 @@ impl ArrayColumns {
                     }
                     if let Some(problem) = out.push(value)? {
                         let error = rows.fail(format!("column {}: {problem}", rows.name(*column)));
-                        let is_mask = name.ends_with("mask");
-                        return Err(error.with_hint(if is_mask { LIST } else { STRINGS }));
+                        return Err(error.with_hint(match value.parsed() {
+                            _ if name.ends_with("mask") => LIST,
+                            CellValue::Missing => GAPS,
+                            _ => STRINGS,
+                        }));
                     }
                 }
             }
@@ -161,7 +166,7 @@ impl ArrayColumns {
     fn note(&self, rows: &FileRows, name: &str) -> String {
         let columns = rows.columns();
         let of_index = |at: &usize| match columns[*at].name.as_str() {
-            "" => "the first column, which has no name".to_owned(),
+            "" => "a column without a name".to_owned(),
             name => format!("{name}, pandas' index"),
         };
         let of_id = |at| format!("{}, the numbers of the rows", rows.name(at));

@@ -80,6 +80,6 @@ fn check_memory(count: u64, memory: u64) -> Result<()> {
     if bytes <= memory {
         return Ok(());
     }
-    let problem = format!("is {memory} bytes, but {count} nodes and labels of sets take {bytes}");
+    let problem = format!("is {memory} bytes, but {count} labels of nodes and sets need {bytes}");
     Err(Error::config("memory", problem).with_hint(MEMORY))
 }

@@ -40,6 +40,6 @@ pub use original_ids::{OriginalIdsFile, read_original_ids};
 pub(crate) use remarks::remarks;
 pub(crate) use scanned_table::{ScannedTable, TableScan};
 pub(crate) use several_splits::{NodeCount, SeveralSplits};
-pub(crate) use splits::{check_mask, mask_name, read_split};
+pub(crate) use splits::{check_mask, mask_name, other_mask, read_split};
 pub use table::Table;
 pub(crate) use unlabelled::{refuse_signs, unlabelled};

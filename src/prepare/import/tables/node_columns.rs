@@ -16,6 +16,10 @@ const NO_FEATURES: [(&str, &str); 5] = [
     ("split", "split"),
 ];
 
+/// Hint for masks of several splits.
+const SEVERAL_SPLITS: &str = "save all splits as an array with a row per node, ‹node_data=NAME=FILE.npy›, and choose one with \
+     ‹split_index=K›";
+
 /// Use of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ColumnRole {
@@ -149,12 +153,15 @@ impl NodeTables {
                     .with_hint("name a column of numbers or dates, one for each node"));
             }
             check_choices(name, at == id, is_label, is_dropped, is_embedded)?;
+            let single = |hint: &str| rows.single(at, hint);
             if at == id {
             } else if is_embedded {
+                let at = single("write a column for each place of the lists")?;
                 chosen.embedded.push(EmbeddedColumn { at, name: name.clone() });
             } else if is_dropped || is_index(name) {
                 chosen.left_out.push(rows.name(at));
             } else if split == Some(name.as_str()) {
+                let at = single("a node has one split")?;
                 let masks = (0..MASKS.len()).map(ColumnRole::Split);
                 chosen.used.extend(masks.map(|role| UsedColumn::new(at, name, role)));
             } else if is_label {
@@ -162,6 +169,7 @@ impl NodeTables {
             } else if is_order {
                 chosen.used.push(UsedColumn::new(at, name, ColumnRole::Order));
             } else if MASKS.contains(&name.as_str()) {
+                let at = single(SEVERAL_SPLITS)?;
                 chosen.used.push(UsedColumn::new(at, name, ColumnRole::Mask));
             } else {
                 check_name(rows, name, label.is_some())?;

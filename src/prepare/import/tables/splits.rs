@@ -1,19 +1,35 @@
 //! Masks: made from lists of nodes, and checked for their values.
 
+use super::encoding::split_of;
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::graph::Bitmap;
 use crate::io::Dtype;
+use crate::load::MASKS;
 use crate::prepare::import::files::DataFile;
 use crate::prepare::import::ids::{IdSpace, LIST};
-use crate::prepare::import::readers::{Ask, FileRows, Form};
+use crate::prepare::import::readers::{Ask, FileRows, Form, nearest};
 
-/// The mask name of a split: `train_mask` for `train`, `val_mask` for `valid`.
+/// The mask name of a split: `train_mask` for `train`, `val_mask` for `valid` and `dev`.
 pub(crate) fn mask_name(split: &str) -> String {
-    let split = if split == "valid" { "val" } else { split };
     let bare = split.strip_suffix("_mask").unwrap_or(split);
-    format!("{bare}_mask")
+    split_of(bare.as_bytes()).map_or_else(|| format!("{bare}_mask"), |mask| MASKS[mask].to_owned())
+}
+
+/// A note on a split whose mask training does not read.
+pub(crate) fn other_mask(split: &str) -> Option<String> {
+    let mask = mask_name(split);
+    if MASKS.contains(&mask.as_str()) {
+        return None;
+    }
+    let known = MASKS.iter().filter_map(|mask| mask.strip_suffix("_mask"));
+    let near = nearest(split, known).map(|near| format!("; did you mean {near}?"));
+    Some(format!(
+        "‹split={split}› makes {mask}, but training reads {}, unless its flags name others{}",
+        MASKS.join(", "),
+        near.unwrap_or_default()
+    ))
 }
 
 /// Reads the nodes that files list, one per row, and makes a mask of them, `uint8`; notes describe it. Runs after all
@@ -27,8 +43,8 @@ pub(crate) fn read_split(
 ) -> Result<(Table, Vec<String>)> {
     let mut notes = Vec::new();
     let mut members = Bitmap::new(space.count());
-    for DataFile { path, array, .. } in files {
-        let (ids_are_names, array) = (space.is_named(), array.as_deref());
+    for DataFile { path, name, array, .. } in files {
+        let (ids_are_names, array) = (space.is_named(), Some(array.as_deref().unwrap_or(name)));
         let mut rows = FileRows::open_list(path, &Ask { ids_are_names, array, ..*ask })?;
         if rows.columns().iter().any(|column| column.form == Form::Number(Dtype::Bool)) {
             return Err(
@@ -70,16 +86,18 @@ pub(crate) fn check_mask(name: &str, table: &Table) -> Result<Option<String>> {
         return Ok(None);
     }
     let mut large = None;
-    table.each_i64(|row, value| {
-        if value < 0 {
-            let problem = format!("row {row} holds {value}, which is neither 0 nor 1");
-            return Err(table.fail(problem).with_hint(LIST));
-        }
-        if value > 1 && large.is_none() {
-            large = Some((row, value));
-        }
-        Ok(())
-    })?;
+    table
+        .each_i64(|row, value| {
+            if value < 0 {
+                let problem = format!("row {row} holds {value}, which is neither 0 nor 1");
+                return Err(table.fail(problem).with_hint(LIST));
+            }
+            if value > 1 && large.is_none() {
+                large = Some((row, value));
+            }
+            Ok(())
+        })
+        .map_err(|error| if error.hint().is_none() { error.with_hint(LIST) } else { error })?;
     Ok(large.map(|(row, value)| {
         format!(
             "{name} holds other numbers than 0 and 1, such as {value} in row {row}: all but 0 are in the mask; a list of nodes \

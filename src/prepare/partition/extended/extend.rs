@@ -15,7 +15,7 @@ use crate::load::KeptArrays;
 use crate::prepare::import::OpenedPartitions;
 use crate::prepare::partition::memory::{left_of, with_memory};
 use crate::prepare::partition::partition_graph::write_partitions;
-use crate::prepare::partition::progress::{Observer, PartitionProgress, PartitionStep};
+use crate::prepare::partition::progress::{Observer, StepProgress};
 use crate::prepare::partition::request::{EdgeRules, LocalOrder, Method, PartitionRequest};
 
 /// A partition directory with further nodes and edges.
@@ -56,8 +56,7 @@ pub fn extend_partitions(
     let share = left_of(memory, 8 * book.num_nodes())? / 2;
     let nodes = MoreNodes::read(config, &opened, &additions, kept, staging, share);
     let mut nodes = nodes.map_err(|error| with_memory(error, memory))?;
-    let mut tell =
-        |done, total| observer(PartitionProgress { step: PartitionStep::Reading, done, total });
+    let mut tell = |done, total| observer(StepProgress { step: "reading", done, total });
     let data = kept_data(opened.partitions(), kept)?;
     let mut edges = MoreEdges::read(&mut nodes, &additions, data, rules, book, staging, &mut tell)?;
     let mut more = |etype, writer: &mut _| edges.write(etype, &nodes, writer);

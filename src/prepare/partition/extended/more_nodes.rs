@@ -136,7 +136,7 @@ const CUT_AND_TRAIN: &str = "cut the graph with its new nodes, and train again";
 
 fn unknown_encoding(config: &PartitionConfig, ntype: &NodeType) -> Error {
     let problem =
-        format!("does not say how columns became the features of nodes of type {}", ntype.name);
+        format!("does not record how columns became the features of node type {}", ntype.name);
     Error::input(config.path(), "", problem)
         .with_hint("an earlier version cut the graph: cut it again, and train again")
 }
@@ -155,7 +155,7 @@ fn check_ids(config: &PartitionConfig, known: &[NodeType]) -> Result<()> {
     let ntypes: Vec<usize> =
         (0..known.len()).filter(|ty| !known[*ty].originals.is_empty()).collect();
     if ntypes.len() < known.len() && !config.keeps_numbers() {
-        let problem = "holds no original ids of nodes, by which files could name them";
+        let problem = "holds no original ids of nodes, so files cannot name its nodes";
         return Err(Error::input(config.path(), "", problem)
             .with_hint("pass ‹orig_ids=FILE› with the mapping that partition_graph(..., return_mapping=True) returns"));
     }

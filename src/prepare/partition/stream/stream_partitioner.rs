@@ -5,7 +5,7 @@ use super::quotient::quotient;
 use super::refine::{self, refine};
 use crate::error::Result;
 use crate::prepare::partition::partitioner::{PartitionTask, Partitioner};
-use crate::prepare::partition::progress::{Meter, Observer, PartitionStep};
+use crate::prepare::partition::progress::{Meter, Observer};
 
 /// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory. It reads edges from
 /// disk in node order, pass after pass. The same graph and seed give the same partitions, whatever the memory.
@@ -18,7 +18,7 @@ impl Partitioner for StreamPartitioner {
     fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
         let adjacency = task.adjacency(observer)?;
         let total = adjacency.num_nodes * (clusters::PASSES + 1 + refine::PASSES);
-        let mut meter = Meter::new(observer, PartitionStep::Assigning, total)?;
+        let mut meter = Meter::new(observer, "assigning nodes", total)?;
         let (mut labels, found) = find_clusters(adjacency, &mut meter)?;
         let graph = quotient(adjacency, &labels, found, task, &mut meter)?;
         graph.check_memory(task.memory)?;

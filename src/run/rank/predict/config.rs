@@ -62,8 +62,8 @@ pub enum LinkQuery {
     Ranks(SplitName),
 }
 
-/// A prediction for nodes of a partitioned graph.
-#[derive(Debug, Clone)]
+/// A prediction for nodes of a partitioned graph. [`new`](PredictConfig::new) makes one that can run.
+#[derive(Debug, Clone, Default)]
 pub struct PredictConfig {
     /// The run that trained the model: its model, keys and folders are used.
     pub run: RunConfig,
@@ -106,21 +106,9 @@ impl PredictConfig {
     pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
         PredictConfig {
             weights: run.out.join(WEIGHTS),
-            added: GraphAdditions::default(),
-            new_nodes: Vec::new(),
-            prediction: Prediction::default(),
-            target_type: None,
-            layer: None,
-            nodes: NodeSelection::default(),
-            links: None,
-            order: None,
-            orig_ids: Vec::new(),
-            correct_and_smooth: None,
             output: output.into(),
-            overwrite: false,
-            format: None,
-            trace: None,
             run,
+            ..PredictConfig::default()
         }
     }
 

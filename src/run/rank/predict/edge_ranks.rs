@@ -81,8 +81,7 @@ impl EdgeRanks<'_> {
     pub(super) fn run(&self, wanted: EdgeUse, name: &str) -> Result<()> {
         let OwnPrediction { setup, here, .. } = *self.own;
         let uses = self.link.uses(&setup.partition, self.own.work.config.run.seed)?;
-        let held = HeldEdges::share(self.own, &uses, wanted)?;
-        drop(uses);
+        let held = HeldEdges::share(self.own, uses, wanted)?;
         let rows = SharedRows::by_node(self.own, self.outputs)?;
         if held.edges.is_empty() {
             let problem = format!("no edges are kept back for {name}");
@@ -90,10 +89,12 @@ impl EdgeRanks<'_> {
                 .with_hint("name another ‹split›, or train with ‹link.split› or masks of edges"));
         }
         let counts = self.counts(&held, &rows)?;
-        let sums = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
-        let sums = tensor::slice::<f64>(&sums[0]);
         // Between the best and the worst place among candidates of the same score.
-        let ranks: Vec<f64> = sums.chunks(2).map(|count| 1.0 + count[0] + count[1] / 2.0).collect();
+        let ranks: Vec<f64> = {
+            let sums = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
+            let sums = tensor::slice::<f64>(&sums[0]);
+            sums.chunks(2).map(|count| 1.0 + count[0] + count[1] / 2.0).collect()
+        };
         let (sources, destinations) = ranks.split_at(held.edges.len());
         if here.rank == 0 {
             let sets = vec![

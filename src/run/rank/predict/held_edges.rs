@@ -35,7 +35,7 @@ impl HeldEdges {
     /// Reads this rank's edges whose entry in `uses` is `wanted`, and those of the other ranks; one collective. Takes 24 bytes per edge.
     pub(super) fn share(
         own: &OwnPrediction<'_>,
-        uses: &[EdgeUse],
+        uses: Vec<EdgeUse>,
         wanted: EdgeUse,
     ) -> Result<Self> {
         let path_of = |rank: usize| own.here.folder.join(format!("held-edges-{rank}"));
@@ -55,6 +55,7 @@ impl HeldEdges {
             Ok(())
         })?;
         file.write(at, &block)?;
+        drop((uses, block));
         share_files(&path_of, own.setup.ranks())?;
         let (mut edges, mut range) = (Vec::new(), 0..0);
         for rank in 0..own.setup.group.world_size() {

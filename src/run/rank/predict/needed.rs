@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
-    Graph, GraphShardManager, HeteroGraphShardManager, HeteroMfgs, Mfgs, ParameterSet, Region,
-    Tape, construct_hetero_mfgs, construct_mfgs, construct_region,
+    Graph, GraphShardManager, HeteroGraphShardManager, Mfgs, ParameterSet, Region, Tape,
+    construct_hetero_mfgs, construct_mfgs, construct_region,
 };
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -63,13 +63,14 @@ impl Needed {
             let steps = kind.steps_before();
             let Region { graph, rows } = construct_region(full, &sources, steps)?;
             edges.worked_on.push(graph.num_edges()?);
-            let mut tape = Tape::evaluation(manager, parameters);
-            let input = tape.input(&whole.features.rows(setup, rows.clone())?);
             let place = |row: &u32| rows.partition_point(|other| other < row) as u32;
             let places = manager.track("source-rows", sources.iter().map(place).collect());
+            let mut tape = Tape::evaluation(manager, parameters);
+            let rows = manager.track("rows", rows);
+            let input = tape.input(&whole.features.rows(setup, &rows)?);
             model.precompute(&mut tape, &graph, input, Some(&places))?.value()
         } else {
-            whole.features.rows(setup, sources.clone())?
+            whole.features.rows(setup, &manager.track("source-rows", sources.clone()))?
         };
         if graphs.is_empty() {
             // Models without neighbours look at the ids of their nodes all the same.
@@ -90,7 +91,7 @@ impl Needed {
 
 /// Dependencies of the outputs of own nodes in a model with a layer per relation: graphs, and inputs by node type.
 pub(super) struct NeededRelations {
-    pub(super) mfgs: HeteroMfgs,
+    pub(super) graphs: Vec<HeteroGraphShardManager>,
     pub(super) inputs: Vec<PointerTensor>,
     pub(super) edges: EdgeCounts,
 }
@@ -107,10 +108,10 @@ impl NeededRelations {
     ) -> Result<Self> {
         let mut seeds = vec![Vec::new(); inputs.len()];
         predicted.iter().zip(rows).for_each(|(ntype, rows)| seeds[*ntype] = rows.to_vec());
-        let mfgs = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
-        let counts = mfgs.graphs.iter().map(HeteroGraphShardManager::num_edges);
+        let Mfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
+        let counts = graphs.iter().map(HeteroGraphShardManager::num_edges);
         let edges = EdgeCounts::of(hetero.graph.num_edges()?, counts)?;
-        let inputs = inputs.iter().zip(&mfgs.sources).enumerate();
+        let inputs = inputs.iter().zip(sources).enumerate();
         let inputs = inputs.map(|(ntype, (input, rows))| {
             if let NodeInput::Learned(learned) = input {
                 let rows: Vec<i64> = rows.iter().map(|row| i64::from(*row)).collect();
@@ -119,10 +120,11 @@ impl NeededRelations {
                 return Ok(setup.manager.track("learned-rows", tensor::copy(&picked)?));
             }
             let missing = || Error::internal("a node type has no features");
-            hetero.rows(setup, ntype, rows)?.ok_or_else(missing)
+            let rows = setup.manager.track("source-rows", rows);
+            hetero.rows(setup, ntype, &rows)?.ok_or_else(missing)
         });
         let inputs = inputs.collect::<Result<_>>()?;
-        Ok(NeededRelations { mfgs, inputs, edges })
+        Ok(NeededRelations { graphs, inputs, edges })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ use crate::load::{original_ids, original_places};
 /// Number of nodes whose partners are searched at a time.
 const BLOCK: usize = 256;
 /// Number of candidates that are scored at a time.
-const CANDIDATES: i64 = 4096;
+const CANDIDATES: usize = 4096;
 
 /// A partner of a node: its place, and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,17 +156,18 @@ impl PartnerSearch<'_> {
             for rank in 0..world_size {
                 let edges = graph.out_edges(rank)?;
                 let of_rank = self.asked.places(own, rank)?;
-                let asked: Vec<(u32, u64)> = (0_u32..).zip(of_rank).collect();
-                let asked: Vec<(u32, u64)> = asked
-                    .into_iter()
-                    .filter(|(_, place)| self.rows_of(*place).next().is_some())
-                    .collect();
-                for block in asked.chunks(BLOCK) {
-                    let found = self.search(&rows, block, &output, &places, &edges)?;
-                    for ((_, place), best) in block.iter().zip(found) {
-                        let bytes = self.bytes(&best);
-                        for row in self.rows_of(*place) {
-                            file.write(row * bytes.len() as u64, &bytes)?;
+                for (asked, candidates) in self.groups(own, rank) {
+                    let asked = asked.map(|row| (row as u32, of_rank[row as usize]));
+                    let asked: Vec<(u32, u64)> =
+                        asked.filter(|(_, place)| self.rows_of(*place).next().is_some()).collect();
+                    for block in asked.chunks(BLOCK) {
+                        let found =
+                            self.search(&rows, block, &output, &candidates, &places, &edges)?;
+                        for ((_, place), best) in block.iter().zip(found) {
+                            let bytes = self.bytes(&best);
+                            for row in self.rows_of(*place) {
+                                file.write(row * bytes.len() as u64, &bytes)?;
+                            }
                         }
                     }
                 }
@@ -173,6 +175,29 @@ impl PartnerSearch<'_> {
         }
         share_files(&|rank| path_of(own, rank), own.setup.ranks())?;
         self.merge(own, total)
+    }
+
+    /// The rows of a rank's nodes, each with the rows of this rank's nodes that can be their partners: those of the types that
+    /// edges join with theirs.
+    fn groups(&self, own: &OwnPrediction<'_>, rank: usize) -> Vec<(Range<u64>, Vec<Range<u64>>)> {
+        let (book, here) = (own.here.partitions.book(), own.here.rank);
+        if let (Some(asked), Some(found)) = (self.asked.ntype, self.found.ntype) {
+            let count = |rank, ntype| book.type_nodes(rank, ntype).own as u64;
+            let found = 0..count(here, found);
+            return vec![(0..count(rank, asked), vec![found])];
+        }
+        let rows = |rank, ntype| {
+            let (first, ids) = (book.node_range(rank).start, book.node_type_range(rank, ntype));
+            ids.start - first..ids.end - first
+        };
+        let (ends, ntypes) = (book.etype_ends(), 0..book.ntypes().len());
+        let group = |ntype: usize| {
+            let others = ntypes
+                .clone()
+                .filter(|other| ends.contains(&[ntype, *other]) || ends.contains(&[*other, ntype]));
+            (rows(rank, ntype), others.map(|other| rows(here, other)).collect())
+        };
+        ntypes.clone().map(group).collect()
     }
 
     /// The rows of the result that belong to a node.
@@ -186,12 +211,13 @@ impl PartnerSearch<'_> {
         best.iter().copied().chain(padding).take(self.count).flat_map(Partner::to_bytes).collect()
     }
 
-    /// The best partners of some nodes among this rank's.
+    /// The best partners of some nodes among the candidates, which are ranges of this rank's rows.
     fn search(
         &self,
         rows: &SharedRows,
         asked: &[(u32, u64)],
         own_rows: &Tensor,
+        candidates: &[Range<u64>],
         places: &[u64],
         edges: &OutEdges,
     ) -> Result<Vec<Vec<Partner>>> {
@@ -205,10 +231,16 @@ impl PartnerSearch<'_> {
             rows.sort_unstable();
         }
         let one_kind = self.asked.ntype == self.found.ntype;
-        let all = own_rows.size()[0];
-        for start in (0..all).step_by(CANDIDATES as usize) {
-            let len = CANDIDATES.min(all - start);
-            let candidates = own_rows.f_narrow(0, start, len)?.f_to_kind(queries.kind())?;
+        let starts = candidates.iter().flat_map(|rows| {
+            let end = rows.end;
+            rows.clone()
+                .step_by(CANDIDATES)
+                .map(move |start| (start, end.min(start + CANDIDATES as u64)))
+        });
+        for (start, end) in starts {
+            let len = end - start;
+            let candidates = own_rows.f_narrow(0, start as i64, len as i64)?;
+            let candidates = candidates.f_to_kind(queries.kind())?;
             let scores = queries.f_matmul(&candidates.f_transpose(0, 1)?)?.f_contiguous()?;
             let scores = tensor::slice::<f32>(&scores);
             let of_queries = best.par_iter_mut().zip(scores.par_chunks(len as usize));

@@ -21,9 +21,7 @@ pub(super) fn predict_relations(
     relations: &Relations,
 ) -> Result<()> {
     let run = &work.config.run;
-    let within = work.edges_within(setup)?;
-    let hetero = RankHeteroGraph::new(setup, run, relations, within.as_deref())?;
-    drop(within);
+    let hetero = RankHeteroGraph::new(setup, run, relations, work.edges_within(setup)?)?;
     let predicted = &work.ntypes;
     let widths = match run.link {
         Some(_) => vec![run.model.hidden; hetero.targets.len()],
@@ -41,7 +39,7 @@ pub(super) fn predict_relations(
         inputs: &inputs,
         sources: None,
     };
-    hetero.load(setup, &work.config.weights, parameters, &forward.all_rows())?;
+    hetero.load(&work.config.weights, parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
     let parts = OwnPart::of_types(setup, predicted, work.order, work.chosen.as_ref())?;
     // Correct and smooth needs the predictions of all nodes.
@@ -60,10 +58,10 @@ pub(super) fn predict_relations(
     {
         let mut tape = Tape::evaluation(&setup.manager, parameters).ending_after(layer);
         let values = match &needed {
-            Some(NeededRelations { mfgs, inputs, .. }) => {
+            Some(NeededRelations { graphs, inputs, .. }) => {
                 // A pass that ends after a hidden layer does not reach the last graphs.
-                let last = mfgs.graphs.len() - 1;
-                let graphs = (0..model.num_layers()).map(|i| &mfgs.graphs[i.min(last)]);
+                let last = graphs.len() - 1;
+                let graphs = (0..model.num_layers()).map(|i| &graphs[i.min(last)]);
                 let inputs = inputs.iter().map(|input| tape.input(input)).collect();
                 model.forward_all(&mut tape, &graphs.collect::<Vec<_>>(), inputs)?
             }

@@ -20,7 +20,7 @@ pub(super) fn predict_whole(
 ) -> Result<()> {
     let config = work.config;
     let run = &config.run;
-    let whole = WholeGraph::new(setup, run, work.edges_within(setup)?.as_deref())?;
+    let whole = WholeGraph::new(setup, run, work.edges_within(setup)?)?;
     let widths = whole.stored_out_feats(run, &config.weights)?;
     let built = BuiltModel::new(setup, run, &whole, &widths)?;
     let BuiltModel { model, parameters, .. } = &built;

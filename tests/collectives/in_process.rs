@@ -1,18 +1,17 @@
-//! A transport between threads of one process, for tests; pieces can be delayed, and machines can vanish.
+//! A transport between threads of one process; pieces can be delayed, and machines can vanish.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
-
-use super::transport::{Piece, Transport};
-use crate::error::{Error, ErrorKind, Result};
+use sar::engine::comm::machines::{Piece, Transport};
+use sar::{Error, ErrorKind, Result};
 
 /// Number of pieces in transit from one machine to another.
 const ON_THE_WAY: usize = 2;
 
 /// One machine's end of the channels between all.
-pub struct InProcess {
+pub(super) struct InProcess {
     machine: usize,
     to: Vec<Sender<Piece>>,
     from: Vec<Lane>,
@@ -34,7 +33,7 @@ struct Late {
 impl InProcess {
     /// The ends of `machines` machines. Every piece arrives `delay` after it was accepted. Dropping an end makes its
     /// machine vanish.
-    pub fn all(machines: usize, delay: Duration) -> Vec<Self> {
+    pub(super) fn all(machines: usize, delay: Duration) -> Vec<Self> {
         let end = |machine| InProcess { machine, to: Vec::new(), from: Vec::new(), delay };
         let mut ends: Vec<InProcess> = (0..machines).map(end).collect();
         for from in 0..machines {

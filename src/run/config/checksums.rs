@@ -1,0 +1,87 @@
+//! Checksums by name, as a text in the header of a weights file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::read_if_there;
+use crate::nn::state_dict_text;
+use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
+
+/// Checksums by name.
+#[derive(Default)]
+pub(in crate::run) struct Checksums(BTreeMap<String, u32>);
+
+impl Checksums {
+    /// Key of the checksums [of a graph](Self::of_graph).
+    pub(in crate::run) const OF_GRAPH: &'static str = "graph_files";
+
+    /// Checksums of the texts in a graph's folder from which classes and features have their meaning. They do not depend on the
+    /// ends of lines.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub(in crate::run) fn of_graph(partitions: &PartitionConfig) -> Result<Self> {
+        let folder = partitions.folder();
+        let by_type =
+            partitions.book().ntypes().iter().map(|ntype| class_names_file(folder, ntype));
+        let paths = [CLASS_NAMES, FEATURE_ENCODING].map(|name| folder.join(name));
+        let mut sums = Checksums::default();
+        for path in paths.into_iter().chain(by_type) {
+            let Some(text) = read_if_there(&path)? else { continue };
+            let mut hasher = crc32fast::Hasher::new();
+            for line in text.lines() {
+                hasher.update(line.as_bytes());
+                hasher.update(b"\n");
+            }
+            let name = path.strip_prefix(folder).unwrap_or(&path);
+            sums.insert(name.display().to_string(), hasher.finalize());
+        }
+        Ok(sums)
+    }
+
+    /// The checksums under a key of a weights file; none if an earlier version or another program wrote it.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or the text does not hold checksums.
+    pub(in crate::run) fn of_weights(path: &Path, key: &str) -> Result<Self> {
+        let text = state_dict_text(path, key)?;
+        if text.is_empty() {
+            return Ok(Checksums::default());
+        }
+        let sums = serde_json::from_str(&text).map(Checksums);
+        sums.map_err(|e| Error::input(path, key, format!("does not hold checksums: {e}")))
+    }
+
+    pub(in crate::run) fn insert(&mut self, name: String, sum: u32) {
+        self.0.insert(name, sum);
+    }
+
+    /// Adds the checksums to the texts of a weights file, if there are any.
+    ///
+    /// # Errors
+    /// If they cannot be encoded.
+    pub(in crate::run) fn add_to(
+        &self,
+        texts: &mut BTreeMap<String, String>,
+        key: &str,
+    ) -> Result<()> {
+        if !self.0.is_empty() {
+            let text = serde_json::to_string(&self.0);
+            let text =
+                text.map_err(|e| Error::internal(format!("cannot encode checksums: {e}")))?;
+            texts.insert(key.to_owned(), text);
+        }
+        Ok(())
+    }
+
+    /// Names whose checksums differ; names that only one side has are left out.
+    pub(in crate::run) fn differing<'a>(&'a self, other: &Self) -> Vec<&'a str> {
+        let differing = self.0.iter().filter_map(|(name, sum)| {
+            let theirs = other.0.get(name)?;
+            (theirs != sum).then_some(name.as_str())
+        });
+        differing.collect()
+    }
+}
