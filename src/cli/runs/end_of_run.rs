@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::predict::read_config;
 use crate::cli::show::shell_word::shell_word;
+use crate::engine::launch::exceeds;
 use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
 use crate::formats::dgl::config::PartitionConfig;
@@ -36,6 +37,11 @@ pub(in crate::cli) fn end_of_run(
     }
     if let Some(BestValidation { epoch, score }) = BestValidation::of(&lines, metric) {
         let _ = write!(shown, ", best val {} in epoch {epoch}", metric.show(score));
+    }
+    if peak.is_some_and(|peak| exceeds(config.memory_budget.bytes(), peak)) {
+        shown.push_str(
+            "\nnote: this is more than the budget; sar-single plan shows how much the run needs",
+        );
     }
     let run = shell_word(&near(&config.out));
     if config.out.join(WEIGHTS).exists() {

@@ -19,6 +19,11 @@ const TOLERATED: u64 = 32;
 /// Fraction (1 / n) of the budget by which a first epoch's room may shrink before waiting workers are asked for memory.
 const NOTABLE: u64 = 64;
 
+/// Whether a run that has taken `peak` bytes has exceeded its budget by more than runs of the same kind differ.
+pub(crate) fn exceeds(budget: u64, peak: u64) -> bool {
+    budget > 0 && peak > budget + budget / TOLERATED
+}
+
 /// Measurements of a governor for one kind of work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
@@ -195,7 +200,7 @@ impl Governor {
             return Ok(());
         }
         // Several residents may have their peaks at different times.
-        if usage.torn || peak <= budget + budget / TOLERATED || slots > 1 && usage.sum <= budget {
+        if usage.torn || !exceeds(budget, peak) || slots > 1 && usage.sum <= budget {
             return Ok(());
         }
         Err(over_budget(&self.limits, usage, &self.control))

@@ -15,6 +15,7 @@ mod supervise;
 mod worker;
 
 pub use assumed_growth::{AssumedGrowth, TurnGrowth};
+pub(crate) use governor::exceeds;
 pub use limits::{LeastMemory, Limits, RESIDENT};
 pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};
