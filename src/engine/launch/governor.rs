@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::limits::{LeastMemory, Limits, RESIDENT};
 use super::memory::MemoryUsage;
-use super::over_budget::over_budget;
+use super::over_budget::{exceeds, over_budget};
 use super::reactions::Reactions;
 use crate::engine::turns::{Control, Work};
 use crate::error::Result;
@@ -12,17 +12,8 @@ use crate::error::Result;
 /// Room in bytes that admits no second worker; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
 
-/// Fraction (1 / n) of the budget by which a run may exceed it without being ended, because the memory of the same run
-/// differs from time to time.
-const TOLERATED: u64 = 32;
-
 /// Fraction (1 / n) of the budget by which a first epoch's room may shrink before waiting workers are asked for memory.
 const NOTABLE: u64 = 64;
-
-/// Whether a run that has taken `peak` bytes has exceeded its budget by more than runs of the same kind differ.
-pub(crate) fn exceeds(budget: u64, peak: u64) -> bool {
-    budget > 0 && peak > budget + budget / TOLERATED
-}
 
 /// Measurements of a governor for one kind of work.
 #[derive(Debug, Clone, Copy, Default)]

@@ -15,7 +15,7 @@ mod supervise;
 mod worker;
 
 pub use assumed_growth::{AssumedGrowth, TurnGrowth};
-pub(crate) use governor::exceeds;
 pub use limits::{LeastMemory, Limits, RESIDENT};
+pub(crate) use over_budget::exceeds;
 pub use record::EventRecord;
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};

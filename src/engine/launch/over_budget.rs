@@ -1,10 +1,19 @@
-//! The error of a run that needs more memory than its budget.
+//! Runs that need more memory than their budget.
 
 use super::limits::Limits;
 use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::{Activity, Control, Work};
 use crate::error::{Error, ErrorKind};
 use crate::event::size;
+
+/// Fraction (1 / n) of the budget by which a run may exceed it without being ended, because the memory of the same run
+/// differs from time to time.
+const TOLERATED: u64 = 32;
+
+/// Whether a run that has taken `peak` bytes has exceeded its budget.
+pub(crate) fn exceeds(budget: u64, peak: u64) -> bool {
+    budget > 0 && peak > budget + budget / TOLERATED
+}
 
 /// The error of a run that takes this memory although waiting workers keep nothing.
 pub(super) fn over_budget(limits: &Limits, usage: MemoryUsage, control: &Control) -> Error {

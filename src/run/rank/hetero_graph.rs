@@ -8,8 +8,8 @@ use super::assignment::Assignment;
 use super::batch_inputs::BatchInputs;
 use super::edge_sources::{check_needed, set_edge_sources};
 use super::labelled::Labelled;
+use super::learned_row_order::LearnedRowOrder;
 use super::rank_graph::RankGraph;
-use super::row_order::RowOrder;
 use super::setup::{KIND, RankSetup};
 use super::stored_features::StoredFeatures;
 use crate::engine::spill::{Pointer, PointerTensor};
@@ -30,7 +30,7 @@ pub(super) struct RankHeteroGraph {
     /// Features by node type; `None` for types without features.
     features: Vec<Option<StoredFeatures>>,
     /// Order of the learned rows of these types, if there are any.
-    row_order: Option<RowOrder>,
+    row_order: Option<LearnedRowOrder>,
     /// Node types for which the model has outputs.
     pub(super) targets: Vec<usize>,
     /// Configuration of the model.
@@ -59,7 +59,7 @@ impl RankHeteroGraph {
         let mut graph = construct_full_hetero_graph(manager, group, partition, columns)?;
         let features = StoredFeatures::agreed(setup, run, features)?;
         let learned = (0..features.len()).filter(|ntype| features[*ntype].is_none());
-        let row_order = RowOrder::new(setup, &learned.collect::<Vec<_>>())?;
+        let row_order = LearnedRowOrder::new(setup, &learned.collect::<Vec<_>>())?;
         if let Some(key) = edge_features {
             let without = set_edge_sources(setup, &mut graph, key)?;
             check_needed(setup, run.model.kind, key, &without)?;
@@ -195,7 +195,7 @@ impl RankGraph for RankHeteroGraph {
         HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
     }
 
-    fn row_order(&self) -> Option<&RowOrder> {
+    fn row_order(&self) -> Option<&LearnedRowOrder> {
         self.row_order.as_ref()
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::assignment::Assignment;
 use super::batch_inputs::BatchInputs;
 use super::labelled::Labelled;
-use super::row_order::RowOrder;
+use super::learned_row_order::LearnedRowOrder;
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{ParameterBuilder, ParameterSet};
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(super) trait RankGraph {
     ) -> Result<Self::Model>;
 
     /// Order of the learned rows, if there are any.
-    fn row_order(&self) -> Option<&RowOrder> {
+    fn row_order(&self) -> Option<&LearnedRowOrder> {
         None
     }
 

@@ -16,14 +16,14 @@ const COUNTS: &str = "learned_rows";
 const SUMS: &str = "learned_row_ids";
 
 /// The order of learned rows in the partitions.
-pub(super) struct RowOrder {
+pub(super) struct LearnedRowOrder {
     /// Number of nodes in each partition, by type.
     counts: String,
     /// Checksums of the nodes' original ids, in the order of partitions, and of their names, as far as there are any.
     sums: Checksums,
 }
 
-impl RowOrder {
+impl LearnedRowOrder {
     /// The order of the nodes of some types; `None` without types. One collective if there are types.
     pub(super) fn new(setup: &RankSetup, ntypes: &[usize]) -> Result<Option<Self>> {
         if ntypes.is_empty() {
@@ -50,7 +50,7 @@ impl RowOrder {
                 sums.insert(format!("names of {name}"), sum);
             }
         }
-        Ok(Some(RowOrder { counts, sums }))
+        Ok(Some(LearnedRowOrder { counts, sums }))
     }
 
     /// Adds the order to the texts of a weights file.
