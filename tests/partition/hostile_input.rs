@@ -130,7 +130,7 @@ fn a_line_of_any_length_takes_bounded_memory() {
 fn an_id_far_beyond_the_number_of_edges_is_named_by_file_line_and_value() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("edges.csv"), "0,1\n1,549755813887\n2,0\n").unwrap();
-    let named = ["edges.csv: line 2: node 549755813887 would be", "3 edges", "--num-nodes"];
+    let named = ["edges.csv: line 2: node id 549755813887 implies", "3 edges", "--num-nodes"];
     assert_refused(&partition(folder.path(), "--edges edges.csv"), &named);
 }
 
