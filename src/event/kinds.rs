@@ -192,6 +192,6 @@ pub struct Usage {
 pub struct Failure {
     /// The rank.
     pub rank: usize,
-    /// Its error.
+    /// The error of the rank.
     pub error: ErrorRecord,
 }
