@@ -1,11 +1,12 @@
 //! Checksums by name, as a text in the header of a weights file.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::read_if_there;
+use crate::io::BYTE_ORDER_MARK;
 use crate::nn::state_dict_text;
 use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
 
@@ -19,26 +20,25 @@ impl Checksums {
 
     /// Checksums of the texts in a graph's folder from which classes and features have their meaning. They do not depend on the
     /// ends of lines.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
-    pub(in crate::run) fn of_graph(partitions: &PartitionConfig) -> Result<Self> {
+    pub(in crate::run) fn of_graph(partitions: &PartitionConfig) -> Self {
         let folder = partitions.folder();
         let by_type =
             partitions.book().ntypes().iter().map(|ntype| class_names_file(folder, ntype));
         let paths = [CLASS_NAMES, FEATURE_ENCODING].map(|name| folder.join(name));
         let mut sums = Checksums::default();
         for path in paths.into_iter().chain(by_type) {
-            let Some(text) = read_if_there(&path)? else { continue };
+            // A file that cannot be read is an error where its words are needed.
+            let Ok(bytes) = fs::read(&path) else { continue };
             let mut hasher = crc32fast::Hasher::new();
-            for line in text.lines() {
-                hasher.update(line.as_bytes());
+            let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+            for line in text.split(|byte| *byte == b'\n') {
+                hasher.update(line.strip_suffix(b"\r").unwrap_or(line));
                 hasher.update(b"\n");
             }
             let name = path.strip_prefix(folder).unwrap_or(&path);
             sums.insert(name.display().to_string(), hasher.finalize());
         }
-        Ok(sums)
+        sums
     }
 
     /// The checksums under a key of a weights file; none if an earlier version or another program wrote it.

@@ -12,7 +12,7 @@ use crate::graph::PartitionBook;
 use crate::io::read_input;
 use crate::load::{GraphFingerprint, etypes_within};
 use crate::nn::{Task, verify_state_dict};
-use crate::prepare::import::FEATURE_ENCODING;
+use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
 use crate::run::METRICS;
 use crate::run::config::{Checksums, LinkConfig, RunConfig, open_graph};
 use crate::run::rank::{LinkQuery, PredictConfig, Prediction, WEIGHTS};
@@ -114,18 +114,23 @@ fn check_meanings(
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let PredictConfig { run, weights, prediction, .. } = config;
+    let PredictConfig { run, weights, prediction, target_type, .. } = config;
     let trained_on = Checksums::of_weights(weights, Checksums::OF_GRAPH)?;
     let of_classes = *prediction != Prediction::Embeddings && run.link.is_none();
-    for name in trained_on.differing(&Checksums::of_graph(partitions)?) {
-        let path = partitions.folder().join(name);
+    let folder = partitions.folder();
+    let of_target = target_type.as_ref().map(|ntype| class_names_file(folder, ntype));
+    for name in trained_on.differing(&Checksums::of_graph(partitions)) {
+        let path = folder.join(name);
         if name == FEATURE_ENCODING {
             observe(&Event::Note(format!(
                 "{}: differs from training, so columns of features may have other words and scales; ‹add_nodes=FILE› makes features of new \
                  nodes of the run's own graph as in training",
                 path.display()
             )));
-        } else if of_classes && run.task.has_classes() {
+        } else if of_classes
+            && run.task.has_classes()
+            && (name == CLASS_NAMES || of_target.as_ref().is_none_or(|target| *target == path))
+        {
             let problem = "differs from the names of classes in training, so numbers of classes have other meanings";
             return Err(Error::input(&path, "", problem).with_hint(
                 "predict new nodes of the run's own graph with ‹add_nodes=FILE›, cut the graph with the classes of the training, or remove \

@@ -41,7 +41,7 @@ pub(super) trait RankGraph {
     /// Texts about the graph that are stored with the weights.
     fn texts(&self, setup: &RankSetup) -> Result<BTreeMap<String, String>> {
         let mut texts = BTreeMap::new();
-        let files = Checksums::of_graph(setup.partition.topology().config())?;
+        let files = Checksums::of_graph(setup.partition.topology().config());
         files.add_to(&mut texts, Checksums::OF_GRAPH)?;
         self.row_order().map_or(Ok(()), |order| order.add_to(&mut texts))?;
         Ok(texts)
