@@ -269,6 +269,13 @@ fn what_files_say_of_themselves_is_heeded() {
         "states 4 nodes of type _N, but a list of KONECT numbers them from 1 to 3",
     );
     assert_eq!(tables(here, &format!("{words} --num-nodes 4"))[0].1, [10.0, 20.0, 30.0, 40.0]);
+    // A list may state their number, and a table lists their ids.
+    write(here, "4.txt", "% sym unweighted\n% 2 4 4\n1 2\n2 3\n");
+    let words = words.replace("s.txt", "4.txt");
+    assert_eq!(tables(here, &words)[0].1, [10.0, 20.0, 30.0, 40.0]);
+    refused(here, &format!("{words} --num-nodes 5"), "states");
+    write(here, "t.csv", "id,x\n0,1\n1,2\n2,3\n");
+    refused(here, "--edges 4.txt --node-table t.csv", "node 3 is beyond the 3 nodes");
     write(here, "0.txt", "0 1\n");
     refused(here, "--edges 0.txt --edges s.txt", "s.txt: counts nodes from another number");
     write(here, "n.csv", ":START_ID(A),:END_ID(B)\n0,1\n");

@@ -65,6 +65,8 @@ const EDGE_CASES: &[(&str, &str, Due)] = &[
         "",
         Edges(&[(0, 1), (1, 2), (2, 0)], "nodes are counted from 1"),
     ),
+    ("% asym unweighted\n% 2 4 4\n1 2\n2 4\n", "", Edges(&[(0, 1), (1, 3)], "from 1")),
+    ("% asym unweighted\n% 2 3 3\n1 2\n2 4\n", "", Refused("node 4 is beyond the 3 nodes")),
     ("% asym unweighted\n1 2\n0 1\n", "", Refused("line 3: node 0 does not exist")),
     ("% asym unweighted\n1 2\n2 3\n", "--node-ids string", Edges(&[(0, 1), (1, 2)], "text")),
     ("% made by hand\n1 2\n2 1\n", "", Edges(&[(1, 2), (2, 1)], "text")),

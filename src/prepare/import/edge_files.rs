@@ -193,14 +193,16 @@ impl EdgeReading<'_, '_> {
             return Err(Error::input(rows.path(), "", problem)
                 .with_hint("give them types: ‹edges=SRC:REL:DST=FILE›"));
         }
-        if let Some(nodes) = facts.nodes {
-            for (ntype, nodes) in self.ends.into_iter().zip(nodes) {
-                self.import.spaces[ntype].tell(nodes, rows.path().display().to_string())?;
+        let from_one = facts.counts_from_one;
+        for (end, ntype) in self.ends.into_iter().enumerate() {
+            let space = &mut self.import.spaces[ntype];
+            let nodes = facts.nodes.map(|nodes| nodes[end]);
+            let nodes = nodes.filter(|_| !from_one || !space.is_listed());
+            if let Some(nodes) = nodes {
+                space.tell(nodes, rows.path().display().to_string())?;
             }
-        }
-        if facts.counts_from_one || facts.nodes.is_some() {
-            for ntype in self.ends {
-                self.import.spaces[ntype].count_from(facts.counts_from_one, rows.path())?;
+            if from_one || nodes.is_some() {
+                space.count_from(from_one, from_one && nodes.is_some(), rows.path())?;
             }
         }
         if facts.both_directions {
@@ -209,7 +211,8 @@ impl EdgeReading<'_, '_> {
         }
         let mut said = facts.undirected.as_deref().map(undirected).unwrap_or_default();
         if self.ends.iter().any(|ntype| self.import.spaces[*ntype].counts_from_one()) {
-            said += "; nodes are counted from 1, so row 0 of node data is that of node 1";
+            said += "; nodes are counted from 1 in these files, and from 0 in the graph: node 1 has row 0 of node data, and is node 0 \
+                     in predictions";
         }
         Ok(said)
     }

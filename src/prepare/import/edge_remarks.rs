@@ -53,11 +53,12 @@ impl Import<'_> {
             }
             if 2 * used < nodes {
                 self.notes.push(format!(
-                    "{} of {nodes} nodes of type {} have no edge: their numbers, from 0 to {}, have gaps; if they are names, pass \
+                    "{} of {nodes} nodes of type {} have no edge: their numbers, from {} to {}, have gaps; if they are names, pass \
                      ‹node_ids=string›",
                     nodes - used,
                     space.name,
-                    nodes - 1
+                    space.number_of(0),
+                    space.number_of(nodes - 1)
                 ));
             }
         }

@@ -179,7 +179,8 @@ fn is_shares(text: &str, file: &str) -> bool {
 fn unknown_order(text: &str) -> Error {
     let problem = format!("{text:?} is neither a file nor a column");
     Error::config("split", problem).with_hint(
-        "for random masks, pass ‹split=random:0.8,0.1,0.1›; to hold out edges, train with ‹link›",
+        "for random masks, pass ‹split=random:0.8,0.1,0.1›; to hold out edges, train with ‹link›; a column with this name needs its \
+         type, ‹split=TYPE=COLUMN›",
     )
 }
 

@@ -104,6 +104,8 @@ pub(crate) struct IdSpace {
     known: Option<(u64, String)>,
     /// Number of the first node in files.
     first: u64,
+    /// Whether a list of KONECT states the number of nodes.
+    is_sized: bool,
     /// One more than the largest id that occurred, from 0.
     end: u64,
     /// Number of the line or edge that is being read.
@@ -122,6 +124,7 @@ impl IdSpace {
             name: name.to_owned(),
             known: None,
             first: 0,
+            is_sized: false,
             end: 0,
             place: 0,
             largest: 0,
@@ -166,14 +169,16 @@ impl IdSpace {
         }
     }
 
-    /// Counts nodes from 1 or from 0 in all files, as a file does; names do not count.
-    pub(crate) fn count_from(&mut self, one: bool, path: &Path) -> Result<()> {
-        let first = u64::from(one && !self.is_named());
+    /// Counts nodes from 1 or from 0 in all files, as a file does that may state their number. Ids that a file lists, and names,
+    /// remain as they are.
+    pub(crate) fn count_from(&mut self, one: bool, is_sized: bool, path: &Path) -> Result<()> {
+        let first = u64::from(one && !self.is_listed());
+        self.is_sized |= is_sized;
         if self.end > 0 && self.first != first {
             let problem = "counts nodes from another number than the files before it";
             return Err(Error::input(path, "", problem).with_hint(
-                "if all files count from 1, begin each with the first line of KONECT's lists, such as % asym unweighted; if this one \
-                 counts from 0, delete that line",
+                "if all files count from 1, begin each with the first line of KONECT's lists, such as % asym unweighted; otherwise \
+                 delete that line from all lists, so that all count from 0",
             ));
         }
         self.first = first;
@@ -191,6 +196,16 @@ impl IdSpace {
             let refusal = Refusal::new("node 0 does not exist in lists of KONECT".to_owned());
             refusal.with_hint("if nodes count from 0, delete the first line of the list: % asym …")
         })
+    }
+
+    /// The number in files of an id, which counts from 0.
+    pub(crate) fn number_of(&self, id: u64) -> u64 {
+        id + self.first
+    }
+
+    /// Whether a file lists all nodes, or they have names.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.is_named() || self.listed_in.is_some()
     }
 
     /// Whether nodes are identified by strings.
@@ -268,7 +283,7 @@ impl IdSpace {
 
     /// The refusal of an id, if it is invalid.
     fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
-        let number = id + self.first;
+        let number = self.number_of(id);
         match &self.known {
             Some((count, origin)) if id >= *count && origin == WITH_NEW_NODES => {
                 let problem = format!("there is no node {number} of type {}", self.name);
@@ -284,6 +299,7 @@ impl IdSpace {
                 Some(refusal.with_hint(match () {
                     () if is_mask(origin) => LIST,
                     () if id == *count && number == id && is_data(origin) => FROM_ONE,
+                    () if self.counts_from_one() => "state more rows or a larger number",
                     () => "nodes are numbered from 0; state more rows or a larger number",
                 }))
             }
@@ -330,6 +346,7 @@ impl IdSpace {
     pub(crate) fn check_largest(&self, edges: u64) -> Result<()> {
         if let Some((count, origin)) = &self.known
             && self.counts_from_one()
+            && !self.is_sized
             && is_data(origin)
             && *count != self.end
         {
@@ -351,11 +368,14 @@ impl IdSpace {
         }
         let problem = format!(
             "node id {} implies {} nodes, but there are only {edges} edges",
-            self.end - 1 + self.first,
+            self.number_of(self.end - 1),
             self.end
         );
-        let hint = "nodes are numbered from 0 without gaps. For other numbers give ‹node_ids=string›; \
-                    if the graph has more nodes, say so with ‹num_nodes=N›";
+        let hint = format!(
+            "nodes are numbered from {} without gaps. For other numbers give ‹node_ids=string›; if the graph has more nodes, say so \
+             with ‹num_nodes=N›",
+            self.first
+        );
         Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 

@@ -163,6 +163,11 @@ fn are_types(words: &[String], ask: &Ask<'_>) -> bool {
     ends.is_some()
 }
 
+/// Whether other records have one of the words as a node's name, so that they are names, too.
+fn occur_again(words: &[String], rest: &[Vec<String>], ask: &Ask<'_>) -> bool {
+    ask.ids_are_names && rest.iter().flatten().any(|word| words.contains(word))
+}
+
 /// Whether these words are names of columns, judging by them and by other records.
 fn is_header_of_words(
     words: &[String],
@@ -193,7 +198,8 @@ fn is_header_of_words(
     }
     let is_usual = match ask.wants {
         Wants::Edges => {
-            usual_ends(words.iter().map(String::as_str)) != UsualEnds::None || are_types(words, ask)
+            usual_ends(words.iter().map(String::as_str)) != UsualEnds::None
+                || are_types(words, ask) && !occur_again(words, rest, ask)
         }
         Wants::List
             if words.len() == 1 && matches!(&*words[0].to_lowercase(), "name" | "names") =>
@@ -228,6 +234,16 @@ fn heed(comment: &str, facts: &mut GraphFacts) {
         facts.undirected = Some("undirected graph".to_owned());
     }
     let mut words = comment.trim_ascii().trim_start_matches('%').split_ascii_whitespace();
+    if facts.counts_from_one && facts.nodes.is_none() {
+        // The numbers of edges, of sources, and of destinations.
+        let sizes: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+        if let Some([_, sources, destinations]) = sizes.as_deref()
+            && (facts.two_kinds.is_some() || sources == destinations)
+        {
+            facts.nodes = Some([*sources, *destinations]);
+        }
+        return;
+    }
     let weights = ["unweighted", "positive", "posweighted", "signed", "multisigned", "weighted"];
     let more = ["multiweighted", "multiposweighted", "dynamic"];
     let kind = words.next();

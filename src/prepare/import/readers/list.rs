@@ -34,11 +34,16 @@ impl FileRows {
     /// Opens a file of pairs of nodes, and selects their columns: two with usual names, or the only two.
     pub(crate) fn open_pairs(path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
         let mut rows = FileRows::open(path, ask)?;
+        if rows.file.facts.counts_from_one && !ask.ids_are_names {
+            let problem = "counts nodes from 1, as lists of KONECT do, but pairs count from 0";
+            return Err(Error::input(path, "", problem)
+                .with_hint("subtract 1 from the numbers, and delete the first line"));
+        }
         let columns = rows.columns();
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let others: Vec<usize> =
             (0..columns.len()).filter(|at| !rows.file.named || !is_index(names[*at])).collect();
-        let ends = match ends_of(&names, &others, ask.types) {
+        let ends = match ends_of(&names, &others, None) {
             Some(ends) => ends,
             None if !rows.file.named => {
                 let count = columns.len();

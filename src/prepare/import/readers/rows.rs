@@ -95,7 +95,10 @@ impl FileRows {
                 if !of_nodes.is_empty() {
                     hint.extend(["; those of nodes are ", &listed(of_nodes)]);
                 }
-                let near = nearest(name, names.iter().chain(of_nodes).copied());
+                let near = nearest(
+                    name,
+                    names.iter().chain(of_nodes).copied().filter(|name| !name.is_empty()),
+                );
                 Err(error.with_hint(match near {
                     Some(near) => format!("did you mean {near}? {hint}"),
                     None => hint,
