@@ -1,12 +1,12 @@
 //! Checksums by name, as a text in the header of a weights file.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::BYTE_ORDER_MARK;
+use crate::io::{BYTE_ORDER_MARK, open_input};
 use crate::nn::state_dict_text;
 use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
 
@@ -28,7 +28,10 @@ impl Checksums {
         let mut sums = Checksums::default();
         for path in paths.into_iter().chain(by_type) {
             // A file that cannot be read is an error where its words are needed.
-            let Ok(bytes) = fs::read(&path) else { continue };
+            let mut bytes = Vec::new();
+            if open_input(&path).and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+                continue;
+            }
             let mut hasher = crc32fast::Hasher::new();
             let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
             for line in text.split(|byte| *byte == b'\n') {

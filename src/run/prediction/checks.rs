@@ -132,10 +132,13 @@ fn check_meanings(
             && (name == CLASS_NAMES || of_target.as_ref().is_none_or(|target| *target == path))
         {
             let problem = "differs from the names of classes in training, so numbers of classes have other meanings";
-            return Err(Error::input(&path, "", problem).with_hint(
-                "predict new nodes of the run's own graph with ‹add_nodes=FILE›, cut the graph with the classes of the training, or remove \
-                 the file to get numbers in the order of the training",
-            ));
+            let add = match config.correct_and_smooth {
+                None => "predict new nodes of the run's own graph with ‹add_nodes=FILE›, ",
+                Some(_) => "",
+            };
+            return Err(Error::input(&path, "", problem).with_hint(format!(
+                "{add}cut the graph with the classes of the training, or remove the file to get numbers in the order of the training"
+            )));
         }
     }
     Ok(())

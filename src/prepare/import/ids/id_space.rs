@@ -286,7 +286,7 @@ impl IdSpace {
         let number = self.number_of(id);
         match &self.known {
             Some((count, origin)) if id >= *count && origin == WITH_NEW_NODES => {
-                let problem = format!("there is no node {number} of type {}", self.name);
+                let problem = format!("node {number} of type {} does not exist", self.name);
                 let refusal = Refusal::new(problem);
                 Some(refusal.with_hint("each new node has a row in the file of ‹add_nodes›"))
             }
