@@ -72,7 +72,7 @@ class SharedColumn:
 
     def __init__(self, paths: List[Path], firsts: Tensor, dtype: torch.dtype, writable: bool = False) -> None:
         self.dtype, self._firsts = dtype, firsts
-        self._arrays = [_mapped(path, writable) for path in paths]
+        self._arrays = [mapped(path, writable) for path in paths]
         self.shape = list(next((array.shape[1:] for array in self._arrays), ()))
 
     @classmethod
@@ -136,6 +136,7 @@ def _bits(rows: Tensor) -> Tensor:
     return rows if stored is None else rows.view(stored)
 
 
-def _mapped(path: Path, writable: bool) -> "Array":
+def mapped(path: Path, writable: bool = False) -> "Array":
+    """The array of a file; a small one that is not written is read instead."""
     array: "Array" = np.load(path, mmap_mode="r+" if writable else "r" if path.stat().st_size > 4096 else None)
     return array

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ._columns import write
+from ._columns import mapped, write
 from ._engine import sample
 from ._tensors import place
 
@@ -77,9 +76,7 @@ def write_index(graph: "StoredGraph", etype: Optional[int], prob: Optional[str],
     columns = _COLUMNS[: 3 if prob is None else 4]
 
     def stored(column: str, part: int) -> "Array":
-        path: Path = graph.folder / f"{name}-{column}-{part}.npy"
-        array: "Array" = np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)
-        return array
+        return mapped(graph.folder / f"{name}-{column}-{part}.npy")
 
     return EdgeIndex([{"first": first, **{column: stored(column, part) for column in columns}} for part, first in enumerate(firsts)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -62,11 +62,11 @@ def drawn() -> int:
     return int(torch.randint(1 << 62, ()).item())
 
 
-class Keyed:
+class Keyed(NamedTuple):
     """The keys of a tensor's rows, and the seed of a draw."""
 
-    def __init__(self, keys: Tensor, seed: int) -> None:
-        self.keys, self.seed = keys, seed
+    keys: Tensor
+    seed: int
 
 
 def keyed(rows: int) -> Optional[Keyed]:

@@ -47,33 +47,29 @@ def copy_e(e: str, out: str) -> Copy:
     return Copy("copy_e", e, out)
 
 
-def _binary(name: str, lhs: str, rhs: str, out: str) -> Binary:
-    return Binary(name, lhs, rhs, out)
-
-
 def u_mul_e(lhs: str, rhs: str, out: str) -> Binary:
     """The source's value times the edge's."""
-    return _binary("u_mul_e", lhs, rhs, out)
+    return Binary("u_mul_e", lhs, rhs, out)
 
 
 def u_add_v(lhs: str, rhs: str, out: str) -> Binary:
     """The sum of the values of source and destination."""
-    return _binary("u_add_v", lhs, rhs, out)
+    return Binary("u_add_v", lhs, rhs, out)
 
 
 def u_sub_v(lhs: str, rhs: str, out: str) -> Binary:
     """The source's value less the destination's."""
-    return _binary("u_sub_v", lhs, rhs, out)
+    return Binary("u_sub_v", lhs, rhs, out)
 
 
 def u_mul_v(lhs: str, rhs: str, out: str) -> Binary:
     """The product of the values of source and destination."""
-    return _binary("u_mul_v", lhs, rhs, out)
+    return Binary("u_mul_v", lhs, rhs, out)
 
 
 def u_dot_v(lhs: str, rhs: str, out: str) -> Binary:
     """The inner product over the last dimension, which becomes 1."""
-    return _binary("u_dot_v", lhs, rhs, out)
+    return Binary("u_dot_v", lhs, rhs, out)
 
 
 def sum(msg: str, out: str) -> Reduce:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyg_graphs
 import torch
@@ -158,13 +159,6 @@ class Normalised(tnn.Module):
             return g.ndata["y"]
 
 
-class Data:
-    """Features of nodes and edges, of the whole graph or of a rank."""
-
-    def __init__(self, **values):
-        self.__dict__.update(values)
-
-
 def result(nn, key, graph, data):
     """Outputs and gradients of features, parameters and buffers."""
     make, call = CASES[key]
@@ -194,7 +188,7 @@ def worker(rank, keys, block):
         ways = recorded({"fused": [(_functions, "neighbour_sum"), (_functions, "neighbour_select")], "blocks": [(_graph, "reduced")]})
         edge_values = recorded({"edge values": [(_graph.Graph, "apply_edges")]})
         try:
-            module, values = result(nn, key, rank.graph, pyg_graphs.of_rank(rank, Data))
+            module, values = result(nn, key, rank.graph, pyg_graphs.of_rank(rank, SimpleNamespace))
         except (AttributeError, NotImplementedError) as error:
             found[key] = str(error)
             continue
@@ -230,7 +224,7 @@ def expected(data):
     results = {}
     for key in CASES:
         try:
-            module, values = result(nn, key, graph, Data(**data))
+            module, values = result(nn, key, graph, SimpleNamespace(**data))
         except dgl.DGLError as error:
             results[key] = str(error).partition(".")[0]
             continue
@@ -238,18 +232,6 @@ def expected(data):
         values["buffers"] = {name: value for name, value in module.named_buffers() if value.is_floating_point()}
         results[key] = values
     return results
-
-
-def worst(ranks, ids, values):
-    """The value that differs most from that in memory, and by how much."""
-    found = {}
-    for i, output in enumerate(values["outputs"]):
-        found[f"output {i}"] = pyg_graphs.difference(pyg_graphs.joined([rank["outputs"][i] for rank in ranks], ids), output)
-    found["gradient of x"] = pyg_graphs.difference(pyg_graphs.joined([rank["gx"] for rank in ranks], ids), values["gx"])
-    for kind in ("parameters", "buffers"):
-        for name, value in values[kind].items():
-            found[name] = max(pyg_graphs.difference(rank[kind][name], value) for rank in ranks)
-    return max(found.items(), key=lambda item: item[1])
 
 
 def compared(parts, memory, spill, budget, block):
@@ -265,7 +247,7 @@ def compared(parts, memory, spill, budget, block):
         if isinstance(results[0][0][key], str):
             ways[key] = f"refused: {results[0][0][key]}"
             continue
-        what, by = worst([found[key][0] for found, _ in results], ids, values)
+        what, by = pyg_graphs.worst([found[key][0] for found, _ in results], ids, values)
         if by > (1e-5 if key in SINGLE else TOLERANCE):
             wrong[key] = f"{what} differs by {by}"
         ways[key] = ", ".join(results[0][0][key][1]) or "row by row, without a pause"

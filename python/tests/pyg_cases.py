@@ -411,13 +411,6 @@ def public_names(nn):
     return sorted({name for part in (nn, *parts) for name in getattr(part, "__all__", ())})
 
 
-class Data:
-    """Arguments of the cases: of the whole graph, or of a rank."""
-
-    def __init__(self, **values):
-        self.__dict__.update(values)
-
-
 def cases(g):
     """All cases: (section, name) to (how a module is made, how it is called)."""
     found = {}

@@ -87,3 +87,18 @@ def difference(ours, expected):
     if not expected.numel():
         return 0.0
     return ((ours - expected).abs().max() / max(1.0, expected.abs().max().item())).item()
+
+
+def worst(ranks, ids, values):
+    """The value that differs most from that in memory, and by how much."""
+    found = {}
+    for i, output in enumerate(values["outputs"]):
+        parts = [rank["outputs"][i] for rank in ranks]
+        if output.dim() and len(output) == NODES:
+            parts = [joined(parts, ids)]
+        found[f"output {i}"] = max(difference(part, output) for part in parts)
+    found["gradient of x"] = difference(joined([rank["gx"] for rank in ranks], ids), values["gx"])
+    for kind in ("parameters", "buffers"):
+        for name, value in values[kind].items():
+            found[name] = max(difference(rank[kind][name], value) for rank in ranks)
+    return max(found.items(), key=lambda item: item[1])

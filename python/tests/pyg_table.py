@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 import torch_geometric
@@ -49,7 +50,7 @@ def worker(rank, nn, keys, block):
         unfit._SAID.clear()
         try:
             module = pyg_cases.made(nn, make)
-            values = pyg_cases.result(module, call, pyg_graphs.of_rank(rank, pyg_cases.Data), 1 / rank.world_size if key[0] == "Pooling" else 1)
+            values = pyg_cases.result(module, call, pyg_graphs.of_rank(rank, SimpleNamespace), 1 / rank.world_size if key[0] == "Pooling" else 1)
         except Exception as error:
             if not isinstance(error, sar.Refused) and key not in REFUSED_ANYWAY:
                 raise
@@ -102,7 +103,7 @@ def expected(nn, data):
     for key, (make, call) in pyg_cases.cases(nn).items():
         try:
             module = pyg_cases.made(nn, make)
-            values = pyg_cases.result(module, call, pyg_cases.Data(**data))
+            values = pyg_cases.result(module, call, SimpleNamespace(**data))
         except Exception as error:
             results[key] = f"{type(error).__name__}: {error}".splitlines()[0]
             continue
@@ -110,21 +111,6 @@ def expected(nn, data):
         values["buffers"] = dict(module.named_buffers())
         results[key] = values
     return results
-
-
-def worst(key, ranks, ids, values):
-    """The value that differs most from that in memory, and by how much."""
-    found = {}
-    for i, output in enumerate(values["outputs"]):
-        parts = [rank["outputs"][i] for rank in ranks]
-        if output.dim() and len(output) == pyg_graphs.NODES:
-            parts = [pyg_graphs.joined(parts, ids)]
-        found[f"output {i}"] = max(pyg_graphs.difference(part, output) for part in parts)
-    found["gradient of x"] = pyg_graphs.difference(pyg_graphs.joined([rank["gx"] for rank in ranks], ids), values["gx"])
-    for kind in ("parameters", "buffers"):
-        for name, value in values[kind].items():
-            found[name] = max(pyg_graphs.difference(rank[kind][name], value) for rank in ranks)
-    return max(found.items(), key=lambda item: item[1])
 
 
 def compared(nn, data, parts, memory, spill, budget, block, every=1):
@@ -139,7 +125,7 @@ def compared(nn, data, parts, memory, spill, budget, block, every=1):
         if refusals:
             ways[key] = f"refused: {refusals[0]}"
             continue
-        what, by = worst(key, [values for values, _, _ in ranks], ids, memory[key])
+        what, by = pyg_graphs.worst([values for values, _, _ in ranks], ids, memory[key])
         if by > TOLERANCE:
             wrong[key] = f"{what} differs by {by}"
         ways[key] = described(*ranks[0][1:])

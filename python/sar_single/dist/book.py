@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from .._data import EdgeType
+from .._data import EdgeType, as_edge_type
 from .._frontier import edge_type
 from .._numbering import Numbering
 from .._stored import StoredGraph
@@ -49,8 +49,7 @@ class GraphPartitionBook:
     @property
     def canonical_etypes(self) -> List[EdgeType]:
         """Edge types as (source type, name, destination type)."""
-        names = [name.split(":") for name in self._graph.etypes]
-        return [(source, name, destination) for source, name, destination in names]
+        return [as_edge_type(name) for name in self._graph.etypes]
 
     @property
     def is_homogeneous(self) -> bool:

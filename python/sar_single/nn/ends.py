@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Tuple, Union
+from typing import Any, Callable, Optional, Tuple, Union
 
 from torch import Tensor
+
+from .. import fn
 
 #: The rows of all sources, the destinations first; or a pair (rows of sources, rows of destinations).
 Rows = Union[Tensor, Tuple[Tensor, Tensor]]
@@ -22,3 +24,11 @@ def check_in_edges(graph: Any, allowed: bool) -> None:
     """Refuses nodes without in-edges, unless they are allowed."""
     if not allowed and bool((graph.in_degrees() == 0).any()):
         raise ValueError("a node without in-edges would receive no messages: add self loops, or set allow_zero_in_degree=True")
+
+
+def weighted(graph: Any, edge_weight: Optional[Tensor]) -> fn.Message:
+    """The message ``m`` of rows ``h``, times the weights of edges if there are any."""
+    if edge_weight is None:
+        return fn.copy_u("h", "m")
+    graph.edata["w"] = edge_weight
+    return fn.u_mul_e("h", "w", "m")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
-from .ends import Rows, ends
+from .ends import Rows, ends, weighted
 
 
 class GINConv(nn.Module):
@@ -36,13 +36,9 @@ class GINConv(nn.Module):
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
         rows, own = ends(graph, feat)
         with graph.local_scope():
-            message: fn.Message = fn.copy_u("h", "m")
-            if edge_weight is not None:
-                graph.edata["w"] = edge_weight
-                message = fn.u_mul_e("h", "w", "m")
             graph.srcdata["h"] = rows
             reduce = {"sum": fn.sum, "max": fn.max, "mean": fn.mean}[self._how]
-            graph.update_all(message, reduce("m", "neigh"))
+            graph.update_all(weighted(graph, edge_weight), reduce("m", "neigh"))
             neigh = graph.dstdata["neigh"]
             result = (1 + self.eps) * own + neigh
         if self.apply_func is not None:

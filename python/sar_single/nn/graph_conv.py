@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
-from .ends import Rows, check_in_edges, ends
+from .ends import Rows, check_in_edges, ends, weighted
 
 
 class GraphConv(nn.Module):
@@ -58,17 +58,13 @@ class GraphConv(nn.Module):
         weight = self.weight if weight is None else weight
         rows, _ = ends(graph, feat)
         with graph.local_scope():
-            message: fn.Message = fn.copy_u("h", "m")
-            if edge_weight is not None:
-                graph.edata["w"] = edge_weight
-                message = fn.u_mul_e("h", "w", "m")
             if self._norm in ("left", "both"):
                 degrees = graph.out_degrees().to(rows).clamp(min=1)
                 factor = degrees.pow(-0.5) if self._norm == "both" else 1.0 / degrees
                 rows = rows * factor.unsqueeze(-1)
             before = weight is not None and self._in_feats > self._out_feats
             graph.srcdata["h"] = torch.matmul(rows, weight) if before else rows
-            graph.update_all(message, fn.sum("m", "h"))
+            graph.update_all(weighted(graph, edge_weight), fn.sum("m", "h"))
             result = graph.dstdata["h"]
             if weight is not None and not before:
                 result = torch.matmul(result, weight)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import fn
-from .ends import Rows, ends
+from .ends import Rows, ends, weighted
 
 
 class SAGEConv(nn.Module):
@@ -52,17 +52,13 @@ class SAGEConv(nn.Module):
         """The layer, one pause. ``edge_weight`` is ``[edges]``."""
         rows, own = ends(graph, feat, self.feat_drop)
         with graph.local_scope():
-            message: fn.Message = fn.copy_u("h", "m")
-            if edge_weight is not None:
-                graph.edata["w"] = edge_weight
-                message = fn.u_mul_e("h", "w", "m")
             before = self._how != "pool" and self._in_feats > self._out_feats
             if self._how == "pool":
                 graph.srcdata["h"] = torch.relu(self.fc_pool(rows))
             else:
                 graph.srcdata["h"] = self.fc_neigh(rows) if before else rows
             reduce = {"mean": fn.mean, "gcn": fn.sum, "pool": fn.max}[self._how]
-            graph.update_all(message, reduce("m", "neigh"))
+            graph.update_all(weighted(graph, edge_weight), reduce("m", "neigh"))
             neigh = graph.dstdata["neigh"]
             if self._how == "gcn":
                 degrees = graph.in_degrees().to(rows)

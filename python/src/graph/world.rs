@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::engine::comm::{Collective, Hooks, LocalGroup, NoHooks, Outbox, ProcessGroup, complete};
+use sar::engine::comm::{Collective, FileGroup, Hooks, NoHooks, Outbox, ProcessGroup, complete};
 use sar::engine::turns::Control;
 
 /// The other ranks, and what happens while this one waits for them.
@@ -23,7 +23,7 @@ impl World {
         if let Some(world) = ALONE.with(|world| world.get().cloned()) {
             return Ok(world);
         }
-        let mut groups = LocalGroup::all(&Arc::new(Control::in_memory(1, 1)?));
+        let mut groups = FileGroup::in_memory(&Arc::new(Control::in_memory(1, 1)?));
         let world = Rc::new(World { group: Box::new(groups.remove(0)), hooks: Rc::new(NoHooks) });
         ALONE.with(|alone| drop(alone.set(world.clone())));
         Ok(world)
