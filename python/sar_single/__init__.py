@@ -5,32 +5,32 @@
 
 from . import _absent, fn
 from ._errors import WorkerError
-from ._jobs import Run, inspect, partition, plan, predict, train
-from ._run import run
+from .commands.jobs import Run, inspect, partition, plan, predict, train
 from .pyg.errors import Refused
+from .worker.run import run
 
 _LAZY = {
-    "BlockSampler": "._samplers",
-    "DataLoader": "._node_loader",
-    "DistNeighborSampler": "._samplers",
-    "DistributedDataParallel": "._data_parallel",
-    "EdgeDataLoader": "._edge_loader",
-    "GraphShardManager": "._sar",
-    "NodeDataLoader": "._node_loader",
-    "Uniform": "._edge_loader",
+    "BlockSampler": ".sampling.samplers",
+    "DataLoader": ".sampling.node_loader",
+    "DistNeighborSampler": ".sampling.samplers",
+    "DistributedDataParallel": ".worker.data_parallel",
+    "EdgeDataLoader": ".sampling.edge_loader",
+    "GraphShardManager": ".worker.sar",
+    "NodeDataLoader": ".sampling.node_loader",
+    "Uniform": ".sampling.edge_loader",
     "check": ".checking.check",
-    "construct_full_graph": "._sar",
-    "construct_mfgs": "._sar",
-    "edge_softmax": "._graph",
-    "gather_grads": "._sar",
-    "load_dgl_partition_data": "._sar",
-    "patch_dgl": "._dgl",
-    "rank": "._sar",
-    "sample_neighbors": "._frontier",
-    "suffix_key_lookup": "._sar",
-    "sync_params": "._sar",
-    "to_block": "._frontier",
-    "world_size": "._sar",
+    "construct_full_graph": ".worker.sar",
+    "construct_mfgs": ".worker.sar",
+    "edge_softmax": ".graph.graph",
+    "gather_grads": ".worker.sar",
+    "load_dgl_partition_data": ".worker.sar",
+    "patch_dgl": ".worker.dgl",
+    "rank": ".worker.sar",
+    "sample_neighbors": ".graph.frontier",
+    "suffix_key_lookup": ".worker.sar",
+    "sync_params": ".worker.sar",
+    "to_block": ".graph.frontier",
+    "world_size": ".worker.sar",
 }
 _MODULES = ("dist", "nn")
 

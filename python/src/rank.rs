@@ -32,7 +32,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// A rank of a run: its partition, the other ranks, and its turn.
 ///
-/// Tensors are handed over as (address, bytes) of contiguous memory; see `sar_single._tensors`.
+/// Tensors are handed over as (address, bytes) of contiguous memory; see `sar_single.graph.tensors`.
 #[pyclass(unsendable, module = "sar_single._engine")]
 pub(crate) struct Rank {
     index: usize,

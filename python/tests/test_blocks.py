@@ -3,7 +3,7 @@
 import pytest
 import torch
 from sar_single import _destinations
-from sar_single._rows import Rows
+from sar_single.graph.rows import Rows
 from torch.utils.checkpoint import checkpoint
 
 

@@ -35,7 +35,7 @@ def test_sources_are_of_python_3_9():
 
 def test_jobs_work_without_torch_and_a_run_says_that_it_is_missing(tmp_path):
     try:
-        sar_single._jobs.call(["inspect", "--help"])
+        sar_single.commands.jobs.call(["inspect", "--help"])
     except FileNotFoundError as error:
         pytest.skip(str(error))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -12,10 +12,10 @@ from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 import torch
 
-from .. import _graphs
-from .._call_sites import is_of_library
 from .._errors import WorkerError
-from .._run import run
+from ..commands import graphs
+from ..worker.call_sites import is_of_library
+from ..worker.run import run
 from .findings import Comparison, Finding
 from .parts import best, of_rank
 from .remedies import remedy
@@ -87,7 +87,7 @@ def check(program: Any, data: Any, *, args: Sequence[Any] = (), nodes: int = 300
             graph = best(run(of_rank, data, args=(nodes,), spill_dir=spill))
             assert graph is not None, "a partitioned graph has at least one partition"
         else:
-            graph = small(_graphs.describe(data), nodes)
+            graph = small(graphs.describe(data), nodes)
         whole, parts = cut(graph, Path(folder))
         (expected,) = run(watched, whole, args=(worker, tuple(args), steps), spill_dir=spill)
         try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
-from .._graphs import Described
+from ..commands.graphs import Described
 from .small import small
 
 if TYPE_CHECKING:
-    from .._rank import Rank
+    from ..worker.rank import Rank
 
 
 def of_rank(rank: "Rank", nodes: int) -> Described:

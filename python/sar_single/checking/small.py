@@ -7,9 +7,9 @@ from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
-from .._arrays import as_numpy
-from .._graphs import Described
 from .._program import call, flags
+from ..commands.arrays import as_numpy
+from ..commands.graphs import Described
 
 Array = Any
 

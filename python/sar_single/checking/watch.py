@@ -15,13 +15,13 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
-from .._call_sites import call_site, called_by_package, called_by_user
-from .._keys import keyed
+from ..graph.keys import keyed
 from ..pyg.pooling import MESSAGES
 from ..pyg.stand_in import StandIn
+from ..worker.call_sites import call_site, called_by_package, called_by_user
 
 if TYPE_CHECKING:
-    from .._rank import Rank
+    from ..worker.rank import Rank
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout dropout_".split())

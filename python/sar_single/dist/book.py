@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from .._data import EdgeType, as_edge_type
-from .._frontier import edge_type
-from .._numbering import Numbering
-from .._stored import StoredGraph
+from ..graph.frontier import edge_type
+from ..stored.data import EdgeType, as_edge_type
+from ..stored.numbering import Numbering
+from ..stored.stored import StoredGraph
 
 
 class GraphPartitionBook:

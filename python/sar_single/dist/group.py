@@ -12,9 +12,9 @@ from typing import Any, List, Optional, Sequence, Union
 import torch
 from torch import Tensor
 
-from .._current import current
 from .._engine import Files
-from .._stored import StoredGraph
+from ..stored.stored import StoredGraph
+from ..worker.current import current
 
 PathLike = Union[str, "os.PathLike[str]"]
 

@@ -7,12 +7,12 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence
 import torch
 from torch import Tensor
 
-from .._blocks import Blocks
-from .._edge_loader import EdgeDataLoader
-from .._frontier import node_ids, to_block
-from .._loader import Collated, Loader
-from .._node_loader import NodeDataLoader
-from .._samplers import DistNeighborSampler
+from ..graph.blocks import Blocks
+from ..graph.frontier import node_ids, to_block
+from ..sampling.edge_loader import EdgeDataLoader
+from ..sampling.loader import Collated, Loader
+from ..sampling.node_loader import NodeDataLoader
+from ..sampling.samplers import DistNeighborSampler
 from .graph import DistGraph
 from .services import sample_neighbors as _draw
 from .tensor import current_graph

@@ -9,9 +9,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from .._columns import Column, FileColumn, SharedColumn, write
-from .._stored import StoredGraph
-from .._tensors import as_torch, empty
+from ..graph.tensors import as_torch, empty
+from ..stored.columns import Column, FileColumn, SharedColumn, write
+from ..stored.stored import StoredGraph
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 
 # Rows read at a time when all are read.

@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .. import _current
-from .._call_sites import call_site
-from .._dropout import dropped
-from .._keys import Block
+from ..graph.dropout import dropped
+from ..graph.keys import Block
+from ..worker import current
+from ..worker.call_sites import call_site
 from .arguments import Arguments
 from .blocks import tried
 from .errors import Refused, refused
@@ -103,7 +103,7 @@ def _agreed(key: Tuple[Any, ...], fine: bool) -> bool:
     """Whether functions can be tried on every rank: code for a tensor with a row per edge of the rank fits made-up edges where that is one row.
 
     One collective when functions of a class are first tried, and whenever they could not be."""
-    rank = _current.current()
+    rank = current.current()
     if not _AGREED.get(key):
         _AGREED[key] = fine if rank is None else bool(rank.all_reduce(int(fine), op="min"))
     return fine and _AGREED[key]

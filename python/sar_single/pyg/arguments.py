@@ -9,9 +9,9 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from .. import _current
-from .._destinations import edges_of_block
-from .._rows import Rows, Which
+from ..graph.destinations import edges_of_block
+from ..graph.rows import Rows, Which
+from ..worker import current
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .ends import Ends
@@ -182,7 +182,7 @@ def _agreed(module: Any, function: str, values: Dict[str, Tensor], edges: int) -
     on one rank, a table may have as many rows as there are edges."""
     key = (type(module), function, *[(name, value.shape[1:]) for name, value in values.items()])
     found = tuple(len(value) == edges for value in values.values())
-    rank = _current.current()
+    rank = current.current()
     if values and not all(_AGREED.get(key, (False,))):
         _AGREED[key] = found if rank is None else tuple(rank.all_reduce(torch.tensor(found).long(), op="min").bool().tolist())
     agreed = dict(zip(values, _AGREED.get(key, ())))

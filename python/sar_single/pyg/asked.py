@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Callable, List
 import torch
 from torch import Tensor
 
-from .._functions import WithAdjoint, check_rows
-from .._tensors import computable
+from ..graph.functions import WithAdjoint, check_rows
+from ..graph.tensors import computable
 from .topology import Topology
 
 if TYPE_CHECKING:
-    from .._rank import Rank
+    from ..worker.rank import Rank
 
 
 class AskedTopology(Topology):

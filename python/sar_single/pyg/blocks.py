@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from .._keys import Block
+from ..graph.keys import Block
 from .arguments import PADDING, Arguments
 from .pooling import of_messages, widest_of
 from .unfit import INSIDE_BLOCK, Attributes, Unfit

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from .._destinations import Block, cuts
+from ..graph.destinations import Block, cuts
 from .edge_mask import EdgeMask
 from .topology import Loops, Topology
 

@@ -8,8 +8,8 @@ from typing import Any, List, Optional, Tuple
 import torch
 from torch import Tensor, fx
 
-from .. import _functions as functions
-from .._attention import attend
+from ..graph import functions
+from ..graph.attention import attend
 from .arguments import Arguments
 from .columns import Columns
 from .edge_values import AttentionWeights, EdgeProduct, Factors

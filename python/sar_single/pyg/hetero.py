@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Dict
 import torch
 from torch import Tensor
 
-from .._data import EdgeType
-from .._keys import keys_of_nodes
-from .._tensors import place
+from ..graph.keys import keys_of_nodes
+from ..graph.tensors import place
+from ..stored.data import EdgeType
 from .asked import AskedTopology
 from .columns import Columns
 from .edge_index import EdgeIndex
 
 if TYPE_CHECKING:
-    from .._rank import Rank
+    from ..worker.rank import Rank
 
 
 class TypedTopology(AskedTopology):

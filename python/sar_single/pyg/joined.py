@@ -9,9 +9,9 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from torch import Tensor
 
-from .. import _current
-from .._data import EdgeType
-from .._keys import BITS
+from ..graph.keys import BITS
+from ..stored.data import EdgeType
+from ..worker import current
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .topology import Topology
@@ -95,7 +95,7 @@ def construct(theirs: Callable[..., Any]) -> Callable[..., Any]:
             if edge_attr_dict is not None:
                 value = edge_attr_dict["__".join(key) if isinstance(edge_attr_dict, torch.nn.ParameterDict) else key]
                 values.append(value if len(value) == len(columns) else value.expand(len(columns), -1))
-        rank: Any = _current.current()
+        rank: Any = current.current()
         last, first_of_last = list(dst_offset_dict.items())[-1]
         begin, end = rank.node_range(last)
         edges = EdgeIndex(Columns.whole(JoinedTopology(parts, first_of_last + end - begin)))

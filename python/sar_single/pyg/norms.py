@@ -9,8 +9,9 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import torch
 from torch import Tensor
 
-from .. import _current, _over_ranks
-from .._tensors import computable
+from ..graph import over_ranks
+from ..graph.tensors import computable
+from ..worker import current
 from .unfit import needs_all
 
 Forward = Callable[..., Any]
@@ -33,19 +34,19 @@ def patch_torch() -> None:
         momentum: float = 0.1,
         eps: float = 1e-5,
     ) -> Tensor:
-        rank = _current.current()
+        rank = current.current()
         if rank is None or not training or input.dim() < 2:
             return theirs(input, running_mean, running_var, weight, bias, training, momentum, eps)
         if needs_all(_MESSAGES):
             return input
-        return _over_ranks.batch_norm(rank, input, running_mean, running_var, weight, bias, momentum, eps)
+        return over_ranks.batch_norm(rank, input, running_mean, running_var, weight, bias, momentum, eps)
 
     torch.nn.functional.batch_norm = batch_norm
     counting = torch.nn.modules.batchnorm._BatchNorm.forward
 
     @functools.wraps(counting)
     def forward(self: Any, input: Tensor) -> Tensor:
-        if _current.current() is not None and self.training and needs_all(_MESSAGES):
+        if current.current() is not None and self.training and needs_all(_MESSAGES):
             return input  # Before it counts a batch.
         return counting(self, input)
 
@@ -54,7 +55,7 @@ def patch_torch() -> None:
 
 def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[Any, Tensor, int]:
     """The rank, each row's group, and the number of groups on all ranks."""
-    rank: Any = _current.current()
+    rank: Any = current.current()
     if batch is None:
         return rank, x.new_zeros(len(x), dtype=torch.int64), 1
     if size is None:
@@ -65,7 +66,7 @@ def _groups(x: Tensor, batch: Optional[Tensor], size: Optional[int]) -> Tuple[An
 def _sums(rank: Any, x: Tensor, batch: Tensor, size: int) -> Tuple[Tensor, Tensor]:
     """The sum of each group's rows, and its number of rows."""
     own = x.new_zeros((size, x.shape[1])).index_add(0, batch, x).double()
-    sums = _over_ranks.total(rank, torch.cat([own, torch.bincount(batch, minlength=size).double().unsqueeze(1)], 1))
+    sums = over_ranks.total(rank, torch.cat([own, torch.bincount(batch, minlength=size).double().unsqueeze(1)], 1))
     return sums[:, :-1].to(x.dtype), sums[:, -1:].detach().clamp(min=1).to(x.dtype)
 
 
@@ -160,7 +161,7 @@ def _in_workers(name: str, ours: Forward, when: Callable[..., bool] = lambda sel
 
         @functools.wraps(theirs)
         def forward(self: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if _current.current() is None or not when(self):
+            if current.current() is None or not when(self):
                 return theirs(self, x, *args, **kwargs)
             if needs_all(_MESSAGES):
                 return x
@@ -189,14 +190,14 @@ def _batch_norms(module: ModuleType) -> None:
 
     @functools.wraps(theirs)
     def forward(self: Any, x: Tensor, type_vec: Tensor) -> Any:
-        ours = _current.current() is not None and _own_statistics(self)
+        ours = current.current() is not None and _own_statistics(self)
         if ours and needs_all(_MESSAGES):
             return x
         return _like(self, x, _hetero_batch_norm(self, computable(x), type_vec)) if ours else theirs(self, x, type_vec)
 
     @functools.wraps(theirs_single)
     def forward_single(self: Any, x: Tensor) -> Any:
-        rank = _current.current()
+        rank = current.current()
         if rank is None or not self.allow_single_element or not self.training:
             return theirs_single(self, x)
         if needs_all(_MESSAGES):

@@ -12,7 +12,7 @@ from .columns import Columns
 from .edge_index import EdgeIndex
 
 if TYPE_CHECKING:
-    from .._rank import Rank
+    from ..worker.rank import Rank
 
 
 class PairTopology(AskedTopology):

@@ -7,10 +7,10 @@ from typing import Any, Callable, Dict, List, Optional
 
 import torch
 
-from .. import _current
-from .._dropout import dropped
-from .._imports import change_when_imported, swap
-from .._keys import Block
+from ..graph.dropout import dropped
+from ..graph.keys import Block
+from ..worker import current
+from ..worker.imports import change_when_imported, swap
 from .annotations import patch_inspector
 from .apart import check_apart
 from .arguments import Arguments, collected, default
@@ -106,7 +106,7 @@ def _gcn_norm(theirs: Theirs) -> Theirs:
 
 def _last_node_has_edges(graph: Any) -> bool:
     """Whether the node with the user's largest id has an edge. One collective."""
-    rank: Any = _current.current()
+    rank: Any = current.current()
     ids = rank.orig_ids if rank.ndata.has_original_ids() else torch.arange(graph.num_nodes()) + rank.first_node
     used = ids[(graph.in_degrees() > 0) | (graph.out_degrees() > 0)]
     return bool(rank.all_reduce(int(used.max()) if len(used) else -1, op="max") == rank.num_total_nodes - 1)

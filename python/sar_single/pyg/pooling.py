@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .. import _current, _over_ranks
-from .._imports import swap
-from .._tensors import computable
+from ..graph import over_ranks
+from ..graph.tensors import computable
+from ..worker import current
+from ..worker.imports import swap
 from .columns import Columns
 from .ends import Ends
 from .errors import refused
@@ -41,7 +42,7 @@ def widest_of(module: Any, columns: Columns) -> Optional[int]:
     """The largest number of messages per node on all ranks, if the module's aggregation depends on it. In this case one collective."""
     if not isinstance(module.aggr_module, torch.nn.Module) or not any(map(_fills_up, module.aggr_module.modules())):
         return None
-    rank: Any = _current.current()
+    rank: Any = current.current()
     degrees = torch.bincount(columns.destination, minlength=1)
     return int(rank.all_reduce(degrees.max(), op="max"))
 
@@ -75,7 +76,7 @@ class _Extreme(torch.autograd.Function):
 
 def _num_graphs(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Optional[int]:
     """The number of graphs on all ranks; None if the rows are those of a sampled batch. One collective if there is something to agree on."""
-    rank: Any = _current.current()
+    rank: Any = current.current()
     given = size is not None or batch is None
     if size is None:
         size = 1 if batch is None else int(batch.max()) + 1 if len(batch) else 0
@@ -90,7 +91,7 @@ def _num_graphs(rows: int, batch: Optional[Tensor], size: Optional[int]) -> Opti
 
 def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:
     """A row per graph, the same on every rank. The gradient is the sum of the ranks' gradients."""
-    rank: Any = _current.current()
+    rank: Any = current.current()
     if batch is None:
         batch = x.new_zeros(len(x), dtype=torch.int64)
     if how in ("max", "min"):
@@ -98,7 +99,7 @@ def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:
         result: Tensor = sign * _Extreme.apply(rank, sign * x, batch, size)
         return result
     wide = computable(x) if x.is_floating_point() else x
-    sums = _over_ranks.total(rank, wide.new_zeros((size, *x.shape[1:])).index_add(0, batch, wide))
+    sums = over_ranks.total(rank, wide.new_zeros((size, *x.shape[1:])).index_add(0, batch, wide))
     if how == "sum":
         return sums.to(x.dtype)
     counts = rank.all_reduce(torch.bincount(batch, minlength=size)).clamp(min=1)
@@ -109,7 +110,7 @@ def _pooled(x: Tensor, batch: Optional[Tensor], size: int, how: str) -> Tensor:
 def _global(how: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def pool(x: Tensor, batch: Optional[Tensor], size: Optional[int] = None) -> Any:
-        if _current.current() is None or MESSAGES.value:
+        if current.current() is None or MESSAGES.value:
             return theirs(x, batch, size)
         graphs = _num_graphs(len(x), batch, size)
         if graphs is not None:
@@ -143,7 +144,7 @@ def _patch_aggregation(module: ModuleType) -> None:
                 index = index.numbers
             with of_messages(widest):
                 return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
-        if _current.current() is None or MESSAGES.value:
+        if current.current() is None or MESSAGES.value:
             return theirs(self, x, index, ptr, dim_size, dim, *args, **kwargs)
         graphs = _num_graphs(x.size(dim % x.dim()), index, dim_size)
         if graphs is None:
@@ -163,11 +164,11 @@ def _group(theirs: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(theirs)
     def group(xs: Any, q: Tensor, k_lin: Any) -> Any:
-        rank: Any = _current.current()
+        rank: Any = current.current()
         if rank is None or len(xs) == 0:
             return theirs(xs, q, k_lin)
         rows = torch.stack(list(xs))
-        sums = _over_ranks.total(rank, torch.tanh(k_lin(rows)).sum(1))
+        sums = over_ranks.total(rank, torch.tanh(k_lin(rows)).sum(1))
         mean = sums / max(1, rank.all_reduce(rows.shape[1]))
         weights = torch.softmax((q * mean).sum(-1), 0)
         return (weights.view(-1, 1, 1) * rows).sum(0), weights

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from torch import Tensor
 
-from .. import _current
+from ..worker import current
 from .errors import refused
 from .pooling import MESSAGES
 from .stand_in import StandIn
@@ -61,7 +61,7 @@ def _equilibrium(module: ModuleType) -> None:
 
     @functools.wraps(theirs)
     def forward(*args: Any, **kwargs: Any) -> Any:
-        if _current.current() is not None:
+        if current.current() is not None:
             raise refused(cls.__name__, "edge_index", _NOT_ALONE, "use another aggregation")
         return theirs(*args, **kwargs)
 
@@ -80,7 +80,7 @@ def _of_own_rows(names: str, *reason: str) -> Callable[[ModuleType], None]:
             theirs: Any = getattr(found, method or "forward") if is_class else found
 
             def either(*args: Any, theirs: Any = theirs, name: str = name, **kwargs: Any) -> Any:
-                rank: Any = _current.current()
+                rank: Any = current.current()
                 rows = [len(value) for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.dim() > 0][:1]
                 if rank is not None and rank.world_size > 1 and not MESSAGES.value and (not rows or rank._is_own(rows[0])):
                     raise refused(name, "a rank's rows", *reason)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 import torch
 from torch import Tensor
 
-from .. import _current
-from .. import _functions as functions
-from .._keys import BITS, keys_of_nodes
 from .._engine import Edges as Engine
-from .._tensors import place
+from ..graph import functions
+from ..graph.keys import BITS, keys_of_nodes
+from ..graph.tensors import place
+from ..worker import current
 
 if TYPE_CHECKING:
-    from .._graph import Graph
+    from ..graph.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Topology:
     def _loops_of_a_node(self) -> int:
         """The largest number of self loops of any rank's node."""
         if self._most_loops is None:
-            rank: Any = _current.current()
+            rank: Any = current.current()
             own = self.own_loops()
             self._most_loops = int(rank.all_reduce(int(own.max()) if len(own) else 0, op="max"))
         return self._most_loops
@@ -98,7 +98,7 @@ class Topology:
     def keys_of_edges(self, origin: Tensor) -> Tensor:
         """Keys of edges by their numbers here, or ``-1 - node`` for a self loop: the edges' places in the user's files."""
         if self._edge_keys is None:
-            rank: Any = _current.current()
+            rank: Any = current.current()
             places = self.places()
             self._edge_keys = torch.arange(self.num_edges) + (rank.index << BITS) if places is None else places
         added = origin < 0
@@ -107,7 +107,7 @@ class Topology:
 
     def keys_of_destinations(self) -> Tensor:
         """Keys of the own nodes at which edges end, int64 ``[nodes]``."""
-        rank: Any = _current.current()
+        rank: Any = current.current()
         return keys_of_nodes(rank)
 
     def by_destination(self) -> Tensor:

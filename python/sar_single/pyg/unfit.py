@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from .. import _current
+from ..worker import current
 from .scope import Scope
 
 _SAID: Set[Tuple[str, str]] = set()
@@ -74,7 +74,7 @@ def untried(module: Any, functions: Sequence[str], error: Optional[Exception]) -
 
 def note(module: Any, reason: str) -> None:
     """Says once, on rank 0, that a module of this class, or a function, holds messages of all edges."""
-    rank = _current.current()
+    rank = current.current()
     name = getattr(module, "__qualname__", type(module).__name__)
     if rank is None or rank.index > 0 or (name, reason) in _SAID:
         return

@@ -1,0 +1,1 @@
+"""A rank's graph: messages along its edges, their gradients, and random draws."""

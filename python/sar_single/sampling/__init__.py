@@ -1,0 +1,1 @@
+"""Batches: seeds, samplers and loaders."""

@@ -1,0 +1,1 @@
+"""A partitioned graph on files, and the tables of its nodes and edges."""
