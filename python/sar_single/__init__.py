@@ -26,10 +26,10 @@ _LAZY = {
     "load_dgl_partition_data": ".worker.sar",
     "patch_dgl": ".worker.dgl",
     "rank": ".worker.sar",
-    "sample_neighbors": ".graph.frontier",
+    "sample_neighbors": ".sampling.frontier",
     "suffix_key_lookup": ".worker.sar",
     "sync_params": ".worker.sar",
-    "to_block": ".graph.frontier",
+    "to_block": ".sampling.frontier",
     "world_size": ".worker.sar",
 }
 _MODULES = ("dist", "nn")

@@ -14,7 +14,7 @@ import torch
 
 from .._errors import WorkerError
 from ..commands import graphs
-from ..worker.call_sites import is_of_library
+from ..process.call_sites import is_of_library
 from ..worker.run import run
 from .findings import Comparison, Finding
 from .parts import best, of_rank

@@ -5,8 +5,8 @@ In a worker of ``sar_single.run`` it works for that rank. In a plain script it w
 """
 
 from .._absent import OF_DIST
-from ..graph.frontier import to_block
 from ..sampling.edge_loader import Uniform
+from ..sampling.frontier import to_block
 from . import optim
 from .book import GraphPartitionBook, PartitionPolicy
 from .embedding import DistEmbedding

@@ -7,9 +7,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from ..graph.frontier import edge_type
-from ..stored.data import EdgeType, as_edge_type
-from ..stored.numbering import Numbering
+from ..sampling.frontier import edge_type
+from ..stored.numbering import EdgeType, Numbering, as_edge_type
 from ..stored.stored import StoredGraph
 
 

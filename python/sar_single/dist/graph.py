@@ -7,10 +7,10 @@ from typing import Any, Dict, Iterator, List, MutableMapping, NamedTuple, Option
 import torch
 from torch import Tensor
 
-from ..graph.frontier import Frontier, edge_ids, numbered, sample_neighbors
 from ..sampling.edge_loader import PairGraph
+from ..sampling.frontier import Frontier, edge_ids, numbered, sample_neighbors
 from ..stored.columns import SharedColumn
-from ..stored.data import EdgeType
+from ..stored.numbering import EdgeType
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 from .group import PathLike, open_graph
 from .tensor import DistTensor, note_graph

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from .._engine import Files
+from ..process.current import current
 from ..stored.stored import StoredGraph
-from ..worker.current import current
 
 PathLike = Union[str, "os.PathLike[str]"]
 

@@ -7,9 +7,9 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence
 import torch
 from torch import Tensor
 
-from ..graph.blocks import Blocks
-from ..graph.frontier import node_ids, to_block
+from ..sampling.blocks import Blocks
 from ..sampling.edge_loader import EdgeDataLoader
+from ..sampling.frontier import node_ids, to_block
 from ..sampling.loader import Collated, Loader
 from ..sampling.node_loader import NodeDataLoader
 from ..sampling.samplers import DistNeighborSampler

@@ -6,8 +6,8 @@ from typing import Any, Optional, Tuple
 
 from torch import Tensor
 
-from ..graph.frontier import Frontier
-from ..graph.frontier import sample_neighbors as _sample_neighbors
+from ..sampling.frontier import Frontier
+from ..sampling.frontier import sample_neighbors as _sample_neighbors
 from .graph import DistGraph
 
 

@@ -156,7 +156,7 @@ class Graph:
 
     def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Any = None, replace: bool = False, **options: Any) -> Any:
         """Draws in-edges of nodes, given by ids in the partitioned graph. DGL's samplers call this."""
-        from .frontier import sample_neighbors
+        from ..sampling.frontier import sample_neighbors
 
         return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
 

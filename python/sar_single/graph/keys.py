@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, Dict, Iterator, NamedTuple, Optional
 import torch
 from torch import Tensor
 
-from ..worker import current
+from ..process import current
 
 if TYPE_CHECKING:
     from ..worker.rank import Rank

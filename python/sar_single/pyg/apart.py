@@ -18,8 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..graph.dropout import dropped
 from ..graph.keys import Block
-from ..worker import current
-from ..worker.call_sites import call_site
+from ..process import current
+from ..process.call_sites import call_site
 from .arguments import Arguments
 from .blocks import tried
 from .errors import Refused, refused

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..graph.destinations import edges_of_block
 from ..graph.rows import Rows, Which
-from ..worker import current
+from ..process import current
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .ends import Ends

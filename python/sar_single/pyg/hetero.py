@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..graph.keys import keys_of_nodes
 from ..graph.tensors import place
-from ..stored.data import EdgeType
+from ..stored.numbering import EdgeType
 from .asked import AskedTopology
 from .columns import Columns
 from .edge_index import EdgeIndex

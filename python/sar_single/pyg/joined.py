@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ..graph.keys import BITS
-from ..stored.data import EdgeType
-from ..worker import current
+from ..process import current
+from ..stored.numbering import EdgeType
 from .columns import Columns
 from .edge_index import EdgeIndex
 from .topology import Topology

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..graph import over_ranks
 from ..graph.tensors import computable
-from ..worker import current
+from ..process import current
 from .unfit import needs_all
 
 Forward = Callable[..., Any]

@@ -9,8 +9,8 @@ import torch
 
 from ..graph.dropout import dropped
 from ..graph.keys import Block
-from ..worker import current
-from ..worker.imports import change_when_imported, swap
+from ..process import current
+from ..process.imports import change_when_imported, swap
 from .annotations import patch_inspector
 from .apart import check_apart
 from .arguments import Arguments, collected, default

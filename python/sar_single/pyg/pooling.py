@@ -14,8 +14,8 @@ from torch.autograd.function import once_differentiable
 
 from ..graph import over_ranks
 from ..graph.tensors import computable
-from ..worker import current
-from ..worker.imports import swap
+from ..process import current
+from ..process.imports import swap
 from .columns import Columns
 from .ends import Ends
 from .errors import refused

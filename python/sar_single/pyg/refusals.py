@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from torch import Tensor
 
-from ..worker import current
+from ..process import current
 from .errors import refused
 from .pooling import MESSAGES
 from .stand_in import StandIn

@@ -12,7 +12,7 @@ from .._engine import Edges as Engine
 from ..graph import functions
 from ..graph.keys import BITS, keys_of_nodes
 from ..graph.tensors import place
-from ..worker import current
+from ..process import current
 
 if TYPE_CHECKING:
     from ..graph.graph import Graph

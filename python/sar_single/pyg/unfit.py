@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from ..worker import current
+from ..process import current
 from .scope import Scope
 
 _SAID: Set[Tuple[str, str]] = set()

@@ -7,12 +7,12 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 import torch
 from torch import Tensor
 
-from ..graph.blocks import Blocks
-from ..graph.frontier import edge_ids, edge_type, numbered
 from ..graph.graph import Block
 from ..stored.stored import StoredGraph, stored
+from .blocks import Blocks
 from .dgl_options import check_options, share
 from .draws import generator
+from .frontier import edge_ids, edge_type, numbered
 from .loader import Loader
 from .node_loader import sampled
 from .samplers import DistNeighborSampler

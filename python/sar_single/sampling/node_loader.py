@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from .._engine import group_seeds
-from ..graph.blocks import Blocks
-from ..graph.frontier import node_ids
 from ..graph.tensors import place
 from ..stored.edge_index import part_edges
 from ..stored.stored import StoredGraph, stored
+from .blocks import Blocks
 from .dgl_options import check_options, share
+from .frontier import node_ids
 from .loader import Batches, Collated, Loader
 from .samplers import Batch, DistNeighborSampler
 from .seeds import own_numbers

@@ -7,11 +7,11 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import torch
 from torch import Tensor
 
-from ..graph.blocks import Blocks
-from ..graph.frontier import Fanout, Frontier, node_ids, sample_neighbors, to_block
 from ..graph.graph import Block
 from ..stored.columns import Column
 from ..stored.stored import StoredGraph, stored
+from .blocks import Blocks
+from .frontier import Fanout, Frontier, node_ids, sample_neighbors, to_block
 
 
 class _Nodes(NamedTuple):

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ..commands.graphs import DATA_NAMES, data_names
-from ..graph.frontier import numbered
-from ..stored.data import EdgeType
+from ..stored.numbering import EdgeType
 from .draws import next_key
+from .frontier import numbered
 from .loader import Loader
 
 if TYPE_CHECKING:

@@ -10,6 +10,14 @@ from torch import Tensor
 
 from .._engine import Files
 
+EdgeType = Tuple[str, str, str]
+
+
+def as_edge_type(name: str) -> EdgeType:
+    """An edge type by its name in the partitions."""
+    begin, relation, end = name.split(":")
+    return begin, relation, end
+
 
 @dataclass
 class Numbering:

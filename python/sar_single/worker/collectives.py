@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, Callable, List, NamedTuple, Optional, TypeVar
 
-from .call_sites import call_site
+from ..process.call_sites import call_site
 
 Result = TypeVar("Result")
 

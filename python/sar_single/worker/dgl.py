@@ -6,12 +6,12 @@ import sys
 from types import ModuleType
 from typing import Any, Callable
 
-from ..graph.blocks import Blocks
-from ..graph.frontier import Frontier, sample_neighbors, to_block
 from ..graph.graph import Graph, Reversed, edge_softmax
+from ..process.imports import change_when_imported, swap
+from ..sampling.blocks import Blocks
 from ..sampling.edge_loader import EdgeDataLoader, Uniform
+from ..sampling.frontier import Frontier, sample_neighbors, to_block
 from ..sampling.node_loader import NodeDataLoader
-from .imports import change_when_imported, swap
 
 
 def patch_dgl() -> None:

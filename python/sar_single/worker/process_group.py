@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from torch import Tensor
 
-from .current import current, worker
-from .imports import swap
+from ..process.current import current, worker
+from ..process.imports import swap
 
 _connected = False
 _backend = "gloo"

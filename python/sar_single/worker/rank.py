@@ -12,8 +12,8 @@ from torch import Tensor
 from .._engine import Rank as Engine
 from ..graph.graph import Graph
 from ..graph.tensors import place
+from ..pyg.data import RankData
 from ..sampling.seeds import own_numbers
-from ..stored.data import RankData
 from ..stored.stored import StoredGraph
 from ..stored.table import Table
 from .collectives import Collectives

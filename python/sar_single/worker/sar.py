@@ -8,11 +8,11 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 from torch import Tensor, nn
 
 from .. import _absent
-from ..graph import mfgs
 from ..graph.graph import Graph
-from ..graph.mfgs import LayerGraph
+from ..process.current import current
+from ..sampling import mfgs
+from ..sampling.mfgs import LayerGraph
 from ..stored.table import Table
-from .current import current
 from .rank import Rank
 
 #: SAR's names for a rank's graph.

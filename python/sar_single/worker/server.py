@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Optional
 
 from .. import _engine
-from . import answers, collectives, current, pickled, threads
+from ..process import answers, current, pickled, threads
+from . import collectives
 
 
 def main() -> None:
@@ -50,10 +51,10 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     import torch
 
     from ..graph.dropout import patch_dropout
+    from ..process.imports import import_shared
     from ..pyg.norms import patch_torch
     from ..pyg.patch import patch_pyg
     from .dgl import patch_dgl
-    from .imports import import_shared
     from .process_group import patch_distributed
     from .rank import Rank
 

@@ -7,7 +7,7 @@ from typing import Any, Iterator, List, Sequence
 
 from torch import Tensor
 
-from .graph import Block
+from ..graph.graph import Block
 
 
 class Blocks(List[Block]):

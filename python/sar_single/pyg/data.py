@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from torch import Tensor
 
+from ..stored.numbering import EdgeType, as_edge_type
+
 if TYPE_CHECKING:
     from .._engine import Rank as Engine
     from ..graph.graph import Graph
-    from ..pyg.edge_index import EdgeIndex
-    from .table import Table
-
-EdgeType = Tuple[str, str, str]
+    from ..stored.table import Table
+    from .edge_index import EdgeIndex
 
 # Names of PyG's data with another meaning in a worker, and what to write instead.
 _ELSEWHERE = {
@@ -159,9 +159,9 @@ class RankData:
     def edge_index(self) -> "EdgeIndex":
         """Stands for PyG's ``edge_index`` of the in-edges of own nodes. Modules of PyG take it; the sources may belong to any rank."""
         if self._edge_index is None:
-            from ..pyg.columns import Columns
-            from ..pyg.edge_index import EdgeIndex
-            from ..pyg.topology import Topology
+            from .columns import Columns
+            from .edge_index import EdgeIndex
+            from .topology import Topology
 
             self._edge_index = EdgeIndex(Columns.whole(Topology(self.graph, self._places_if_one_type)))
         return self._edge_index
@@ -180,7 +180,7 @@ class RankData:
     def edge_index_dict(self) -> "Dict[EdgeType, EdgeIndex]":
         """An ``edge_index`` per edge type. The first time, one collective per type."""
         if self._edge_index_dict is None:
-            from ..pyg.hetero import edge_index_dict
+            from .hetero import edge_index_dict
 
             self._edge_index_dict = edge_index_dict(self)  # type: ignore[arg-type]
         return self._edge_index_dict
@@ -249,9 +249,3 @@ class Store:
         if values is None or self._key not in values:
             raise AttributeError(f"{self._key} has no array {name!r}")
         return values[self._key]
-
-
-def as_edge_type(name: str) -> EdgeType:
-    """An edge type by its name in the partitions."""
-    begin, relation, end = name.split(":")
-    return begin, relation, end

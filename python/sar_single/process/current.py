@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
-    from .rank import Rank
+    from ..worker.rank import Rank
 
 _rank: "Optional[Rank]" = None
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..sampling.draws import next_key
+from ..graph.graph import Block
 from ..stored.stored import StoredGraph, stored
-from .graph import Block
+from .draws import next_key
 
 Fanout = Union[int, Mapping[Any, int]]
 

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from .._engine import Edges
-from ..sampling.seeds import own_numbers
+from ..graph.frames import Frame
+from ..graph.graph import Graph
+from ..graph.tensors import place
 from ..stored.edge_index import part_edges
-from .frames import Frame
 from .frontier import places
-from .graph import Graph
-from .tensors import place
+from .seeds import own_numbers
 
 if TYPE_CHECKING:
     from ..worker.rank import Rank
