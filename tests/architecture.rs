@@ -9,6 +9,8 @@ mod features;
 mod names;
 #[path = "architecture/parameters.rs"]
 mod parameters;
+#[path = "architecture/python.rs"]
+mod python;
 #[path = "architecture/source.rs"]
 mod source;
 

@@ -4,13 +4,13 @@
 //!
 //! A server process imports torch, opens the partitions and forks a worker per partition (`serve`),
 //! which the library supervises like the workers of `sar-single`. `rank` offers a worker the
-//! operations along edges; `_functions.py` and `_attention.py` make autograd functions of them. In
+//! operations along edges; `graph/functions.py` and `graph/attention.py` make autograd functions of them. In
 //! `sar_single/pyg`, stand-ins for `edge_index` find out what a module's message is (`traced`),
 //! refuse messages that relate edges to one another (`apart`), give those that the engine knows to
 //! it (`fused`, `attention`), and compute the others in blocks of destinations (`blocks`). Random
-//! draws are functions of keys that no partitioning changes (`_keys.py`). `_collectives.py` notes
+//! draws are functions of keys that no partitioning changes (`graph/keys.py`). `worker/collectives.py` notes
 //! the user's line of each collective in a file that all ranks of a run share. Samples come from an
-//! index of in-edges that is written once per run (`_stored.py`, `_edge_index.py`); loaders and
+//! index of in-edges that is written once per run (`stored/stored.py`, `stored/edge_index.py`); loaders and
 //! `sar_single.dist` read it.
 //!
 //! A pause puts the process to `sleep`. Memory that is moved may be the heap itself, so nothing is

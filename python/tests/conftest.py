@@ -8,7 +8,7 @@ from typing import Iterator
 
 import pytest
 
-from sar_single import _imports
+from sar_single.process import imports
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
 
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
 def imports_of_this_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers import the packages that the file of the test names, not those of all files before it: up to 2.6 s of each run."""
     text = inspect.getsource(request.module)
-    shared = {package: module for package, module in _imports._SHARED.items() if package in text}
+    shared = {package: module for package, module in imports._SHARED.items() if package in text}
     monkeypatch.setattr(_imports, "_SHARED", shared)
 
 

@@ -180,13 +180,14 @@ def worker(rank, keys, block):
     """Results by case, and how the cases ran."""
     import dgl.nn as nn
 
-    from sar_single import _destinations, _functions, _graph
+    from sar_single.graph import destinations, functions
+    from sar_single.graph import graph as graph_module
 
-    _destinations.EDGES = block
+    destinations.EDGES = block
     found = {}
     for key in keys:
-        ways = recorded({"fused": [(_functions, "neighbour_sum"), (_functions, "neighbour_select")], "blocks": [(_graph, "reduced")]})
-        edge_values = recorded({"edge values": [(_graph.Graph, "apply_edges")]})
+        ways = recorded({"fused": [(functions, "neighbour_sum"), (functions, "neighbour_select")], "blocks": [(graph_module, "reduced")]})
+        edge_values = recorded({"edge values": [(graph_module.Graph, "apply_edges")]})
         try:
             module, values = result(nn, key, rank.graph, pyg_graphs.of_rank(rank, SimpleNamespace))
         except (AttributeError, NotImplementedError) as error:

@@ -38,10 +38,10 @@ workers, on one partition and on four, one of which has no edges; outputs and al
 
 def worker(rank, nn, keys, block):
     """Results by case, and how the cases ran."""
-    from sar_single import _destinations
+    from sar_single.graph import destinations
     from sar_single.pyg import patch, places, unfit
 
-    _destinations.EDGES = block
+    destinations.EDGES = block
     found = {}
     for key in keys:
         make, call = pyg_cases.cases(nn)[key]

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from sar_single import _destinations
+from sar_single.graph import destinations
 from sar_single.graph.rows import Rows
 from torch.utils.checkpoint import checkpoint
 
@@ -44,8 +44,8 @@ def test_tensors_without_gradients_stay_without():
 
 
 def test_blocks_of_wide_rows_have_fewer_edges():
-    edges = _destinations.edges_of_block
-    assert edges([torch.empty(9)]) == edges([torch.empty(9, 4, 8)]) == _destinations.EDGES
+    edges = destinations.edges_of_block
+    assert edges([torch.empty(9)]) == edges([torch.empty(9, 4, 8)]) == destinations.EDGES
     assert edges([torch.empty(9, 128)] * 3) == 1 << 14
     assert edges([torch.empty(0, 1 << 30)]) == 1
 
@@ -54,9 +54,9 @@ def test_blocks_of_wide_rows_have_fewer_edges():
 def test_cuts_hold_each_destination_once(apart):
     degrees = torch.tensor([0, 0, 3, 1, 0, 9, 2, 0])
     for most in (1, 4, 100, None):
-        blocks = _destinations.cuts(degrees, most, apart=apart)
+        blocks = destinations.cuts(degrees, most, apart=apart)
         assert [begin for begin, *_ in blocks] == [0, *[end for _, end, *_ in blocks][:-1]]
         assert [node for *_, first, last in blocks for node in range(first, last)] == list(range(8))
         assert all(end - begin == degrees[first:last].sum() for begin, end, first, last in blocks)
         assert all(end - begin <= most or last - first == 1 for begin, end, first, last in blocks if most is not None)
-    assert _destinations.cuts(degrees[:0], 4, apart=apart) == [(0, 0, 0, 0)]
+    assert destinations.cuts(degrees[:0], 4, apart=apart) == [(0, 0, 0, 0)]

@@ -89,9 +89,9 @@ def test_messages_of_ranks_are_added_up_one_at_a_time(karate, spill):
     def worker(rank):
         import weakref
 
-        from sar_single import _rank
+        from sar_single.worker import rank as worker_rank
 
-        theirs, alive = _rank.unpacked, []
+        theirs, alive = worker_rank.unpacked, []
 
         def unpacked(message):
             assert all(part() is None for part in alive), "a message is kept while the next one is read"
@@ -101,7 +101,7 @@ def test_messages_of_ranks_are_added_up_one_at_a_time(karate, spill):
 
         x, model = torch.full((1000,), rank.index + 0.5), torch.nn.Linear(30, 40)
         doubled = sar.DistributedDataParallel(model)
-        _rank.unpacked = unpacked
+        worker_rank.unpacked = unpacked
         model(torch.ones(2, 30)).sum().backward()
         assert rank.all_reduce(x).tolist() == [2.0] * 1000 and rank.all_reduce(x, op="min").tolist() == [0.5] * 1000
         rank.gather_grads(model)

@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch_geometric.nn import GATConv, HeteroConv, MessagePassing, SAGEConv, global_mean_pool  # noqa: E402
 
 import sar_single as sar  # noqa: E402
-from sar_single import _graphs  # noqa: E402
+from sar_single.commands import graphs  # noqa: E402
 from sar_single.checking.check import Check, failure_of  # noqa: E402
 from sar_single.checking.findings import Comparison  # noqa: E402
 from sar_single.checking.small import cut, small  # noqa: E402
@@ -195,7 +195,7 @@ def seen(rank, names):
 def checks(tmp_path_factory):
     """Findings of all programs, which run one after the other in the same workers."""
     folder = tmp_path_factory.mktemp("check")
-    whole, parts = cut(small(_graphs.describe(graph()), 200), folder)
+    whole, parts = cut(small(graphs.describe(graph()), 200), folder)
     names = [*RIGHT, *WRONG]
     (expected,), ranks = (sar.run(seen, path, args=(names,), spill_dir=folder / "spill") for path in (whole, parts))
     compared = {name: Comparison(expected[name], [rank[name] for rank in ranks]) for name in names}
@@ -228,7 +228,7 @@ def test_a_collective_that_some_ranks_leave_out_is_named_with_both_places(tmp_pa
 
 def test_a_failure_is_reported_with_the_last_line_of_the_program():
     traceback = (
-        'Traceback (most recent call last):\n  File "/lib/sar_single/_server.py", line 108, in _work\n  File "/home/me/train.py", line 12, in worker\n    y.max()\n'
+        'Traceback (most recent call last):\n  File "/lib/sar_single/worker/server.py", line 108, in _work\n  File "/home/me/train.py", line 12, in worker\n    y.max()\n'
         '  File "/lib/torch/_tensor.py", line 7, in max\n'
     )
     assert failure_of(sar.WorkerError("rank 2: RuntimeError: no elements", 2, traceback)) == "rank 2: RuntimeError: no elements\nat train.py:12 in worker"

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 data_of = pytest.importorskip("torch_geometric.data")
 
 import sar_single as sar  # noqa: E402
-from sar_single import _graphs  # noqa: E402
+from sar_single.commands import graphs  # noqa: E402
 
 NODES = 12
 
@@ -72,8 +72,8 @@ def test_names_are_those_of_the_data_in_a_worker(spill, tmp_path):
 def test_a_name_of_the_data_finds_the_array_that_is_called_otherwise():
     found = {"x": "feat", "y": "label", "age": "age"}
     for arrays in (["vertex", "feat", "category", "label", "age"], ["paper/node_feat", "paper/label", "paper/age"]):
-        assert {key: _graphs.stored_key(key, arrays) for key in found} == found
-    assert _graphs.stored_key("x", ["x", "feat"]) == "x" and _graphs.stored_key("y", ["my_y"]) == "y"
+        assert {key: graphs.stored_key(key, arrays) for key in found} == found
+    assert graphs.stored_key("x", ["x", "feat"]) == "x" and graphs.stored_key("y", ["my_y"]) == "y"
 
 
 def test_two_edges_keep_their_directions(spill, tmp_path):
@@ -88,16 +88,16 @@ def test_two_edges_keep_their_directions(spill, tmp_path):
 
 
 def test_a_dataset_is_its_only_graph():
-    found = _graphs.describe(Planetoid([data(train_mask=torch.arange(NODES) < 4)]))
+    found = graphs.describe(Planetoid([data(train_mask=torch.arange(NODES) < 4)]))
     assert set(found.node_data) == {"feat", "label", "train_mask"} and found.num_nodes == {"": NODES}
     with pytest.raises(ValueError, match="Planetoid has 2 graphs, but one is cut: pass one of them"):
-        _graphs.describe(Planetoid([data(), data()]))
+        graphs.describe(Planetoid([data(), data()]))
 
 
 def test_labels_and_splits_beside_a_graph_are_node_data():
     graph = data()
     del graph.y
-    found = _graphs.describe(OfOgb((graph, torch.ones(NODES, 1)), SPLITS))
+    found = graphs.describe(OfOgb((graph, torch.ones(NODES, 1)), SPLITS))
     assert set(found.node_data) == {"feat", "label", "train_mask", "val_mask", "test_mask"}
     assert found.node_data["val_mask"].nonzero()[0].tolist() == [1]
 
@@ -112,7 +112,7 @@ def test_dicts_by_type_are_a_graph_of_several_types():
         node_year={"paper": torch.ones(4, 1)},
         edge_reltype={cites: torch.ones(1, 1)},
     )
-    found = _graphs.describe(OfOgb(graph, {"train": {"paper": torch.tensor([3])}}))
+    found = graphs.describe(OfOgb(graph, {"train": {"paper": torch.tensor([3])}}))
     assert found.num_nodes == {"paper": 4, "author": 2} and set(found.edges) == {"author:writes:paper", "paper:cites:paper"}
     assert set(found.node_data) == {"paper/feat", "paper/label", "paper/node_year", "paper/train_mask"}
     assert set(found.edge_data) == {"paper:cites:paper/edge_reltype"}
@@ -120,7 +120,7 @@ def test_dicts_by_type_are_a_graph_of_several_types():
 
 
 def test_an_array_keeps_its_own_name_where_another_has_the_usual_one():
-    found = _graphs.describe(data(feat=torch.zeros(NODES, 1)))
+    found = graphs.describe(data(feat=torch.zeros(NODES, 1)))
     assert found.node_data["feat"].shape == (NODES, 1) and found.node_data["x"].shape == (NODES, 3)
 
 
@@ -128,7 +128,7 @@ def test_a_graph_without_an_edge_index_is_refused():
     graph = data()
     del graph.edge_index
     with pytest.raises(ValueError, match="no edge_index: leave out a transform"):
-        _graphs.describe(graph)
+        graphs.describe(graph)
 
 
 def test_a_dataset_of_dgl_is_its_only_graph():
@@ -145,5 +145,5 @@ def test_a_dataset_of_dgl_is_its_only_graph():
         def __len__(self):
             return 1
 
-    found = _graphs.describe(Cora("cora", verbose=False))
+    found = graphs.describe(Cora("cora", verbose=False))
     assert found.num_nodes == {"": 5} and set(found.node_data) == {"feat"}

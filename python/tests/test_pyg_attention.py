@@ -145,9 +145,9 @@ def run(data, tmp_path, num_parts, dropout, names, budget="2GiB", block=16):
 
 
 def in_small_blocks(rank, names, dropout, block):
-    from sar_single import _destinations
+    from sar_single.graph import destinations
 
-    _destinations.EDGES = block
+    destinations.EDGES = block
     return worker(rank, names, dropout)
 
 

@@ -171,9 +171,9 @@ def result(steps, update, x, edge_index, w, kind):
 
 def worker(rank, cases, update):
     """Results by case, or the text of the error, and the numbers of the rank's nodes."""
-    from sar_single import _destinations
+    from sar_single.graph import destinations
 
-    _destinations.EDGES = 16
+    destinations.EDGES = 16
     found = []
     for steps, _ in cases:
         try:
@@ -662,9 +662,9 @@ CLASSES[KeptMask] = "rand"
 
 def aggregating(rank, classes):
     """The output or the error of each class, and the numbers of the rank's nodes."""
-    from sar_single import _destinations
+    from sar_single.graph import destinations
 
-    _destinations.EDGES = 16
+    destinations.EDGES = 16
     found = []
     for cls in classes:
         try:

@@ -15,7 +15,8 @@ from torch import nn  # noqa: E402
 from torch_geometric import nn as pyg  # noqa: E402
 
 import sar_single as sar  # noqa: E402
-from sar_single import _program, _pyg_weights  # noqa: E402
+from sar_single import _program  # noqa: E402
+from sar_single.commands import pyg_weights  # noqa: E402
 
 NODES, FEATURES, HIDDEN, CLASSES = 60, 6, 6, 3
 
@@ -277,9 +278,9 @@ def test_layers_per_edge_type(tmp_path):
 
 def test_weights_of_edge_features_come_back():
     conv = drawn(lambda: pyg.GATv2Conv(FEATURES, CLASSES, heads=2, edge_dim=4, concat=False, bias=False))
-    model = _pyg_weights.Model("gatv2")
-    ours = _pyg_weights.from_pyg({f"conv.{name}": value for name, value in conv.state_dict().items()}, model)
-    theirs = _pyg_weights.to_pyg(ours, model, [])
+    model = pyg_weights.Model("gatv2")
+    ours = pyg_weights.from_pyg({f"conv.{name}": value for name, value in conv.state_dict().items()}, model)
+    theirs = pyg_weights.to_pyg(ours, model, [])
     for name, value in conv.state_dict().items():
         assert torch.equal(theirs[f"convs.0.{name}"], value), name
 
@@ -296,7 +297,7 @@ WRONG = [
 @pytest.mark.parametrize("kind, state, text", WRONG)
 def test_weights_without_a_place_are_named(kind, state, text):
     with pytest.raises(ValueError, match=text):
-        _pyg_weights.from_pyg(state, _pyg_weights.Model(kind))
+        pyg_weights.from_pyg(state, pyg_weights.Model(kind))
 
 
 def close(ours, expected):

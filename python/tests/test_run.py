@@ -91,12 +91,12 @@ def test_an_exception_names_rank_and_traceback_and_the_process_can_run_again(kar
 
 def test_an_exception_is_named_on_a_full_disk(karate, spill, capfd):
     def worker(rank):
-        from sar_single import _server
+        from sar_single.worker import server
 
         def full(path, content):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-        _server._write = full
+        server._write = full
         raise KeyError("no such thing")
 
     with pytest.raises(sar.WorkerError, match="rank [01].*KeyError: 'no such thing'"):

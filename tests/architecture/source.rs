@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 
 /// The Rust files below a folder of the repository: path from the root, and content.
 pub(crate) fn files(folder: &str) -> Vec<(String, String)> {
+    files_of(folder, "rs")
+}
+
+/// As [`files`], with another extension.
+pub(crate) fn files_of(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 collect(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else {
                 found.push(path);
             }
         }
@@ -18,6 +23,7 @@ pub(crate) fn files(folder: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     collect(&root.join(folder), &mut found);
+    found.retain(|path| path.extension().is_some_and(|found| found == extension));
     found.sort();
     let relative = |path: &PathBuf| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
     found.iter().map(|path| (relative(path), fs::read_to_string(path).unwrap())).collect()

@@ -16,8 +16,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from ..graph.keys import keyed
+from ..graph.scope import MESSAGES
 from ..process.call_sites import call_site, called_by_package, called_by_user
-from ..pyg.pooling import MESSAGES
 from ..pyg.stand_in import StandIn
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from ..pyg.pooling import of_messages
-from ..pyg.unfit import INSIDE_BLOCK, Unfit, note
 from .destinations import cuts, edges_of_block
 from .rows import Rows
+from .scope import of_messages
+from .unfit import INSIDE_BLOCK, Unfit, note
 
 if TYPE_CHECKING:
     from .graph import Graph

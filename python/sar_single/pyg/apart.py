@@ -18,15 +18,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..graph.dropout import dropped
 from ..graph.keys import Block
+from ..graph.scope import of_messages
+from ..graph.unfit import INSIDE_BLOCK, MADE_UP, Unfit, untried
 from ..process import current
 from ..process.call_sites import call_site
 from .arguments import Arguments
 from .blocks import tried
 from .errors import Refused, refused
 from .made_up import MadeUp
-from .pooling import of_messages
 from .stand_in import StandIn
-from .unfit import INSIDE_BLOCK, MADE_UP, Unfit, untried
 
 _WHY = "the code is given a block of one rank's edges, not all edges of the graph, and gives each edge a value of its own"
 _REMEDY = (

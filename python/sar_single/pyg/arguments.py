@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..graph.destinations import edges_of_block
 from ..graph.rows import Rows, Which
+from ..graph.unfit import Unfit
 from ..process import current
 from .columns import Columns
 from .edge_index import EdgeIndex
@@ -18,7 +19,6 @@ from .ends import Ends
 from .errors import refused
 from .places import Destinations
 from .stand_in import Deferred, StandIn, read
-from .unfit import Unfit
 
 # Arguments that PyG passes and that are known for a block.
 _OF_BLOCK = ("index", "dim_size", "size_i", "ptr")

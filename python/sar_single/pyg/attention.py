@@ -8,9 +8,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 from torch import Tensor, fx
 
+from ..graph.scope import Scope
 from .arguments import Arguments
 from .edge_values import AttentionWeights, Scores
-from .scope import Scope
 from .traced import is_of_pyg, softmax_of_edges, traced
 
 # Whether calls of modules return the edges' weights to the user, or only use them.

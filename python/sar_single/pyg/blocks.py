@@ -12,9 +12,10 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from ..graph.keys import Block
+from ..graph.scope import of_messages
+from ..graph.unfit import INSIDE_BLOCK, Attributes, Unfit
 from .arguments import PADDING, Arguments
-from .pooling import of_messages, widest_of
-from .unfit import INSIDE_BLOCK, Attributes, Unfit
+from .pooling import widest_of
 
 Run = Callable[[Dict[str, Any]], Tensor]
 

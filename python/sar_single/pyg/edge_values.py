@@ -8,8 +8,8 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor
 
+from ..graph.scope import Scope
 from .columns import Columns
-from .scope import Scope
 from .stand_in import Deferred, StandIn
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from ..graph import over_ranks
 from ..graph.tensors import computable
+from ..graph.unfit import needs_all
 from ..process import current
-from .unfit import needs_all
 
 Forward = Callable[..., Any]
 

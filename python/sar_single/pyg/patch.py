@@ -9,6 +9,8 @@ import torch
 
 from ..graph.dropout import dropped
 from ..graph.keys import Block
+from ..graph.scope import of_messages
+from ..graph.unfit import Unfit, note
 from ..process import current
 from ..process.imports import change_when_imported, swap
 from .annotations import patch_inspector
@@ -24,10 +26,9 @@ from .fused import fused
 from .hooks import watched
 from .joined import construct
 from .norms import NORMS
-from .pooling import POOLING, of_messages
+from .pooling import POOLING
 from .refusals import REFUSALS
 from .traced import softmax_of_edges
-from .unfit import Unfit, note
 
 Theirs = Callable[..., Any]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ..graph import over_ranks
+from ..graph.scope import MESSAGES, WIDEST, of_messages
 from ..graph.tensors import computable
 from ..process import current
 from ..process.imports import swap
@@ -20,22 +20,9 @@ from .columns import Columns
 from .ends import Ends
 from .errors import refused
 from .places import Destinations
-from .scope import Scope
-
-# Whether the running code receives messages, all of which are on this rank.
-MESSAGES = Scope(False)
-# The largest number of messages per node, to which some aggregations pad all nodes' messages.
-_WIDEST: Scope[Optional[int]] = Scope(None)
 
 # Aggregations with a value over all ranks, by class name.
 _KINDS = {"SumAggregation": "sum", "MeanAggregation": "mean", "MaxAggregation": "max", "MinAggregation": "min"}
-
-
-@contextmanager
-def of_messages(widest: Optional[int] = None) -> Iterator[None]:
-    """A scope in which aggregations get messages, all of which are on this rank. Some pad each node's messages to the ``widest`` node's number."""
-    with MESSAGES.of(True), _WIDEST.of(widest):
-        yield
 
 
 def widest_of(module: Any, columns: Columns) -> Optional[int]:
@@ -135,7 +122,7 @@ def _patch_aggregation(module: ModuleType) -> None:
     def call(
         self: Any, x: Any, index: Any = None, ptr: Any = None, dim_size: Any = None, dim: int = -2, *args: Any, **kwargs: Any
     ) -> Any:
-        widest = _WIDEST.value
+        widest = WIDEST.value
         if widest is not None and _fills_up(self) and getattr(self, "max_num_elements", None) is None:
             # The class's own counts belong to a block.
             kwargs.setdefault("max_num_elements", widest + (type(self).__name__ == "PatchTransformerAggregation"))

@@ -8,9 +8,10 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from torch import Tensor
 
+from ..graph.scope import MESSAGES
+
 from ..process import current
 from .errors import refused
-from .pooling import MESSAGES
 from .stand_in import StandIn
 
 _COARSER = ("it chooses or joins nodes over all of the graph, but a rank has only some of them", "use layers that keep the nodes")

@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from torch import fx
 
+from ..graph.unfit import Attributes
 from .arguments import Arguments
-from .unfit import Attributes
 
 class _Index:
     """Stands for the edges' ``index``, which is not empty."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import Generic, Iterator, TypeVar
+from typing import Generic, Iterator, Optional, TypeVar
 
 T = TypeVar("T")
 
@@ -30,3 +30,16 @@ class Scope(Generic[T]):
             yield
         finally:
             self._state.value = before
+
+
+# Whether the running code receives messages, all of which are on this rank.
+MESSAGES = Scope(False)
+# The largest number of messages per node, to which some aggregations pad all nodes' messages.
+WIDEST: Scope[Optional[int]] = Scope(None)
+
+
+@contextmanager
+def of_messages(widest: Optional[int] = None) -> Iterator[None]:
+    """A scope in which aggregations get messages, all of which are on this rank. Some pad each node's messages to the ``widest`` node's number."""
+    with MESSAGES.of(True), WIDEST.of(widest):
+        yield
