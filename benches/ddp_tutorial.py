@@ -6,12 +6,11 @@ Puts a partition directory together again, and prints the loss of every 10th ste
 test accuracy of the best weights.
 """
 import argparse
-import json
 import os
 import tempfile
 import time
 
-os.environ.setdefault("DGLBACKEND", "pytorch")
+from whole_graph import whole_graph
 
 import dgl
 import torch
@@ -23,22 +22,9 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def load_data(part_json):
-    with open(part_json) as file:
-        parts = json.load(file)["num_parts"]
-    columns = {name: [] for name in ("src", "dst", "feat", "label", *MASKS)}
-    for part in range(parts):
-        graph, data, *_ = dgl.distributed.load_partition(part_json, part)
-        inner, ids = graph.edata["inner_edge"].bool(), graph.ndata[dgl.NID]
-        src, dst = graph.edges(order="eid")
-        columns["src"].append(ids[src[inner]])
-        columns["dst"].append(ids[dst[inner]])
-        for name in ("feat", "label", *MASKS):
-            columns[name].append(data[f"_N/{name}"])
-    whole = {name: torch.cat(values) for name, values in columns.items()}
-    graph = dgl.graph((whole["src"], whole["dst"]), num_nodes=len(whole["label"]))
-    graph.create_formats_()
-    nids = [whole[mask].bool().nonzero().view(-1) for mask in MASKS]
-    return graph, whole["feat"].float(), whole["label"].long(), nids
+    graph, columns = whole_graph(part_json)
+    nids = [columns[mask].bool().nonzero().view(-1) for mask in MASKS]
+    return graph, columns["feat"].float(), columns["label"].long(), nids
 
 
 def create_dataloader(rank, world_size, graph, nids, batch_size):

@@ -26,7 +26,8 @@ arguments.add_argument("--batch-size", type=int, default=1024)
 arguments.add_argument("--evaluate", action="store_true")
 arguments = arguments.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-os.environ.setdefault("DGLBACKEND", "pytorch")
+
+from whole_graph import whole_graph
 
 import dgl
 import torch
@@ -35,26 +36,6 @@ from torch.nn import functional as F
 
 torch.set_num_threads(arguments.threads)
 torch.manual_seed(0)
-
-
-def whole_graph():
-    """The graph, features, labels, and training and validation masks of all partitions together."""
-    with open(arguments.part_json) as file:
-        parts = json.load(file)["num_parts"]
-    columns = {"src": [], "dst": [], "feat": [], "label": [], "train_mask": [], "val_mask": []}
-    for part in range(parts):
-        graph, data, *_ = dgl.distributed.load_partition(arguments.part_json, part)
-        inner = graph.edata["inner_edge"].bool()
-        ids = graph.ndata[dgl.NID]
-        src, dst = graph.edges(order="eid")
-        columns["src"].append(ids[src[inner]])
-        columns["dst"].append(ids[dst[inner]])
-        for name in ("feat", "label", "train_mask", "val_mask"):
-            columns[name].append(data[f"_N/{name}"])
-    whole = {name: torch.cat(values) for name, values in columns.items()}
-    graph = dgl.graph((whole["src"], whole["dst"]), num_nodes=len(whole["label"]))
-    graph.create_formats_()
-    return graph, whole["feat"].float(), whole["label"].long(), whole["train_mask"].bool(), whole["val_mask"].bool()
 
 
 class Dgl:
@@ -119,7 +100,10 @@ class Net(nn.Module):
 
 
 library = {"dgl": Dgl, "pyg": Pyg}[arguments.library]()
-graph, x, y, train, validation = whole_graph()
+graph, columns = whole_graph(arguments.part_json)
+x, y = columns["feat"].float(), columns["label"].long()
+train, validation = columns["train_mask"].bool(), columns["val_mask"].bool()
+del columns
 graph = library.graph(graph)
 net = Net(x.shape[1], int(y.max()) + 1)
 optimizer = torch.optim.Adam(net.parameters(), lr=0.01)

@@ -10,13 +10,12 @@ that DGL's NeighborSampler draws per second, nothing else being done; examples/s
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import time
 
-os.environ.setdefault("DGLBACKEND", "pytorch")
+from whole_graph import whole_graph
 
 import dgl
 import torch
@@ -26,20 +25,6 @@ from torch.nn.functional import cross_entropy, relu
 SEEDS = range(5)
 EPOCHS, HIDDEN, BATCH, FANOUTS, LR = 5, 64, 1024, [10, 10], 0.01
 SIZE = ["--nodes", "40000", "--edges", "800000", "--features", "64", "--classes", "20", "--num-parts", "4"]
-
-
-def whole_graph(part_json):
-    """The partitions put together, in their global ids."""
-    src, dst, columns = [], [], {}
-    for part in range(json.loads(pathlib.Path(part_json).read_text())["num_parts"]):
-        graph, data, *_ = dgl.distributed.load_partition(str(part_json), part)
-        inner, ids, (u, v) = graph.edata["inner_edge"].bool(), graph.ndata[dgl.NID], graph.edges(order="eid")
-        src.append(ids[u][inner])
-        dst.append(ids[v][inner])
-        for key, value in data.items():
-            columns.setdefault(key.split("/")[1], []).append(value)
-    columns = {key: torch.cat(values) for key, values in columns.items()}
-    return dgl.graph((torch.cat(src), torch.cat(dst)), num_nodes=len(columns["label"])), columns
 
 
 class Net(torch.nn.Module):
@@ -87,7 +72,6 @@ def accuracy(arguments):
     folder = pathlib.Path(arguments.folder)
     subprocess.run([arguments.binary, "generate", *SIZE, "--out", folder / "graph"], check=True, stdout=subprocess.DEVNULL)
     graph, columns = whole_graph(folder / "graph/g.json")
-    graph.create_formats_()
     for who, run in [("sar-single", lambda s: ours(arguments.binary, folder, s)), ("DGL", lambda s: dgls(graph, columns, s))]:
         found = [run(seed) for seed in SEEDS]
         mean, deviation = statistics.mean(found), statistics.stdev(found)
@@ -96,7 +80,6 @@ def accuracy(arguments):
 
 def rate(arguments):
     graph, columns = whole_graph(arguments.part_json)
-    graph.create_formats_()
     seeds = columns["train_mask"].bool().flatten().nonzero().flatten()
     sampler = dgl.dataloading.NeighborSampler([int(f) for f in arguments.fanouts.split(",")])
     loader = dgl.dataloading.DataLoader(graph, seeds, sampler, batch_size=arguments.batch_size, shuffle=True,

@@ -21,7 +21,7 @@ use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     NegativeSampler,
 };
-use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
+use sar::sampling::stores::{DistGraph, Fanout, GraphSource, IndexConfig};
 use sar::train::{block_graphs, seed_of_step};
 use tch::{Kind, Tensor};
 

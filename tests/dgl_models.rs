@@ -59,7 +59,7 @@ fn training_ends_in_the_same_state_running_statistics_included() {
         run(&case, folder.path(), &[]);
         let state = std::fs::read(folder.path().join("run/model.safetensors")).unwrap();
         let ours = tensors(&state);
-        let last = |(key, value): (&String, &(Vec<usize>, Vec<f64>))| {
+        let last = |(key, value): (&String, &(Vec<i64>, Vec<f64>))| {
             Some((key.strip_prefix("final.")?.to_owned(), value.clone()))
         };
         let expected: Vec<_> = case.tensors.iter().filter_map(last).collect();

@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/tensor_files.rs"]
+mod tensor_files;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use safetensors::SafeTensors;
 use sar::Result;
 use sar::engine::tape::{
     Attend, EdgeBatch, Graph, GraphShardManager, Init, Parameter, ParameterBuilder, Policy,
@@ -21,6 +22,7 @@ use sar::load::{EdgeData, EdgeFeatures, Shards};
 use sar::nn::{AttentionConfig, Conv, ConvInput, EgatConv, EgatConvConfig, HeadMerge};
 use sar::testing::{RankContext, TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
+use tensor_files::{Tensors, assert_close, tensors};
 
 const PARTITIONINGS: [&[u32]; 3] = [&[0, 40], &[0, 10, 11, 40], &[0, 10, 10, 25, 33, 40]];
 
@@ -41,13 +43,6 @@ fn matrix(values: &[f64], columns: usize, kind: Kind) -> Tensor {
 
 fn values(tensor: &Tensor) -> Vec<f64> {
     Vec::try_from(tensor.to_kind(Kind::Double).contiguous().flatten(0, -1)).unwrap()
-}
-
-fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}[{i}]: {a} instead of {b}");
-    }
 }
 
 /// Rows of all ranks together, by the index of their edge or node.
@@ -326,19 +321,9 @@ fn edge_values_may_be_learned() {
     .unwrap();
 }
 
-type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
-
 fn dgls() -> Tensors {
     let path = common::repository("tests/fixtures/edge_values/dgl.safetensors");
-    let bytes = std::fs::read(path).unwrap();
-    let file = SafeTensors::deserialize(&bytes).unwrap();
-    let tensors = file.iter().map(|(key, view)| {
-        let shape = view.shape().iter().map(|d| *d as i64).collect();
-        let values = view.data().chunks_exact(8);
-        let values = values.map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
-        (key.to_owned(), (shape, values))
-    });
-    tensors.collect()
+    tensors(&std::fs::read(path).unwrap())
 }
 
 /// The results of one rank: rows by index, or gradients of parameters.

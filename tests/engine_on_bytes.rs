@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sar::engine::array::{Array, ArrayLayout};
+use sar::engine::array::Array;
 use sar::engine::comm::{FileGroup, ProcessGroup, ReduceOp, all_reduce, exchange_tensors};
-use sar::engine::spill::{Hold, Lent, PartitionDataManager, SpillStore};
+use sar::engine::spill::{PartitionDataManager, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
-use sar::io::{DiskStorage, Dtype, IoCounters, Storage};
+use sar::io::{DiskStorage, IoCounters, Storage};
 
 fn disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::default())
@@ -25,10 +25,6 @@ fn rank(folder: &Path, control: &Arc<Control>, rank: usize) -> Rc<PartitionDataM
     let manager = PartitionDataManager::new(TurnLock::new(control.clone(), rank), store);
     manager.callback_func().unwrap();
     manager
-}
-
-fn alone(folder: &Path) -> Rc<PartitionDataManager> {
-    rank(folder, &Arc::new(Control::in_memory(1, 1).unwrap()), 0)
 }
 
 fn numbers(count: usize, seed: usize) -> Array {
@@ -72,37 +68,4 @@ fn ranks_take_turns_and_find_their_arrays_again() {
             scope.spawn(move || work(of));
         }
     });
-}
-
-#[test]
-fn an_array_with_a_recipe_is_never_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path());
-    let recipe = Rc::new(|| Ok(numbers(1 << 18, 3)));
-    let layout = ArrayLayout::new(Dtype::F32, &[1 << 18, 1]);
-    let value = manager.track_made("made", layout, None, recipe);
-    let lent = Lent::new(&manager, &value, true).unwrap();
-    assert_eq!(*lent, numbers(1 << 18, 3));
-    drop(lent);
-    assert!(!value.is_resident(), "its user lets go of it");
-    manager.precall_func().unwrap();
-    assert_eq!(manager.store().counters().totals().written, 0);
-    assert_eq!(value.take().unwrap(), numbers(1 << 18, 3));
-}
-
-#[test]
-fn a_large_array_leaves_with_its_last_hold() {
-    let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path());
-    let value = manager.track("held", numbers(1 << 18, 0));
-    let hold = Hold::new(&manager, &value, &Rc::new(std::cell::Cell::new(true)));
-    assert!(value.is_resident());
-    drop(hold);
-    assert!(!value.is_resident());
-    assert_eq!(value.take().unwrap(), numbers(1 << 18, 0));
-    assert_eq!(
-        fs::read_dir(folder.path().join("rank-0")).unwrap().count(),
-        0,
-        "the file goes with the value"
-    );
 }

@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/tensor_files.rs"]
+mod tensor_files;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use safetensors::SafeTensors;
 use sar::Result;
 use sar::engine::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::Partition;
@@ -26,28 +27,11 @@ use sar::nn::{
 };
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
-
-type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
+use tensor_files::{Tensors, assert_close, tensors};
 
 fn fixture(name: &str) -> Tensors {
     let path = common::repository("tests/fixtures/hetero_layers").join(name);
-    let bytes = std::fs::read(path.with_extension("safetensors")).unwrap();
-    let file = SafeTensors::deserialize(&bytes).unwrap();
-    let tensors = file.iter().map(|(key, view)| {
-        let shape = view.shape().iter().map(|d| *d as i64).collect();
-        let values = view.data().chunks_exact(8);
-        let values = values.map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
-        (key.to_owned(), (shape, values))
-    });
-    tensors.collect()
-}
-
-fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    let scale = expected.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
-    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} instead of {b}");
-    }
+    tensors(&std::fs::read(path.with_extension("safetensors")).unwrap())
 }
 
 fn values(tensor: &Tensor) -> Vec<f64> {

@@ -382,7 +382,7 @@ fn without_features(folder: &Path) -> PathBuf {
 fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let graph = repository("tests/fixtures/hetero/g.json");
-    let shapes = |flags: &str| -> HashMap<String, Vec<usize>> {
+    let shapes = |flags: &str| -> HashMap<String, Vec<i64>> {
         let keys = "--epochs 1 --task regression --label-key age --train-mask-key age";
         train(&graph, folder.path(), &format!("{keys} {flags}")).assert().success();
         let weights = tensors(&weights(folder.path()));

@@ -186,7 +186,7 @@ fn predictions_of_a_type_are_those_of_the_weights() {
             }
             let [all, some] =
                 ["all.npy", "some.npy"].map(|file| std::fs::read(path.join(file)).unwrap());
-            let row = classes * 4;
+            let row = classes as usize * 4;
             let rows = [7, 0, 7].map(|node| all[128 + node * row..][..row].to_vec());
             assert!(some[128..] == rows.concat(), "{name} {ntype}");
         }

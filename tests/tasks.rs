@@ -7,7 +7,6 @@ mod common;
 
 use std::collections::HashMap;
 
-use safetensors::tensor::{Dtype, SafeTensors};
 use sar::Result;
 use sar::engine::spill::Masks;
 use sar::engine::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
@@ -23,20 +22,7 @@ type Tensors = HashMap<String, Tensor>;
 
 fn fixture(name: &str) -> Tensors {
     let path = common::repository("tests/fixtures/tasks").join(format!("{name}.safetensors"));
-    let bytes = std::fs::read(path).unwrap();
-    let file = SafeTensors::deserialize(&bytes).unwrap();
-    let tensors = file.iter().map(|(name, view)| {
-        let shape: Vec<i64> = view.shape().iter().map(|d| *d as i64).collect();
-        let kind = match view.dtype() {
-            Dtype::F32 => Kind::Float,
-            Dtype::F64 => Kind::Double,
-            Dtype::I64 => Kind::Int64,
-            Dtype::U8 => Kind::Uint8,
-            other => panic!("{other:?}"),
-        };
-        (name.to_owned(), Tensor::from_data_size(view.data(), &shape, kind))
-    });
-    tensors.collect()
+    Tensor::read_safetensors(path).unwrap().into_iter().collect()
 }
 
 fn number(tensor: &Tensor) -> f64 {

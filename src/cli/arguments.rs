@@ -1,6 +1,8 @@
 //! Commands and flags of the command line.
 
 use std::ffi::OsString;
+#[cfg(feature = "torch")]
+use std::path::Path;
 
 #[cfg(feature = "torch")]
 use clap::error::ErrorKind;
@@ -235,8 +237,8 @@ fn parse(
     #[cfg(feature = "torch")]
     if let Some(Command::Train(files)) = &arguments.command {
         // Mistakes in the second line are reported before the first takes its time.
-        for line in [&files.partition, &files.training] {
-            parse(&mut definition.clone(), line.clone())?;
+        for line in [files.partition.clone(), files.training(Path::new("graph.json"))] {
+            parse(&mut definition.clone(), line)?;
         }
     }
     Ok(arguments)
@@ -247,11 +249,13 @@ fn parse(
 fn train_files(files: &TrainFilesArgs, mut definition: clap::Command) -> Result<()> {
     files.check()?;
     match parse(&mut definition, files.partition.clone()) {
-        Ok(arguments) => execute(arguments, definition)?,
-        Err(Refused::Usage(message)) => return Err(one_line(&message)),
-        Err(Refused::Flag(error)) => return Err(error),
+        Ok(Arguments { command: Some(Command::Partition(args)), .. }) => {
+            Err(files.start_training(&partition(*args)?))
+        }
+        Ok(_) => Err(Error::internal("train does not begin with partition")),
+        Err(Refused::Usage(message)) => Err(one_line(&message)),
+        Err(Refused::Flag(error)) => Err(error),
     }
-    Err(files.start_training())
 }
 
 fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
@@ -272,7 +276,7 @@ fn execute(arguments: Arguments, definition: clap::Command) -> Result<()> {
     match command {
         Command::Generate(args) => generate(args),
         Command::Inspect(args) => interruptible(|| inspect(args)),
-        Command::Partition(args) => partition(*args),
+        Command::Partition(args) => partition(*args).map(drop),
         Command::Export(args) => interruptible(|| export(&args)),
         #[cfg(feature = "torch")]
         Command::Plan(args) => plan(*args),

@@ -10,7 +10,7 @@ use super::signals::interruptible;
 use crate::choice::Choice;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
-use crate::cli::flags::free_folder::{free_folder, name_of};
+use crate::cli::flags::free_folder::{claim_folder, name_of};
 use crate::cli::flags::future_run::FutureRunArgs;
 use crate::cli::flags::node_tables::{NodeTableArgs, OTHER_SOURCES};
 use crate::cli::flags::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
@@ -19,10 +19,11 @@ use crate::cli::show::output::print_path;
 use crate::cli::show::partition_report::report;
 use crate::cli::show::shell_word::shell_word;
 use crate::error::{Error, Result};
-use crate::event::{StepBar, parse_size, printable, show_status, size};
+use crate::event::{StepBar, file_name, parse_size, printable, show_status, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::CanonicalEtype;
-use crate::platform::signals;
+use crate::io::MadeFolders;
+use crate::platform::signals::{self, Unfinished};
 use crate::prepare::import::{
     BadRowRule, BadRows, DataFile, DrawnSplit, GraphFiles, ImportSource, NodeIds, RawGraph,
 };
@@ -199,8 +200,8 @@ pub(super) struct PartitionArgs {
     future: FutureRunArgs,
 }
 
-/// Partitions a graph, reports the result on standard error, and prints the JSON file's path.
-pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
+/// Partitions a graph, reports the result on standard error, and prints the JSON file's path, which it returns.
+pub(super) fn partition(mut args: PartitionArgs) -> Result<PathBuf> {
     let num_parts = args.num_parts;
     let is_auto = num_parts == NumParts::Auto;
     if let Some(json) = args.files.iter().map(Path::new).find(|file| is_partitioned(file)) {
@@ -224,10 +225,13 @@ pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
     interruptible(|| cut(args, &mut choose))
 }
 
-fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
+fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<PathBuf> {
     let input = || if args.out.is_some() { "g".to_owned() } else { input_name(&args) };
     let name = args.name.clone().unwrap_or_else(input);
-    let out = args.out.clone().unwrap_or_else(|| free_folder("graphs", &name));
+    let (out, claimed) = match args.out.clone() {
+        Some(out) => (out, None),
+        None => claim_graph(&name)?,
+    };
     let source = source(&args, &out)?;
     let request = PartitionRequest {
         name,
@@ -261,7 +265,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
         bar.show(progress.step, progress.done, progress.total);
         Ok(())
     })?;
-    drop(bar);
+    drop((bar, claimed));
     done.notes
         .iter()
         .for_each(|note| show_status(&format!("note: {}", printable(&with_flags(note)))));
@@ -269,7 +273,16 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     show_status(&report(&done, &hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
-    print_path(&done.json)
+    print_path(&done.json)?;
+    Ok(done.json)
+}
+
+/// Creates a folder for a graph. If it is still empty when the second value is dropped, it is removed; an interrupt
+/// removes it in any case.
+fn claim_graph(name: &str) -> Result<(PathBuf, Option<(MadeFolders, Unfinished)>)> {
+    let (out, made) = claim_folder(&Path::new("graphs").join(file_name(name)))?;
+    let unfinished = Unfinished::note(out.clone(), made.paths().to_vec());
+    Ok((out, Some((made, unfinished))))
 }
 
 /// Whether a file of the user's describes partitions.

@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// Does the work of a command that starts no processes. After a signal, the work has a moment to end. If it does not
 /// check for signals in that time (a large read or sort is uninterruptible), its unfinished output is removed and the
 /// process ends.
-pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(super) fn interruptible<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static DONE: AtomicBool = AtomicBool::new(false);
     let failed = |e| Error::io("watch", Path::new("signals"), e);
     let mut signals = Signals::new(signals::ending()).map_err(failed)?;

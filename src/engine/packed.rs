@@ -191,30 +191,6 @@ impl Packer {
     }
 }
 
-/// Reason why packed elements cannot be read.
-#[derive(Debug)]
-pub(super) enum Unreadable<E> {
-    /// The bytes cannot be read.
-    Source(E),
-    /// The bytes differ from those that were written.
-    Damaged(&'static str),
-}
-
-impl Unreadable<Error> {
-    pub(super) fn of_file(self, path: &Path) -> Error {
-        match self {
-            Unreadable::Source(error) => error,
-            Unreadable::Damaged(problem) => Error::corrupt(path, problem),
-        }
-    }
-}
-
-impl<E> From<E> for Unreadable<E> {
-    fn from(error: E) -> Self {
-        Unreadable::Source(error)
-    }
-}
-
 /// Unpacks elements sequentially while they are read.
 pub(super) struct Unpacker {
     packed: Packed,
@@ -228,14 +204,15 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    /// A reader of elements whose stored size, including their table, is `stored`; `read` fills bytes from an offset in
-    /// the stored bytes.
-    pub(super) fn new<E>(
+    /// A reader of elements in the file at `path`, whose stored size, including their table, is `stored`; `read` fills
+    /// bytes from an offset in the stored bytes.
+    pub(super) fn new(
         packed: Packed,
         stored: u64,
-        read: impl FnOnce(&mut [u8], u64) -> Result<(), E>,
-    ) -> Result<Self, Unreadable<E>> {
-        let damaged = || Unreadable::Damaged("the table of packed blocks is damaged");
+        path: &Path,
+        read: impl FnOnce(&mut [u8], u64) -> Result<()>,
+    ) -> Result<Self> {
+        let damaged = || Error::corrupt(path, "the table of packed blocks is damaged");
         let at = stored.checked_sub(4 * (packed.blocks() + 1)).ok_or_else(damaged)?;
         let mut sizes = vec![0_u32; packed.blocks() as usize + 1];
         read(bytemuck::cast_slice_mut(&mut sizes), at)?;
@@ -250,12 +227,15 @@ impl Unpacker {
         Ok(Unpacker { packed, sizes, next: 0, stored, rest })
     }
 
-    /// Fills `bytes` with the next elements, which must be enough; `read` fills bytes with the next stored ones.
-    pub(super) fn read<E>(
+    /// Fills `bytes` with the next elements, which must be enough; `path` is that of [`new`](Self::new), and `read` fills
+    /// bytes with the next stored ones.
+    pub(super) fn read(
         &mut self,
         mut bytes: &mut [u8],
-        mut read: impl FnMut(&mut [u8]) -> Result<(), E>,
-    ) -> Result<(), Unreadable<E>> {
+        path: &Path,
+        mut read: impl FnMut(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let damaged = |problem: &str| Error::corrupt(path, problem);
         let now = self.rest.len().min(bytes.len());
         bytes.split_off_mut(..now).into_iter().for_each(|to| to.copy_from_slice(&self.rest[..now]));
         self.rest.drain(..now);
@@ -277,7 +257,7 @@ impl Unpacker {
             let stored = self.sizes[self.next] as usize;
             self.set_stored(stored).copy_from_slice(&whole[from..from + stored]);
             let len = self.packed.block_len(self.next);
-            self.unpack(stored, &mut whole[to..to + len]).map_err(Unreadable::Damaged)?;
+            self.unpack(stored, &mut whole[to..to + len]).map_err(damaged)?;
             (from, to) = (from + stored, to + len);
             self.next += 1;
         }
@@ -285,12 +265,12 @@ impl Unpacker {
             return Ok(());
         }
         let Some(size) = self.sizes.get(self.next).map(|size| *size as usize) else {
-            return Err(Unreadable::Damaged("packed elements end too early"));
+            return Err(damaged("packed elements end too early"));
         };
         read(self.set_stored(size))?;
         let mut block = std::mem::take(&mut self.rest);
         block.resize(self.packed.block_len(self.next), 0);
-        self.unpack(size, &mut block).map_err(Unreadable::Damaged)?;
+        self.unpack(size, &mut block).map_err(damaged)?;
         self.next += 1;
         part.copy_from_slice(&block[..part.len()]);
         block.drain(..part.len());
@@ -326,8 +306,6 @@ impl Unpacker {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
     use proptest::prelude::*;
 
@@ -350,16 +328,13 @@ mod tests {
         Some((packed, stored))
     }
 
-    fn read(
-        packed: Packed,
-        stored: &[u8],
-        pieces: &[usize],
-    ) -> Result<Vec<u8>, Unreadable<Infallible>> {
+    fn read(packed: Packed, stored: &[u8], pieces: &[usize]) -> Result<Vec<u8>> {
+        let path = Path::new("packed");
         let table = |bytes: &mut [u8], at: u64| {
             bytes.copy_from_slice(&stored[at as usize..]);
             Ok(())
         };
-        let mut unpacker = Unpacker::new(packed, stored.len() as u64, table)?;
+        let mut unpacker = Unpacker::new(packed, stored.len() as u64, path, table)?;
         let mut at = 0;
         let mut source = |bytes: &mut [u8]| {
             bytes.copy_from_slice(&stored[at..at + bytes.len()]);
@@ -370,7 +345,7 @@ mod tests {
         let (mut begin, mut pieces) = (0, pieces.iter().cycle());
         while let Some(piece) = pieces.next().filter(|_| begin < bytes.len()) {
             let end = bytes.len().min(begin + piece);
-            unpacker.read(&mut bytes[begin..end], &mut source)?;
+            unpacker.read(&mut bytes[begin..end], path, &mut source)?;
             begin = end;
         }
         Ok(bytes)

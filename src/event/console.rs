@@ -43,7 +43,7 @@ impl Lines {
     }
 }
 
-/// The display of a run's progress.
+/// The display of a run's progress. Dropping it removes its bar.
 pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
@@ -168,14 +168,6 @@ impl Console {
         match &self.bar {
             Some(bar) => bar.suspend(show),
             None => show(),
-        }
-    }
-}
-
-impl Drop for Console {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
         }
     }
 }

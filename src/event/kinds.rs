@@ -173,7 +173,7 @@ impl Evaluation {
 }
 
 /// Resources that a rank took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The rank.
     pub rank: usize,

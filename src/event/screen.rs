@@ -15,7 +15,7 @@ const PICTURES: u8 = 20;
 /// Columns and rows of a terminal whose size is unknown.
 const USUAL_SIZE: [u16; 2] = [80, 24];
 
-/// A progress bar, if standard error is a terminal and the voice shows one.
+/// A progress bar, if standard error is a terminal and the voice shows one. It is cleared when it is dropped.
 pub(super) fn progress_bar(len: Option<u64>, template: &str) -> Option<ProgressBar> {
     let shows = matches!(voice(), Voice::Usual | Voice::Verbose);
     (shows && io::stderr().is_terminal()).then(|| {

@@ -61,11 +61,3 @@ impl Default for StepBar {
         Self::new()
     }
 }
-
-impl Drop for StepBar {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}

@@ -55,9 +55,8 @@ impl PartitionBook {
     /// If the partition or the type does not exist (`Config`).
     pub fn partid2nids(&self, part: usize, ntype: Option<&str>) -> Result<Range<u64>> {
         self.check_part(part)?;
-        let Some(ntype) = self.checked_ntype(ntype)? else { return Ok(self.node_range(part)) };
-        let counts = (0..part).map(|p| length(&self.node_type_range(p, ntype)));
-        Ok(range(counts.sum(), length(&self.node_type_range(part, ntype))))
+        let ntype = self.checked_ntype(ntype)?;
+        Ok(ntype.map_or_else(|| self.node_range(part), |ntype| self.typewise_nodes(part, ntype)))
     }
 
     /// The edges that a partition owns.
@@ -66,9 +65,8 @@ impl PartitionBook {
     /// If the partition or the type does not exist (`Config`).
     pub fn partid2eids(&self, part: usize, etype: Option<&str>) -> Result<Range<u64>> {
         self.check_part(part)?;
-        let Some(etype) = self.checked_etype(etype)? else { return Ok(self.edge_range(part)) };
-        let counts = (0..part).map(|p| length(&self.edge_type_range(p, etype)));
-        Ok(range(counts.sum(), length(&self.edge_type_range(part, etype))))
+        let etype = self.checked_etype(etype)?;
+        Ok(etype.map_or_else(|| self.edge_range(part), |etype| self.typewise_edges(part, etype)))
     }
 
     /// The index of each node among the nodes of its partition `part` (and of its type, where one is named).
@@ -240,10 +238,6 @@ fn local(ids: &[u64], what: &str, part: usize, own: &Range<u64>) -> Result<Vec<u
 
 fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
-}
-
-fn range(start: u64, len: u64) -> Range<u64> {
-    start..start + len
 }
 
 #[cfg(test)]

@@ -20,6 +20,11 @@ impl CanonicalEtype {
         CanonicalEtype { src: src.to_owned(), rel: rel.to_owned(), dst: dst.to_owned() }
     }
 
+    /// The relation from the values of a column, which are nodes of a type with its name, to the nodes of a type that have them.
+    pub fn of_column(column: &str, ntype: &str) -> Self {
+        CanonicalEtype::new(column, &format!("{column}_of"), ntype)
+    }
+
     /// Parses `src:rel:dst`. `None` unless there are exactly three parts.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').collect();

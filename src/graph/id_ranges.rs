@@ -82,6 +82,15 @@ impl IdRanges {
         self.starts[cell]..self.starts[cell + 1]
     }
 
+    /// Type-wise ids of a type in a partition; empty for an unknown partition or type.
+    pub fn typewise_range(&self, part: usize, ty: usize) -> Range<u64> {
+        if part >= self.parts || ty >= self.types {
+            return self.type_total(ty)..self.type_total(ty);
+        }
+        let cell = ty * (self.parts + 1) + part;
+        self.before[cell]..self.before[cell + 1]
+    }
+
     /// The partition that owns a homogeneous id.
     pub fn part_of(&self, id: u64) -> Option<usize> {
         Some(self.cell_of(id)? / self.types)
@@ -169,6 +178,7 @@ mod tests {
             for (part, row) in counts.iter().enumerate() {
                 for (ty, &count) in row.iter().enumerate() {
                     prop_assert_eq!(ranges.type_range(part, ty), id..id + count);
+                    prop_assert_eq!(ranges.typewise_range(part, ty), seen[ty]..seen[ty] + count);
                     for _ in 0..count {
                         prop_assert_eq!(ranges.part_of(id), Some(part));
                         prop_assert_eq!(ranges.type_of(id), Some(ty));

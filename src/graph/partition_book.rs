@@ -134,12 +134,14 @@ impl PartitionBook {
 
     /// The nodes of a type in a partition, counted within their type.
     pub fn type_nodes(&self, part: usize, ntype: usize) -> TypeNodes {
-        let count = |part| {
-            let ids = self.node_type_range(part, ntype);
-            ids.end - ids.start
-        };
-        let (first, own) = ((0..part).map(count).sum(), count(part) as usize);
-        TypeNodes { first, own, total: self.num_nodes_of_type(ntype) }
+        let ids = self.typewise_nodes(part, ntype);
+        let own = (ids.end - ids.start) as usize;
+        TypeNodes { first: ids.start, own, total: self.num_nodes_of_type(ntype) }
+    }
+
+    /// Type-wise ids of the nodes of one type that a partition owns.
+    pub fn typewise_nodes(&self, part: usize, ntype: usize) -> Range<u64> {
+        self.nodes.typewise_range(part, ntype)
     }
 
     /// Ids of the edges that a partition owns: the edges into its nodes.
@@ -150,6 +152,11 @@ impl PartitionBook {
     /// Ids of the edges of one type that a partition owns.
     pub fn edge_type_range(&self, part: usize, etype: usize) -> Range<u64> {
         self.edges.type_range(part, etype)
+    }
+
+    /// Type-wise ids of the edges of one type that a partition owns.
+    pub fn typewise_edges(&self, part: usize, etype: usize) -> Range<u64> {
+        self.edges.typewise_range(part, etype)
     }
 
     /// The partition that owns a node.

@@ -2,25 +2,13 @@
 
 use std::ops::Sub;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// Counters of one rank, shared by all its I/O.
 #[derive(Debug, Clone, Default)]
-pub struct IoCounters {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    written: AtomicU64,
-    read: AtomicU64,
-    cached: AtomicU64,
-    sent: AtomicU64,
-    saved_in_writing: AtomicU64,
-    saved_in_reading: AtomicU64,
-}
+pub struct IoCounters(Arc<Mutex<IoTotals>>);
 
 /// A reading of [`IoCounters`], in bytes since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,44 +66,37 @@ impl Sub for IoTotals {
 impl IoCounters {
     /// Counts `bytes` written.
     pub fn wrote(&self, bytes: u64) {
-        self.inner.written.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().written += bytes;
     }
 
     /// Counts `bytes` read.
     pub fn read(&self, bytes: u64) {
-        self.inner.read.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().read += bytes;
     }
 
     /// Counts `bytes` as not written because zeros are left out.
     pub fn saved_in_writing(&self, bytes: u64) {
-        self.inner.saved_in_writing.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().saved_in_writing += bytes;
     }
 
     /// Counts `bytes` as not read because zeros are left out.
     pub fn saved_in_reading(&self, bytes: u64) {
-        self.inner.saved_in_reading.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().saved_in_reading += bytes;
     }
 
     /// Counts `bytes`, already counted as written or read, as served by the page cache.
     pub fn cached(&self, bytes: u64) {
-        self.inner.cached.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().cached += bytes;
     }
 
     /// Counts `bytes` of a message for other machines.
     pub fn sent(&self, bytes: u64) {
-        self.inner.sent.fetch_add(bytes, Ordering::Relaxed);
+        self.0.lock().sent += bytes;
     }
 
     /// The counts so far.
     pub fn totals(&self) -> IoTotals {
-        IoTotals {
-            written: self.inner.written.load(Ordering::Relaxed),
-            read: self.inner.read.load(Ordering::Relaxed),
-            cached: self.inner.cached.load(Ordering::Relaxed),
-            sent: self.inner.sent.load(Ordering::Relaxed),
-            saved_in_writing: self.inner.saved_in_writing.load(Ordering::Relaxed),
-            saved_in_reading: self.inner.saved_in_reading.load(Ordering::Relaxed),
-        }
+        *self.0.lock()
     }
 }
 
@@ -126,22 +107,17 @@ mod tests {
     #[test]
     fn counts_are_summed_over_ranks_and_taken_apart_by_epochs() {
         let counters = IoCounters::default();
-        counters.wrote(5);
-        counters.read(7);
-        counters.cached(3);
-        counters.sent(2);
-        counters.saved_in_writing(1);
-        counters.saved_in_reading(4);
+        let count = |bytes: u64| {
+            counters.wrote(bytes);
+            counters.read(2 * bytes);
+            counters.cached(3 * bytes);
+            counters.sent(4 * bytes);
+            counters.saved_in_writing(5 * bytes);
+            counters.saved_in_reading(6 * bytes);
+        };
+        count(1);
         let before = counters.totals();
-        let saved = (before.saved_in_writing, before.saved_in_reading);
-        assert_eq!((before.written, before.read, before.cached, before.sent), (5, 7, 3, 2));
-        assert_eq!(saved, (1, 4));
-        counters.wrote(10);
-        counters.read(20);
-        counters.cached(30);
-        counters.sent(40);
-        counters.saved_in_writing(50);
-        counters.saved_in_reading(60);
+        count(10);
         let epoch = counters.totals() - before;
         let expected = IoTotals {
             written: 10,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::thread;
 
 use parking_lot::Mutex;
+use rustix::io::{pread, retry_on_intr};
 
 use super::aligned_buffer::{AlignedBuffer, PAGE};
-use super::interrupted::uninterrupted;
 use super::request_queue::{DEPTH, InFlight, RequestQueue};
 use crate::platform::blocks::{HUGE, LARGE};
 
@@ -185,7 +185,7 @@ impl Pages {
         let bytes = buffer.first_mut(len as usize);
         while read < len {
             let missing = &mut bytes[read as usize..];
-            let got = uninterrupted(|| file.read_at(missing, start + read))?;
+            let got = retry_on_intr(|| pread(file, &mut *missing, start + read))?;
             read += got as u64;
             // The file may end in the middle of a page; bytes after it cannot be requested.
             if got == 0 || !(got as u64).is_multiple_of(PAGE) {

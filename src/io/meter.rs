@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use parking_lot::Mutex;
+use rustix::io::{pread, retry_on_intr};
 
 use super::accounted_storage::SpaceAccount;
-use super::interrupted::uninterrupted;
 
 /// Name of the file in the run's folder that ranks share. For each rank it holds the bytes that the rank's calls added
 /// to the disk (`i64`), and the largest sum over all ranks that the rank has seen (`i64`).
@@ -51,9 +51,9 @@ impl DiskMeter {
         let mut entry = self.entry.lock();
         entry[0] += bytes;
         if bytes > 0 {
-            let mut ledger = vec![0; self.world_size * ENTRY];
+            let mut ledger = vec![0_u8; self.world_size * ENTRY];
             // Entries of ranks that have not written yet may lie after the end of the file.
-            let known = uninterrupted(|| self.ledger.read_at(&mut ledger, 0))?;
+            let known = retry_on_intr(|| pread(&self.ledger, &mut ledger[..], 0))?;
             let others = entries(&ledger[..known]).enumerate();
             let others = others.filter(|(rank, _)| *rank != self.rank);
             let sum = entry[0] + others.map(|(_, [added, _])| added).sum::<i64>();

@@ -30,16 +30,13 @@ pub struct ResultFile {
 
 #[derive(Debug)]
 enum Sink {
-    Regular(Regular),
+    /// A file that appears when it is complete.
+    Regular {
+        file: AtomicFile,
+        len: u64,
+        changed: ChangedPages,
+    },
     Stream(Stream),
-}
-
-/// A file that appears when it is complete.
-#[derive(Debug)]
-struct Regular {
-    file: AtomicFile,
-    len: u64,
-    changed: ChangedPages,
 }
 
 /// A sequential destination of bytes: a pipe, a device, or an open file.
@@ -55,7 +52,7 @@ struct Stream {
 impl ResultFile {
     pub(super) fn regular(path: &Path) -> Result<Self> {
         let (file, changed) = (AtomicFile::create(path)?, ChangedPages::default());
-        Ok(Self::new(path, Sink::Regular(Regular { file, len: 0, changed })))
+        Ok(Self::new(path, Sink::Regular { file, len: 0, changed }))
     }
 
     pub(super) fn standard_output() -> Result<Self> {
@@ -106,7 +103,7 @@ impl ResultFile {
     pub fn commit(self) -> Result<()> {
         let ResultFile { name, out } = self;
         match out.into_inner().map_err(|e| failed(&name, e.into_error()))? {
-            Sink::Regular(Regular { file, .. }) => file.commit(),
+            Sink::Regular { file, .. } => file.commit(),
             Sink::Stream(_) => Ok(()),
         }
     }
@@ -129,21 +126,17 @@ impl Write for ResultFile {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::Regular(regular) => regular.write(bytes),
+            Sink::Regular { file, len, changed } => {
+                changed.write_all_at(file.file(), bytes, *len)?;
+                *len += bytes.len() as u64;
+                Ok(bytes.len())
+            }
             Sink::Stream(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl Regular {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.changed.write_all_at(self.file.file(), bytes, self.len)?;
-        self.len += bytes.len() as u64;
-        Ok(bytes.len())
     }
 }
 

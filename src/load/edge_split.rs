@@ -96,7 +96,8 @@ impl EdgeSplit {
 
     /// Use of each edge of a partition, by index; a pure function of the graph, the split and the seed. With a
     /// `target`, edges of that type are trained on and predicted, an edge of its reverse type carries messages if and
-    /// only if the edge itself does, and all other edges carry messages.
+    /// only if the edge itself does, and all other edges carry messages. Without one, edges of the
+    /// [usual](TargetEdges::usual) types are predicted.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
@@ -107,14 +108,14 @@ impl EdgeSplit {
         seed: u64,
     ) -> Result<Vec<EdgeUse>> {
         let split = self.of_graph(partition, target);
+        let held_back = TargetEdges::held_back(target, partition.book());
         let own = partition.book().edge_range(partition.part());
         let masks = match &split {
             EdgeSplit::Usual | EdgeSplit::Fractions { .. } => [None, None, None],
             EdgeSplit::Masks { train, val, test } => {
-                let kept_back =
-                    |etype| target.is_none_or(|target| target.etypes().any(|t| t == etype));
                 let column = |key: Option<&String>| {
-                    key.map(|key| edge_columns_of(partition, key, &kept_back)).transpose()
+                    let wanted = |etype: usize| held_back[etype];
+                    key.map(|key| edge_columns_of(partition, key, &wanted)).transpose()
                 };
                 [column(Some(train))?, column(val.as_ref())?, column(test.as_ref())?]
             }
@@ -125,7 +126,7 @@ impl EdgeSplit {
         let mut uses = vec![EdgeUse::Nothing; (own.end - own.start) as usize];
         partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
             let place = (id - own.start) as usize;
-            if target.is_some_and(|target| target.etypes().all(|t| t != etype)) {
+            if !held_back[etype] {
                 uses[place] = EdgeUse::Message;
                 return Ok(());
             }

@@ -93,23 +93,36 @@ impl Role<'_> {
         key: Option<&str>,
     ) -> Result<Vec<Option<&'a Feature>>> {
         self.find(features, key)?.ok_or_else(|| {
-            let mut keys: Vec<_> = features.features().iter().map(Feature::key).collect();
-            keys.sort_unstable();
             let problem = format!("holds no {} ({})", self.what, self.usual.join(" or "));
-            let hint = match &keys[..] {
-                [] => format!(
-                    "the graph has no node data: add {} with ‹node_data={}=FILE› of \
-                     `sar-single partition`",
-                    self.what,
-                    self.usual.first().unwrap_or(&"NAME")
-                ),
-                keys => format!(
-                    "choose an array with ‹{}=KEY›; the file holds: {}",
-                    self.field,
-                    keys.join(", ")
-                ),
-            };
-            Error::input(features.path(), "", problem).with_hint(hint)
+            Error::input(features.path(), "", problem).with_hint(self.remedy(features))
         })
+    }
+
+    /// The hint for a required array that does not exist. It leaves out arrays with the usual name of another purpose.
+    fn remedy(&self, features: &FeatureSet) -> String {
+        let arrays = features.features();
+        let usual = [&FEATURE_NAMES[..], &LABEL_NAMES, &MASKS].concat();
+        let others = arrays.iter().filter(|array| !usual.contains(&array.name()));
+        let mut keys: Vec<&str> = others.map(Feature::key).collect();
+        keys.sort_unstable();
+        let hint = if keys.is_empty() {
+            let name = self.usual.first().unwrap_or(&"NAME");
+            let further = if arrays.is_empty() { "" } else { "further " };
+            format!(
+                "the graph has no {further}node data: add {} with ‹node_data={name}=FILE› of `sar-single partition`",
+                self.what
+            )
+        } else {
+            format!(
+                "choose an array with ‹{}=KEY›; the file holds: {}",
+                self.field,
+                keys.join(", ")
+            )
+        };
+        if self.usual == FEATURE_NAMES {
+            hint + ", or learn a row for every node with ‹relations=sum›"
+        } else {
+            hint
+        }
     }
 }

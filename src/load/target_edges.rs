@@ -46,6 +46,36 @@ impl TargetEdges {
     pub fn etypes(self) -> impl Iterator<Item = usize> {
         std::iter::once(self.etype).chain(self.reverse)
     }
+
+    /// Edge types that are predicted if none is named, ascending: all except those from [a column's
+    /// values](CanonicalEtype::of_column), which receive no messages.
+    pub fn usual(book: &PartitionBook) -> Vec<usize> {
+        let receives = |ntype: &str| book.etypes().iter().any(|etype| etype.dst == ntype);
+        let is_usual = |etype: &CanonicalEtype| {
+            *etype != CanonicalEtype::of_column(&etype.src, &etype.dst) || receives(&etype.src)
+        };
+        let all = 0..book.etypes().len();
+        let usual: Vec<usize> = all.clone().filter(|i| is_usual(&book.etypes()[*i])).collect();
+        if usual.is_empty() { all.collect() } else { usual }
+    }
+
+    /// The edge type that is predicted if none is named, if it is only one of several.
+    pub fn only(book: &PartitionBook) -> Option<Self> {
+        match TargetEdges::usual(book)[..] {
+            [etype] if book.etypes().len() > 1 => Some(TargetEdges { etype, reverse: None }),
+            _ => None,
+        }
+    }
+
+    /// Whether edges of each type are held back: those of `target`, or of the [usual](Self::usual) types.
+    pub(super) fn held_back(target: Option<Self>, book: &PartitionBook) -> Vec<bool> {
+        let held = target.map_or_else(|| TargetEdges::usual(book), |of| of.etypes().collect());
+        let mut marks = vec![false; book.etypes().len()];
+        for etype in held {
+            marks[etype] = true;
+        }
+        marks
+    }
 }
 
 fn named(book: &PartitionBook, name: &str, field: &str) -> Result<usize> {
@@ -58,6 +88,27 @@ fn named(book: &PartitionBook, name: &str, field: &str) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn relations_from_values_of_columns_are_not_predicted_by_default() {
+        let etype = CanonicalEtype::new;
+        let [of_city, of_tag] = ["city", "tag"].map(|name| CanonicalEtype::of_column(name, "n"));
+        let knows = || etype("n", "knows", "n");
+        for (etypes, usual, only) in [
+            (vec![of_city.clone(), knows(), of_tag.clone()], vec![1], Some(1)),
+            (vec![of_city.clone(), knows(), etype("n", "likes", "n")], vec![1, 2], None),
+            (vec![of_city.clone(), etype("n", "in", "city")], vec![0, 1], None),
+            (vec![of_city.clone(), of_tag], vec![0, 1], None),
+            (vec![of_city], vec![0], None),
+            (vec![knows()], vec![0], None),
+        ] {
+            let names = ["city", "n", "tag"].map(str::to_owned).to_vec();
+            let edges = vec![0; etypes.len()];
+            let book = PartitionBook::new(names, etypes, &[vec![1, 1, 1]], &[edges]).unwrap();
+            assert_eq!(TargetEdges::usual(&book), usual);
+            assert_eq!(TargetEdges::only(&book).map(|target| target.etype), only);
+        }
+    }
 
     #[test]
     fn reverses_are_found_by_their_name_or_named() {

@@ -1,6 +1,6 @@
 //! Interfaces through which layers and models describe themselves, in the files of their code.
 
-use super::conv::layer::{Conv, Model};
+use super::conv::layer::Conv;
 use super::model_spec::ModelSpec;
 use crate::engine::tape::ParameterBuilder;
 use crate::error::{Error, Result};
@@ -26,17 +26,6 @@ pub(in crate::nn) trait StackLayer: Describe + Conv + Sized {
         options: &Self::Options,
         parameters: &mut ParameterBuilder,
         place: Place,
-    ) -> Result<Self>;
-}
-
-/// A model that is not a stack of layers.
-pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
-    /// Creates the model.
-    fn make(
-        options: &Self::Options,
-        parameters: &mut ParameterBuilder,
-        layers: HiddenLayers,
-        sizes: Sizes,
     ) -> Result<Self>;
 }
 
@@ -130,6 +119,13 @@ impl HiddenLayers {
         }
         Ok(())
     }
+
+    /// Widths of the input, the rows between two layers, and the output.
+    pub(in crate::nn) fn widths(self, input: i64, output: i64) -> Vec<i64> {
+        let mut widths = vec![self.width; self.layers + 1];
+        (widths[0], widths[self.layers]) = (input, output);
+        widths
+    }
 }
 
 /// The sizes of a model that depend on the data.
@@ -145,11 +141,12 @@ pub struct Sizes {
     pub edge_feats: i64,
 }
 
-/// Defines `ModelKind` from a list with a variant, its options and the described type per layer or model.
+/// Defines `ModelKind` from a list with a variant, its options and the described type per layer or model, and the
+/// constructor of each model.
 macro_rules! model_kinds {
     (
         layers { $($(#[$layer_doc:meta])* $layer:ident($layer_options:ty) => $conv:ty,)* }
-        models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty,)* }
+        models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty, $new:path;)* }
     ) => {
         /// Kind of a model's layers, with the options that all its layers share.
         #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -176,7 +173,7 @@ macro_rules! model_kinds {
                 }
             }
 
-            /// Whether the model is a stack of graph layers. (Other kinds implement `WholeModel`.)
+            /// Whether the model is a stack of graph layers.
             pub fn is_stack(self) -> bool {
                 match self {
                     $(ModelKind::$layer(_))|* => true,
@@ -217,9 +214,9 @@ macro_rules! model_kinds {
             ) -> Result<Option<Box<dyn Model>>> {
                 Ok(match self {
                     $(ModelKind::$layer(_))|* => None,
-                    $(ModelKind::$model(options) => Some(Box::new(
-                        <$whole as WholeModel>::make(&options, parameters, layers, sizes)?,
-                    )),)*
+                    $(ModelKind::$model(options) => {
+                        Some(Box::new($new(parameters, layers, sizes, options)?))
+                    })*
                 })
             }
         }

@@ -27,4 +27,5 @@ pub use process_memory::{
 };
 pub(crate) use process_stat::ProcessStat;
 pub use processor_time::ProcessorSeconds;
+pub(crate) use processor_time::reached_limit;
 pub(crate) use write_back::{begin_write_back, write_back};

@@ -1,13 +1,17 @@
-//! Processor time of this process.
+//! Processor time of processes.
 
 use std::ops::Sub;
 
+use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::process_stat::ProcessStat;
 
 /// Clock ticks per second in `/proc`, on every architecture that Linux still supports.
 const TICKS: f64 = 100.0;
+
+/// Share of its limit from which on a process counts as ended by it: the kernel estimates the time that it compares.
+const REACHED: f64 = 0.9;
 
 /// Processor time in seconds, in steps of 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -21,12 +25,22 @@ pub struct ProcessorSeconds {
 impl ProcessorSeconds {
     /// Processor time of this process so far; 0 if the system does not report it.
     pub fn of_this_process() -> Self {
-        let seconds = |ticks: u64| ticks as f64 / TICKS;
-        ProcessStat::read("self").map_or_else(Self::default, |stat| ProcessorSeconds {
-            user: seconds(stat.user),
-            system: seconds(stat.system),
-        })
+        Self::of("self").unwrap_or_default()
     }
+
+    /// Processor time of `process`, which is the id of a process or `self`.
+    fn of(process: &str) -> Option<Self> {
+        let seconds = |ticks: u64| ticks as f64 / TICKS;
+        let stat = ProcessStat::read(process)?;
+        Some(ProcessorSeconds { user: seconds(stat.user), system: seconds(stat.system) })
+    }
+}
+
+/// The limit on processor time in seconds (`ulimit -t`), if a child of this process has reached it.
+pub(crate) fn reached_limit(child: &str) -> Option<u64> {
+    let limit = getrlimit(Resource::Cpu).current?;
+    let ProcessorSeconds { user, system } = ProcessorSeconds::of(child)?;
+    (user + system >= REACHED * limit as f64).then_some(limit)
 }
 
 impl Sub for ProcessorSeconds {

@@ -83,6 +83,17 @@ pub fn stop_watching() {
     }
 }
 
+/// Lets signals pass without an effect in this process, a forked worker: its launcher, which may have received them, too, ends
+/// it. Programs that the worker starts do not inherit a handler; they would inherit `SIG_IGN`.
+pub fn leave_to_launcher() {
+    for signal in ending() {
+        // SAFETY: the handler does nothing. The C library sets SA_RESTART, so that calls of the system go on after it.
+        unsafe { libc::signal(*signal, pass as *const () as libc::sighandler_t) };
+    }
+}
+
+extern "C" fn pass(_signal: i32) {}
+
 /// Whether a signal has come.
 pub fn received() -> bool {
     RECEIVED.load(Ordering::SeqCst)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::axis::Unit;
 use crate::error::{Error, Result};
+use crate::event::parse_size;
 use crate::nn::{ModelConfig, ModelKind};
 use crate::run::config::{RunConfig, toml_problem};
 
@@ -29,7 +30,7 @@ impl Configuration {
         let table: toml::Table = toml::from_str(text).map_err(|e| {
             Error::input(path, "", format!("is not TOML: {}", toml_problem(text, &e)))
         })?;
-        let budget = table.get("memory_budget").and_then(budget_of);
+        let budget = budget_of(&table);
         let run = RunConfig::from_toml(path, text).ok();
         let defaults = run.as_ref().and_then(|run| toml::Table::try_from(defaults_of(run)).ok());
         let mut defaults = defaults.as_ref().map_or_else(SettingValues::new, settings);
@@ -51,7 +52,7 @@ fn defaults_of(run: &RunConfig) -> RunConfig {
 fn settings(table: &toml::Table) -> SettingValues {
     let mut settings = SettingValues::new();
     flatten("", table, &mut settings);
-    if let Some(budget) = table.get("memory_budget").and_then(budget_of) {
+    if let Some(budget) = budget_of(table) {
         settings.insert("memory_budget".to_owned(), Unit::Bytes.show(budget));
     }
     settings
@@ -72,14 +73,8 @@ fn flatten(prefix: &str, table: &toml::Table, settings: &mut SettingValues) {
     }
 }
 
-/// The budget in bytes, in whatever form the configuration holds it.
-fn budget_of(value: &toml::Value) -> Option<f64> {
-    match value {
-        toml::Value::Integer(bytes) => Some(*bytes as f64),
-        toml::Value::Float(bytes) => Some(*bytes),
-        toml::Value::String(text) => crate::event::parse_size(text).ok().map(|bytes| bytes as f64),
-        toml::Value::Table(table) => table.values().find_map(budget_of),
-        _ => None,
-    }
-    .filter(|bytes| *bytes > 0.0)
+/// The budget in bytes, if there is one.
+fn budget_of(table: &toml::Table) -> Option<f64> {
+    let bytes = parse_size(table.get("memory_budget")?.as_str()?).ok()?;
+    (bytes > 0).then_some(bytes as f64)
 }

@@ -111,7 +111,7 @@ fn end(run: &RunData, flags: fn(&str) -> String) -> String {
         Some(Ending::Interrupted) => Some("Interrupted"),
         Some(Ending::Failed) => Some("Failed"),
         Some(Ending::Diverged) => Some("Diverged"),
-        Some(Ending::Killed) => Some("Killed"),
+        Some(Ending::Killed) => Some("Ended without a record (killed, or its disk was full)"),
         Some(Ending::Done) | None => None,
     };
     if let Some(how) = how {

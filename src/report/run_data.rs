@@ -13,10 +13,10 @@ use crate::engine::spill_dir::LivingRun;
 use crate::error::{Error, Result};
 use crate::event::RecordedTurns;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::read_input;
+use crate::io::{read_if_there, read_input};
 use crate::prepare::import::class_names_beside;
 use crate::run::config::Relations;
-use crate::run::{CONFIG, EndedRun, METRICS, PLAN, TURNS};
+use crate::run::{CONFIG, EndedRun, METRICS, PLAN, TURNS, read_json};
 
 /// A run, as its folder records it.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl RunData {
             lines.into_iter().partition(|line| line["event"] == "epoch");
         let evaluation = others.into_iter().rfind(|line| line["event"] == "evaluation");
         let config = folder.join(CONFIG);
-        let text = optional(&config)?;
+        let text = read_if_there(&config)?;
         let configuration = text.map(|text| Configuration::parse(&config, &text)).transpose()?;
         let json = configuration.as_ref().and_then(|all| all.settings.get("part_json"));
         let json = json.map(Path::new);
@@ -98,8 +98,9 @@ impl RunData {
             evaluation,
             graph: json.and_then(|json| PartitionConfig::open(json).ok()),
             configuration,
-            turns: recorded(&folder.join(TURNS))?,
-            plan: recorded(&folder.join(PLAN))?,
+            // Earlier versions do not write them.
+            turns: read_json(&folder.join(TURNS))?,
+            plan: read_json(&folder.join(PLAN))?,
             class_names,
             ended: if is_running { None } else { EndedRun::read(folder).ok().flatten() },
             is_running,
@@ -120,20 +121,4 @@ impl RunData {
     pub(super) fn budget(&self) -> Option<f64> {
         self.configuration.as_ref()?.budget
     }
-}
-
-/// The text of a file that need not exist.
-fn optional(path: &Path) -> Result<Option<String>> {
-    match read_input(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::unreadable(path, &e)),
-    }
-}
-
-/// The content of a JSON file that earlier versions do not write.
-fn recorded<T: for<'d> Deserialize<'d>>(path: &Path) -> Result<Option<T>> {
-    let Some(text) = optional(path)? else { return Ok(None) };
-    let parsed = serde_json::from_str(&text);
-    parsed.map(Some).map_err(|e| Error::input(path, "", format!("is damaged: {e}")))
 }

@@ -1,16 +1,15 @@
 //! The end of a run, as its folder records it.
 
 use std::fs;
-use std::io::ErrorKind as IoErrorKind;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::json_file::{read_json, write_json};
 use super::launch::last_checkpoint::open_last;
 use super::launch::results_folder::{CONFIG, END, METRICS};
-use super::turns_file::write_json;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
@@ -28,7 +27,7 @@ pub enum Ending {
     Failed,
     /// The loss or the weights were not finite; a resumed run would diverge again.
     Diverged,
-    /// No end is recorded: the run was killed, or the machine lost power.
+    /// No end is recorded: the run was killed, its disk was full, or the machine lost power.
     Killed,
 }
 
@@ -95,13 +94,9 @@ impl EndedRun {
     /// If a file cannot be read, or is damaged.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let [end, config, metrics] = [END, CONFIG, METRICS].map(|name| folder.join(name));
-        match read_input(&end) {
-            Ok(text) => {
-                let damaged = |e| Error::input(&end, "", format!("is damaged: {e}"));
-                return serde_json::from_str(&text).map(Some).map_err(damaged);
-            }
-            Err(e) if e.kind() == IoErrorKind::NotFound => {}
-            Err(e) => return Err(Error::unreadable(&end, &e)),
+        let recorded = read_json(&end)?;
+        if recorded.is_some() {
+            return Ok(recorded);
         }
         let Ok(text) = fs::read_to_string(&config) else { return Ok(None) };
         let epochs = RunConfig::from_toml(&config, &text)?.epochs;

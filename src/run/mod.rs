@@ -3,6 +3,7 @@
 pub mod config;
 mod ended_run;
 pub mod job;
+mod json_file;
 mod launch;
 mod other_machine;
 pub mod plan;
@@ -15,6 +16,7 @@ mod turns_file;
 
 pub use ended_run::{EndedRun, Ending, resume_command};
 pub use job::{Job, Rank, launch};
+pub(crate) use json_file::read_json;
 pub use launch::connection::{end_everywhere, is_one_of_several, reports};
 pub use launch::results_folder::{CONFIG, END, METRICS, PLAN, TURNS};
 pub use prediction::predict;

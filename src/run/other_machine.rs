@@ -31,20 +31,15 @@ pub(super) fn take_part(
         super::rank::train(here, &config, Some(graph), resumed)
     };
     let resources = config.resources();
-    let trace = config.trace.as_deref().map(|path| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
         assumed: AssumedGrowth::of(config, partitions, None),
         alike: config.grows_alike(),
-        trace: trace.as_deref(),
+        trace: config.trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,
         machine: Some(machine),
         ..Launch::new(&resources, partitions)
     };
-    let mut on_event = |event: Event, _| {
-        machine.remark(event).iter().for_each(&mut *observe);
-        Ok(())
-    };
-    run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))
+    run_workers(&launch, &work, None, observe, |_| Ok(()))
 }

@@ -1,14 +1,15 @@
 //! The files that a training run writes into its results folder while it works.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::json_file::write_json;
 use super::launch::last_checkpoint::keep_checkpoint;
 use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder};
 use super::plan::PlannedRun;
-use super::tensorboard::RunEvents;
-use super::turns_file::{TurnsFile, write_json};
+use super::tensorboard::EventFile;
+use super::turns_file::TurnsFile;
 use crate::engine::comm::machines::Launched;
 use crate::engine::launch::EventRecord;
 use crate::error::{Error, Result};
@@ -21,6 +22,8 @@ pub(super) struct RunRecord {
     pub(super) config: RunConfig,
     /// The folder of results, if the run has one.
     pub(super) folder: Option<Arc<ResultsFolder>>,
+    /// Whether files of an earlier run are replaced.
+    pub(super) overwrite: bool,
     /// The epoch of the checkpoint that the run resumes from.
     pub(super) resumed_after: Option<u32>,
     /// The plan of the run, if there is one.
@@ -29,10 +32,18 @@ pub(super) struct RunRecord {
     pub(super) last_is_damaged: bool,
     /// Whether a run that continues has recorded its configuration.
     pub(super) configured: bool,
-    pub(super) tensorboard: RunEvents,
+    /// The place of TensorBoard's file, if the run has one.
+    pub(super) tensorboard: Option<PathBuf>,
     pub(super) turns: TurnsFile,
-    /// The metrics file, once the run has metrics.
-    pub(super) metrics: Option<MetricsFile>,
+    /// The files of metrics, once the run has metrics.
+    pub(super) files: Option<MetricsFiles>,
+}
+
+/// The files to which each line of metrics is added.
+pub(super) struct MetricsFiles {
+    metrics: MetricsFile,
+    /// TensorBoard's file, if the run has one.
+    events: Option<EventFile>,
 }
 
 impl EventRecord for RunRecord {
@@ -42,7 +53,7 @@ impl EventRecord for RunRecord {
             Event::Evaluation(report) => self.line(|metrics| metrics.evaluation(report, peak)),
             Event::Checkpoint(epoch) => {
                 // A checkpoint must not be ahead of the metrics after a power loss, either.
-                self.metrics.as_ref().map_or(Ok(()), MetricsFile::sync)?;
+                self.files.as_ref().map_or(Ok(()), |files| files.metrics.sync())?;
                 keep_checkpoint(&self.config.out, *epoch, self.last_is_damaged)?;
                 self.last_is_damaged = false;
                 Ok(())
@@ -76,17 +87,17 @@ impl RunRecord {
 
     /// Adds a line to the metrics, and its numbers to the events for TensorBoard.
     fn line(&mut self, write: impl FnOnce(&mut MetricsFile) -> Result<()>) -> Result<()> {
-        let metrics = match self.metrics.take() {
-            Some(metrics) => metrics,
+        let files = match self.files.take() {
+            Some(files) => files,
             None => self.open()?,
         };
-        let metrics = self.metrics.insert(metrics);
+        let MetricsFiles { metrics, events } = self.files.insert(files);
         write(metrics)?;
-        self.tensorboard.line(metrics.last_line())
+        events.as_mut().map_or(Ok(()), |events| events.line(metrics.last_line()))
     }
 
-    /// Opens the metrics file; only now do the run's files replace those of an earlier run.
-    fn open(&self) -> Result<MetricsFile> {
+    /// Opens the files of metrics; only now do the run's files replace those of an earlier run.
+    fn open(&self) -> Result<MetricsFiles> {
         let out = &self.config.out;
         if let (Some(folder), None) = (&self.folder, self.resumed_after) {
             folder.clear()?;
@@ -95,10 +106,18 @@ impl RunRecord {
         if let Some(planned) = self.planned {
             write_json(&out.join(PLAN), &planned)?;
         }
-        match self.resumed_after {
-            Some(epoch) => MetricsFile::resume(&out.join(METRICS), epoch),
-            None => MetricsFile::create(&out.join(METRICS)),
-        }
+        let (path, place) = (out.join(METRICS), self.tensorboard.as_deref());
+        let (metrics, events) = match self.resumed_after {
+            Some(epoch) => (
+                MetricsFile::resume(&path, epoch)?,
+                place.map(|place| EventFile::resume(place, epoch)),
+            ),
+            None => (
+                MetricsFile::create(&path)?,
+                place.map(|place| EventFile::create(place, self.overwrite)),
+            ),
+        };
+        Ok(MetricsFiles { metrics, events: events.transpose()? })
     }
 }
 

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::config::{check, check_initial, open_graph, relations};
+use super::config::{check, check_initial, relations};
 use super::ended_run::{EndedRun, resume_command};
 use super::launch::bounds;
 use super::launch::connection::reports;
 use super::launch::last_checkpoint::LastCheckpoint;
 use super::launch::results_folder::{CONFIG, ResultsFolder, TURNS};
-use super::launch::this_machine::{ThisMachine, Undertaking};
+use super::launch::this_machine::{ThisMachine, common};
 use super::launch::workers::{Launch, run_workers};
 use super::other_machine::take_part;
 use super::plan;
 use super::run_record::RunRecord;
-use super::tensorboard::RunEvents;
+use super::tensorboard::EventFile;
 use super::turns_file::TurnsFile;
 use crate::engine::launch::AssumedGrowth;
 use crate::error::{Error, ErrorKind, Result};
@@ -39,7 +39,7 @@ const OVERWRITE: &str = "replace the results in it with ‹overwrite›";
 /// If the folder is not empty, the input or the configuration is wrong, a worker fails, or the run is interrupted. All
 /// processes and spill files are gone then.
 pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    run(config, Start::New { overwrite: false }, observe)
+    run(config, false, None, observe)
 }
 
 /// Like [`train`], into a folder that may hold the results of an earlier run. When the first epoch is complete, these
@@ -48,17 +48,7 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
 /// # Errors
 /// As for [`train`].
 pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    run(config, Start::New { overwrite: true }, observe)
-}
-
-/// The start of a run.
-enum Start {
-    /// A run that begins with the first epoch. `overwrite` replaces the results of an earlier run.
-    New { overwrite: bool },
-    /// A run that begins with the first epoch, in a folder that is already open.
-    Taken(Option<ResultsFolder>),
-    /// A run that continues after a checkpoint. The folder is open on the first of several machines only.
-    Resumed(Option<ResultsFolder>, Box<LastCheckpoint>),
+    run(config, true, None, observe)
 }
 
 /// The configuration of the last checkpoint in a run's folder, with this folder for results. What may change when a run is
@@ -100,63 +90,76 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
         last.notes.iter().for_each(|note| observe(&Event::Note(note.clone())));
         observe(&Event::Note(format!("continuing after epoch {epoch}")));
     }
-    run(config, Start::Resumed(folder, Box::new(last)), observe)
+    run(config, false, Some(Resumed { folder, last: &last }), observe)
 }
 
-fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+/// A run that goes on.
+struct Resumed<'a> {
+    /// The run's folder; on the first of several machines only.
+    folder: Option<ResultsFolder>,
+    last: &'a LastCheckpoint,
+}
+
+/// Trains from the first epoch on, or goes on with a run. `overwrite` replaces the results of an earlier run.
+fn run(
+    config: &RunConfig,
+    overwrite: bool,
+    resumed: Option<Resumed<'_>>,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let began = Instant::now();
-    let overwrite = matches!(start, Start::New { overwrite: true });
-    let resumes = matches!(start, Start::Resumed(..));
-    let open = |path| if resumes { open_graph(config) } else { PartitionConfig::open(path) };
-    let partitions = open(&config.part_json)?;
-    let config = &checked(config, &partitions, &start, observe)?;
-    let last = if let Start::Resumed(_, last) = &start { Some(last) } else { None };
+    let (mut folder, last) = match resumed {
+        Some(Resumed { folder, last }) => (folder, Some(last)),
+        None => (None, None),
+    };
+    let partitions = match last {
+        Some(_) => config.open_graph()?,
+        None => PartitionConfig::open(&config.part_json)?,
+    };
+    let config = &checked(config, &partitions, overwrite, last.is_some(), observe)?;
     let graph = GraphFingerprint::of(&partitions)?;
     if let Some(last) = last {
         last.check_graph(&graph, partitions.path(), observe)?;
     }
     // Runs on several machines are not planned: a plan reads all partitions, and some may be on other machines.
-    let undertaking =
-        Undertaking::training(config, last.map_or("", |last| last.checkpoint.checksum()))?;
-    let machine = ThisMachine::of(&undertaking, &partitions, config.partitions.as_ref())?;
+    let start = last.map_or("", |last| last.checkpoint.checksum());
+    let (settings, told) = (common(config).to_toml()?, config.partitions.as_ref());
+    let machine = ThisMachine::of(&settings, start, &partitions, told)?;
+    let resumed_from = last.map(|last| last.path.as_path());
     if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
-        let last = last.map(|last| last.path.as_path());
-        return take_part(config, &partitions, machine, &graph, last, observe);
+        return take_part(config, &partitions, machine, &graph, resumed_from, observe);
     }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. The folder is
     // not touched if only a step is written, elsewhere.
-    let new = |overwrite| match config.dump_step {
-        Some(_) => Ok(None),
-        None => ResultsFolder::for_new_run(&config.out, overwrite, OVERWRITE).map(Some),
-    };
-    let start = match start {
-        Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
-        start => start,
-    };
+    let writes = config.dump_step.is_none();
+    let is_new = last.is_none() && writes;
+    let new = || ResultsFolder::for_new_run(&config.out, overwrite, OVERWRITE).map(Some);
+    if is_new && config.out.exists() {
+        folder = new()?;
+    }
     let planned = if machine.is_none() { plan::check(config, &partitions, observe)? } else { None };
-    let made = made_folders(config)?;
-    let (folder, last) = match start {
-        Start::New { overwrite } => (new(overwrite)?, None),
-        Start::Taken(folder) => (folder, None),
-        Start::Resumed(folder, last) => (folder, Some(last)),
-    };
+    let made =
+        if writes { MadeFolders::create(&config.out, "out")? } else { MadeFolders::default() };
+    if is_new && folder.is_none() {
+        folder = new()?;
+    }
     if let Some(note) = folder.as_ref().and_then(|folder| folder.note.clone()) {
         observe(&Event::Note(note));
     }
     let earlier = without_end(folder.as_ref().filter(|_| last.is_some()), &config.out)?;
-    let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
-    let resumed_from = last.as_ref().map(|last| last.path.as_path());
+    let resumed_after = last.map(|last| last.checkpoint.progress.epoch);
     let folder = folder.map(Arc::new);
     let record = RunRecord {
-        tensorboard: RunEvents::of(config, overwrite, resumed_after)?,
+        tensorboard: EventFile::place(config, last.is_none() && !overwrite)?,
         turns: TurnsFile::new(&config.out.join(TURNS), partitions.book().num_parts()),
         config: config.clone(),
         folder: folder.clone(),
+        overwrite,
         resumed_after,
         planned,
-        last_is_damaged: last.as_ref().is_some_and(|last| last.is_previous()),
+        last_is_damaged: last.is_some_and(LastCheckpoint::is_previous),
         configured: false,
-        metrics: None,
+        files: None,
     };
     let (mut complete, mut saved) = (resumed_after, resumed_after);
     let work =
@@ -167,7 +170,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         disk: planned.as_ref().map(|planned| planned.disk),
         assumed: AssumedGrowth::of(config, &partitions, planned.map(|planned| planned.growth)),
         alike: config.grows_alike(),
-        saves: config.dump_step.is_none(),
+        saves: writes,
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),
         epochs: config.epochs,
@@ -176,16 +179,15 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
     };
-    let mut on_event = |event: Event, _| {
-        match &event {
+    let mut follow = |event: &Event| {
+        match event {
             Event::Epoch(report) => complete = Some(report.epoch),
             Event::Checkpoint(epoch) => saved = Some(*epoch),
             _ => {}
         }
-        observe(&event);
-        Ok(())
+        observe(event);
     };
-    let result = run_workers(&launch, &work, Some(Box::new(record)), &mut on_event, |_| Ok(()));
+    let result = run_workers(&launch, &work, Some(Box::new(record)), &mut follow, |_| Ok(()));
     let seconds = earlier + began.elapsed().as_secs_f64();
     Done { folder, made, complete, saved, seconds }.end(result, config, observe)
 }
@@ -196,14 +198,6 @@ fn without_end(folder: Option<&ResultsFolder>, out: &Path) -> Result<f64> {
     let ended = EndedRun::read(out).ok().flatten();
     folder.forget_end()?;
     Ok(ended.and_then(|run| run.seconds).unwrap_or(0.0))
-}
-
-/// Creates the folders of the results, unless only a step is written, elsewhere.
-fn made_folders(config: &RunConfig) -> Result<MadeFolders> {
-    match config.dump_step {
-        Some(_) => Ok(MadeFolders::default()),
-        None => MadeFolders::create(&config.out, "out"),
-    }
 }
 
 /// The state of a run whose workers have ended.
@@ -268,11 +262,10 @@ impl Done {
 fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
-    start: &Start,
+    overwrite: bool,
+    resumes: bool,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
-    let overwrite = matches!(start, Start::New { overwrite: true });
-    let resumes = matches!(start, Start::Resumed(..));
     // One machine reports for all.
     let mut observe = |event: &Event| {
         if reports() {
@@ -284,6 +277,9 @@ fn checked(
     }
     let mut config = with_choices(config, partitions, &mut observe)?;
     check(&config)?;
+    if let Some(relations) = &config.relations {
+        relations::check_messages(&config, relations, partitions.book())?;
+    }
     if !resumes {
         check_initial(&config)?;
     }

@@ -1,12 +1,11 @@
 //! The file with the turns of an epoch.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use super::json_file::write_json;
+use crate::error::Result;
 use crate::event::{RankTurns, RecordedTurns, TurnSpan};
-use crate::io::AtomicFile;
 
 /// The turns of an epoch, collected from the ranks.
 pub(super) struct TurnsFile {
@@ -34,12 +33,4 @@ impl TurnsFile {
         let ranks = std::mem::take(&mut self.ranks).into_values().collect();
         write_json(&self.path, &RecordedTurns { epoch: self.epoch, ranks })
     }
-}
-
-pub(super) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_vec(value)
-        .map_err(|e| Error::internal(format!("cannot encode {}: {e}", path.display())))?;
-    let file = AtomicFile::create(path)?;
-    file.file().write_all(&text).map_err(|e| Error::io("write", path, e))?;
-    file.commit()
 }

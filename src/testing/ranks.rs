@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::engine::comm::{LocalGroup, ProcessGroup, end_together};
+use crate::engine::comm::{FileGroup, ProcessGroup, end_together};
 use crate::engine::spill::{PartitionDataManager, SpillStore};
 use crate::engine::turns::{Control, Stop, TurnLock};
 use crate::error::{Error, ErrorKind, Result};
@@ -34,7 +34,7 @@ pub fn on_ranks<T: Send>(
     // Spilled values are small and often written: a folder in memory, where the system has one, takes a fraction of the time.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.map_err(|e| Error::io("create", "spill folder".as_ref(), e))?;
-    let run = |group: LocalGroup| -> Result<T> {
+    let run = |group: FileGroup| -> Result<T> {
         let rank = group.rank();
         let spill = folder.path().join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
@@ -53,7 +53,7 @@ pub fn on_ranks<T: Send>(
     };
     let run = &run;
     let results: Vec<Result<T>> = std::thread::scope(|scope| {
-        let groups = LocalGroup::all(&control).into_iter();
+        let groups = FileGroup::in_memory(&control).into_iter();
         let threads: Vec<_> = groups.map(|group| scope.spawn(move || run(group))).collect();
         let join = |t: std::thread::ScopedJoinHandle<'_, Result<T>>| {
             t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -148,6 +148,8 @@ mod tests {
         let error = read("r=1,2", true).unwrap_err();
         assert!(error.to_string().contains("a:s:a is missing"), "{error}");
         assert!(error.hint().unwrap_or_default().contains("a:r:a, a:s:a"));
+        let twice = read("r=1,2;a:r:a=1,2;s=1,2", true).unwrap_err();
+        assert!(twice.to_string().contains("is named twice"), "{twice}");
         assert!(read("1", true).unwrap_err().to_string().contains("1 fan-outs for 2 layers"));
         assert!(read("r=1,2;s=1", true).unwrap_err().to_string().contains("1 fan-outs of s"));
         for wrong in ["", "a,b", "r=1;r=2", "=1", "r=1;2", "r="] {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
-use super::trained_set::{TrainedSet, sets_with_stored, trained_sets};
+use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::Trainer;
 use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
@@ -43,9 +43,11 @@ impl<'a> Learner<'a> {
 
     pub(super) fn sets(self) -> Vec<TrainedSet<'a>> {
         match self {
-            Learner::Nodes(trainer, _) => trained_sets(trainer.parameters, trainer.forward),
-            Learner::Links(trainer, _) => {
-                sets_with_stored(trainer.parameters, trainer.model.stored())
+            Learner::Nodes(Trainer { parameters, forward, .. }, _) => {
+                trained_sets(parameters, forward.learned(), forward.stored())
+            }
+            Learner::Links(LinkTrainer { parameters, model, .. }, _) => {
+                trained_sets(parameters, Vec::new(), model.stored())
             }
         }
     }

@@ -95,15 +95,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::comm::LocalGroup;
+    use crate::engine::comm::FileGroup;
     use crate::engine::turns::Control;
     use crate::nn::{auc, link_loss, mean_reciprocal_rank};
 
     /// The evaluation of `[edges, pairs]` of each rank, whose edges all have as many pairs.
     fn evaluated(of_ranks: &[[&[f32]; 2]]) -> LinkEvaluation {
         let ranks = of_ranks.len();
-        let groups = LocalGroup::all(&Arc::new(Control::in_memory(ranks, ranks).unwrap()));
-        let of_rank = |group: LocalGroup| {
+        let groups = FileGroup::in_memory(&Arc::new(Control::in_memory(ranks, ranks).unwrap()));
+        let of_rank = |group: FileGroup| {
             let mut scores = LinkScores::default();
             let [edges, pairs] = of_ranks[group.rank()];
             let batch = Tensor::from_slice(&[edges, pairs].concat()).view([-1, 1]);

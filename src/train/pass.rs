@@ -79,8 +79,7 @@ impl BatchTrainer<'_> {
         let mut all = loader.epoch(epoch);
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
         let in_turns = all.is_on_demand();
-        let updates = Updates::new(group, manager, parameters, self.reduce, in_turns);
-        let updates = updates.clipped(clip_norm);
+        let updates = Updates::new(group, manager, parameters, self.reduce, in_turns, clip_norm);
         let hooks = TurnHooks::new(manager, in_turns && !model.stored().is_empty());
         let mut of_batches = [0.0; N];
         let mut of_ranks = [0.0; 4 + IoTotals::COUNTS];

@@ -53,14 +53,9 @@ impl RelationDegrees {
         let degrees = created.map_or_else(|| all(false), Ok)?;
         for ((_, tensor), relation) in degrees.iter().zip(graph.relations()) {
             let own = relation.graph.out_degrees().pin()?;
-            let first = book.type_nodes(group.rank(), relation.src_type).first;
-            tensor.write_from(first, &tensor::slice::<i64>(&own))?;
+            tensor.write_from(tensor.rows_of(group.rank()).start, &tensor::slice::<i64>(&own))?;
             drop(own);
-            let nodes = book.type_nodes(group.rank(), relation.src_type);
-            tensor.send_own_rows(
-                nodes.first..nodes.first + nodes.own as u64,
-                Ranks { group, hooks },
-            )?;
+            tensor.send_own_rows(Ranks { group, hooks })?;
         }
         barrier(group, hooks)?;
         Ok(RelationDegrees { degrees })

@@ -187,50 +187,20 @@ impl<'i> Run<'i> {
 #[cfg(test)]
 mod tests {
     use std::cmp::Ordering;
+    use std::sync::Arc;
 
     use super::*;
-    use crate::error::Error;
+    use crate::engine::comm::{FileGroup, NoHooks, Operation, ProcessGroup, Recipient, complete};
+    use crate::engine::turns::Control;
 
-    /// A message in memory.
-    #[derive(Default)]
-    struct Message(std::collections::VecDeque<u8>);
-
-    impl Outbox for Message {
-        fn begin(&mut self, _: crate::engine::comm::Recipient) -> Result<()> {
-            Ok(())
-        }
-
-        fn write(&mut self, bytes: &[u8]) -> Result<()> {
-            self.0.extend(bytes);
-            Ok(())
-        }
-
-        fn keep(&mut self) {}
-
-        fn post(self: Box<Self>) -> Result<crate::engine::comm::Posted> {
-            Err(Error::internal("messages in memory are not posted"))
-        }
-    }
-
-    impl Inbox for Message {
-        fn remaining(&self) -> u64 {
-            self.0.len() as u64
-        }
-
-        fn waits_for_disk(&self) -> bool {
-            false
-        }
-
-        fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-            for byte in bytes {
-                *byte = self.0.pop_front().unwrap();
-            }
-            Ok(())
-        }
-
-        fn damaged(&self, problem: &str) -> Error {
-            Error::internal(problem.to_owned())
-        }
+    /// A message as it arrives; `fill` writes it.
+    fn message(fill: impl FnOnce(&mut dyn Outbox)) -> Box<dyn Inbox> {
+        let groups = FileGroup::in_memory(&Arc::new(Control::in_memory(1, 1).unwrap()));
+        let mut outbox = groups[0].outbox(Operation::CompareScores).unwrap();
+        outbox.begin(Recipient::Rank(0)).unwrap();
+        fill(&mut *outbox);
+        let collective = complete(&groups[0], outbox.post().unwrap(), &NoHooks).unwrap();
+        groups[0].inbox(&collective, 0).unwrap()
     }
 
     /// Random scores with many ties and zeros of both signs, distributed over some ranks, some of which may have none.
@@ -253,14 +223,11 @@ mod tests {
     }
 
     fn counted(dealt: &[Vec<(f64, bool)>]) -> PairCount {
-        let message = |scores: &Vec<(f64, bool)>| {
-            let records =
-                scores.iter().filter_map(|(score, p)| ScoreRecord::new(*score, *p)).collect();
-            let mut message = Message::default();
-            send(records, &mut message).unwrap();
-            Box::new(message) as Box<dyn Inbox>
+        let sent = |scores: &Vec<(f64, bool)>| {
+            let records = scores.iter().filter_map(|(score, p)| ScoreRecord::new(*score, *p));
+            message(|outbox| send(records.collect(), outbox).unwrap())
         };
-        let mut inboxes: Vec<_> = dealt.iter().map(message).collect();
+        let mut inboxes: Vec<_> = dealt.iter().map(sent).collect();
         let pairs = count(&mut inboxes).unwrap();
         assert!(inboxes.iter().all(|inbox| inbox.remaining() == 0));
         pairs
@@ -300,8 +267,7 @@ mod tests {
 
     #[test]
     fn a_message_that_announces_too_much_is_refused() {
-        let message = Message(1_000_u64.to_le_bytes().into_iter().collect());
-        let mut inboxes: Vec<Box<dyn Inbox>> = vec![Box::new(message)];
+        let mut inboxes = [message(|outbox| outbox.write(&1_000_u64.to_le_bytes()).unwrap())];
         assert!(count(&mut inboxes).unwrap_err().to_string().contains("announces 1000 scores"));
     }
 }

@@ -21,11 +21,17 @@ use crate::sampling::stores::{
 /// and updates the rows in its batch, and the state of its [`SparseAdam`].
 pub struct StoredRows {
     key: String,
-    nodes: TypeNodes,
-    weight: DistTensor<f32>,
+    weight: OwnRows,
     /// State tensors, in the order of [`SparseOptimizer::states`](crate::sampling::stores::SparseOptimizer::states).
-    states: Vec<DistTensor<f32>>,
+    states: Vec<OwnRows>,
     manager: Rc<PartitionDataManager>,
+}
+
+/// A tensor on disk, with the range of this rank's own nodes.
+#[derive(Clone)]
+pub(super) struct OwnRows {
+    tensor: DistTensor<f32>,
+    nodes: TypeNodes,
 }
 
 /// Creates [`StoredRows`] for these node types (id, and seed of initial values), and their optimizer. Files are in
@@ -64,12 +70,15 @@ pub fn stored_rows(
     let embeddings = created.map_or_else(|| all(false), Ok)?;
     // The learning rate is set in each step.
     let optimizer = SparseAdam::new(embeddings, Adam::new(0.0), ranks)?;
-    let rows = ntypes.iter().enumerate().map(|(i, (ntype, _))| StoredRows {
-        key: format!("embeds.{}.weight", book.ntypes()[*ntype]),
-        nodes: book.type_nodes(group.rank(), *ntype),
-        weight: optimizer.embeddings()[i].weight().clone(),
-        states: optimizer.states(i).to_vec(),
-        manager: manager.clone(),
+    let rows = ntypes.iter().enumerate().map(|(i, (ntype, _))| {
+        let nodes = book.type_nodes(group.rank(), *ntype);
+        let own = |tensor: &DistTensor<f32>| OwnRows { tensor: tensor.clone(), nodes };
+        StoredRows {
+            key: format!("embeds.{}.weight", book.ntypes()[*ntype]),
+            weight: own(optimizer.embeddings()[i].weight()),
+            states: optimizer.states(i).iter().map(own).collect(),
+            manager: manager.clone(),
+        }
     });
     Ok((rows.collect(), optimizer))
 }
@@ -77,31 +86,30 @@ pub fn stored_rows(
 impl StoredRows {
     /// The rows of own nodes as input of an evaluation on the full graph; they are read when they are used.
     pub fn input(&self, tape: &mut Tape<'_>) -> Var {
-        let (weight, nodes) = (self.weight.clone(), self.nodes);
-        let layout = ([nodes.own as i64, weight.width() as i64], Kind::Float);
-        let recipe = Rc::new(move || own_rows(&weight, nodes));
+        let weight = self.weight.clone();
+        let layout = ([weight.nodes.own as i64, weight.width()], Kind::Float);
+        let recipe = Rc::new(move || weight.rows());
         let rows = self.manager.track_recipe("learned-rows", &layout.0, layout.1, None, recipe);
         tape.input(&rows)
     }
 
     /// Sends the rows of own nodes to other machines, if there are any. One collective.
     pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
-        let TypeNodes { first, own, .. } = self.nodes;
-        self.weight.send_own_rows(first..first + own as u64, ranks)
+        self.weight.tensor.send_own_rows(ranks)
     }
 
     /// Reads rows by type-wise ids, `[ids.len(), width]`.
     pub(super) fn lookup(&self, ids: &[u64]) -> Result<Tensor> {
-        let rows = self.weight.read(ids)?;
-        let size = [ids.len() as i64, self.weight.width() as i64];
+        let rows = self.weight.tensor.read(ids)?;
+        let size = [ids.len() as i64, self.weight.width()];
         self.manager.store().counters().read(size_of_val(&rows[..]) as u64);
         Ok(Tensor::f_from_slice(&rows)?.f_view(size)?)
     }
 
     /// Records that this rank has updated `rows` rows.
     pub(super) fn count_updates(&self, rows: u64) {
-        let elements: usize =
-            self.weight.width() + self.states.iter().map(DistTensor::width).sum::<usize>();
+        let tensors = std::iter::once(&self.weight).chain(&self.states);
+        let elements: usize = tensors.map(|rows| rows.tensor.width()).sum();
         let bytes = rows * (elements * size_of::<f32>()) as u64;
         let counters = self.manager.store().counters();
         counters.read(bytes);
@@ -109,27 +117,31 @@ impl StoredRows {
     }
 
     /// The optimizer's state, with names of its tensors in checkpoints.
-    pub(super) fn states(&self) -> impl Iterator<Item = (&'static str, StoredState)> + '_ {
+    pub(super) fn states(&self) -> impl Iterator<Item = (&'static str, &OwnRows)> {
         let names = ["optimizer.step", "optimizer.first", "optimizer.second"];
-        let state = |tensor: &DistTensor<f32>| StoredState(tensor.clone(), self.nodes);
-        names.into_iter().zip(self.states.iter().map(state))
+        names.into_iter().zip(&self.states)
     }
 }
 
-/// A state tensor, and the range of this rank's own nodes.
-pub(super) struct StoredState(DistTensor<f32>, TypeNodes);
-
-impl StoredState {
+impl OwnRows {
     pub(super) fn width(&self) -> i64 {
-        self.0.width() as i64
+        self.tensor.width() as i64
     }
 
     pub(super) fn rows(&self) -> Result<Tensor> {
-        own_rows(&self.0, self.1)
+        let mut rows = tensor::empty(&[self.nodes.own as i64, self.width()], Kind::Float)?;
+        self.tensor.read_from(self.nodes.first, &mut tensor::slice_mut(&mut rows))?;
+        Ok(rows)
     }
 
     pub(super) fn set_rows(&self, rows: &Tensor) -> Result<()> {
-        set_own_rows(&self.0, self.1, rows)
+        let OwnRows { tensor, nodes } = self;
+        let rows = rows.f_to_kind(Kind::Float)?.f_contiguous()?;
+        if rows.numel() != nodes.own * tensor.width() {
+            let problem = format!("{:?} are not the rows of {} nodes", rows.size(), nodes.own);
+            return Err(Error::internal(problem));
+        }
+        tensor.write_from(nodes.first, &tensor::slice(&rows))
     }
 }
 
@@ -139,33 +151,18 @@ impl LearnedRows for StoredRows {
     }
 
     fn nodes(&self) -> TypeNodes {
-        self.nodes
+        self.weight.nodes
     }
 
     fn width(&self) -> i64 {
-        self.weight.width() as i64
+        self.weight.width()
     }
 
     fn rows(&self) -> Result<Tensor> {
-        own_rows(&self.weight, self.nodes)
+        self.weight.rows()
     }
 
     fn set_rows(&self, rows: &Tensor) -> Result<()> {
-        set_own_rows(&self.weight, self.nodes, rows)
+        self.weight.set_rows(rows)
     }
-}
-
-fn own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes) -> Result<Tensor> {
-    let mut rows = tensor::empty(&[nodes.own as i64, tensor.width() as i64], Kind::Float)?;
-    tensor.read_from(nodes.first, &mut tensor::slice_mut(&mut rows))?;
-    Ok(rows)
-}
-
-fn set_own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes, rows: &Tensor) -> Result<()> {
-    let rows = rows.f_to_kind(Kind::Float)?.f_contiguous()?;
-    if rows.numel() != nodes.own * tensor.width() {
-        let problem = format!("{:?} are not the rows of {} nodes", rows.size(), nodes.own);
-        return Err(Error::internal(problem));
-    }
-    tensor.write_from(nodes.first, &tensor::slice(&rows))
 }

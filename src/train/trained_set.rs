@@ -3,7 +3,6 @@
 use tch::{Kind, Tensor};
 
 use super::checkpoint::{Checkpoint, Part};
-use super::forward::Forward;
 use super::stored_rows::StoredRows;
 use crate::engine::comm::Ranks;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
@@ -31,23 +30,19 @@ enum Values<'a> {
 /// All trained values: the model's parameters, then learned rows, those on disk last.
 pub(super) fn trained_sets<'a>(
     parameters: &'a ParameterSet,
-    forward: &'a dyn Forward,
+    learned: Vec<&'a NodeEmbedding>,
+    stored: Vec<&'a StoredRows>,
 ) -> Vec<TrainedSet<'a>> {
-    let learned = forward.learned().into_iter().map(|rows| {
+    let values = Values::Held { parameters, rows: None };
+    let model = TrainedSet { prefix: String::new(), values };
+    let learned = learned.into_iter().map(|rows| {
         let values = Values::Held { parameters: rows.parameters(), rows: Some(rows) };
         TrainedSet { prefix: prefix(rows), values }
     });
-    let stored = forward.stored().into_iter().map(TrainedSet::stored);
-    std::iter::once(TrainedSet::model(parameters)).chain(learned).chain(stored).collect()
-}
-
-/// The model's parameters, then learned rows on disk.
-pub(super) fn sets_with_stored<'a>(
-    parameters: &'a ParameterSet,
-    stored: Vec<&'a StoredRows>,
-) -> Vec<TrainedSet<'a>> {
-    let stored = stored.into_iter().map(TrainedSet::stored);
-    std::iter::once(TrainedSet::model(parameters)).chain(stored).collect()
+    let stored = stored
+        .into_iter()
+        .map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Stored(rows) });
+    std::iter::once(model).chain(learned).chain(stored).collect()
 }
 
 /// Prefix of the names of learned rows in a checkpoint.
@@ -56,11 +51,6 @@ fn prefix(rows: &dyn LearnedRows) -> String {
 }
 
 impl<'a> TrainedSet<'a> {
-    /// The set of a model's parameters.
-    pub(super) fn model(parameters: &'a ParameterSet) -> Self {
-        TrainedSet { prefix: String::new(), values: Values::Held { parameters, rows: None } }
-    }
-
     /// Sends this rank's rows to other machines, if the rows are on disk and there are other machines. One collective,
     /// and another one must follow.
     pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
@@ -68,10 +58,6 @@ impl<'a> TrainedSet<'a> {
             Values::Stored(rows) => rows.send(ranks),
             Values::Held { .. } => Ok(()),
         }
-    }
-
-    fn stored(rows: &'a StoredRows) -> Self {
-        TrainedSet { prefix: prefix(rows), values: Values::Stored(rows) }
     }
 
     /// The values that an [`Optimizer`] updates; `None` if the set has its own optimizer.

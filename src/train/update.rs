@@ -96,24 +96,20 @@ pub(super) struct Updates<'a> {
 
 impl<'a> Updates<'a> {
     /// Updates of these parameters, before which no rank has the turn. With `in_turns`, ranks take turns if the parameters
-    /// are large.
+    /// are large. `clip_norm` limits the norm of the gradients.
     pub(super) fn new(
         group: &'a dyn ProcessGroup,
         manager: &'a PartitionDataManager,
         parameters: &'a ParameterSet,
         reduce: GradientReduce,
         in_turns: bool,
+        clip_norm: Option<f64>,
     ) -> Self {
         let flat = parameters.flat();
         let bytes = flat.size()[0] as usize * flat.kind().elt_size_in_bytes();
         let is_large = bytes * group.world_size().max(SLICED) >= SLICED * LARGE;
         let hooks = TurnHooks::new(manager, in_turns && is_large);
-        Updates { group, hooks, parameters, reduce, clip_norm: None }
-    }
-
-    /// Limits the norm of the gradients.
-    pub(super) fn clipped(self, clip_norm: Option<f64>) -> Self {
-        Updates { clip_norm, ..self }
+        Updates { group, hooks, parameters, reduce, clip_norm }
     }
 
     /// Combines the gradients of all ranks and makes the same update on every rank; returns the sums of `counts` over

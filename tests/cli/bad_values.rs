@@ -10,26 +10,13 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
-use super::common::{epochs, repository};
+use super::common::{copy_folder, epochs, repository};
 use super::program::Program;
 
 /// A copy of the karate club that may be damaged.
 fn karate(folder: &Path) -> PathBuf {
-    copy(&repository("data/karate"), &folder.join("graph"));
+    copy_folder(&repository("data/karate"), &folder.join("graph"));
     folder.join("graph/karate.json")
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::write(target, fs::read(path).unwrap()).unwrap();
-        }
-    }
 }
 
 /// Overwrites an element of a node feature (or of an edge feature) of partition 1.

@@ -6,14 +6,9 @@ use predicates::str::contains;
 use sar::testing::assert_near;
 
 use super::common::{metrics, repository};
-use super::program::Program;
+use super::program::sar;
 
 const MODELS: [&str; 2] = ["--model sign --hops 2 --hidden 8 --layers 2", "--model sgc --hops 2"];
-
-fn sar(folder: &Path, command: &str) -> assert_cmd::assert::Assert {
-    let mut program = Program::new();
-    program.current_dir(folder).args(command.split_whitespace()).assert()
-}
 
 /// Trains with SGD, whose updates are proportional to gradients.
 fn train(folder: &Path, json: &Path, flags: &str) {

@@ -160,6 +160,30 @@ fn the_last_metrics_are_those_of_the_best_rows_on_all_ranks() {
 }
 
 #[test]
+fn values_of_embedded_columns_are_not_predicted_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = |i: usize| format!("u{i},u{}\nu{i},u{}\n", (i + 1) % 60, (i * 7 + 3) % 60);
+    std::fs::write(folder.join("edges.csv"), (0..60).map(line).collect::<String>()).unwrap();
+    let line = |i: usize| format!("u{i},{},c{},t{}\n", i % 5, i % 4, i % 3);
+    let nodes = "id,x,city,tag\n".to_owned() + &(0..60).map(line).collect::<String>();
+    std::fs::write(folder.join("nodes.csv"), nodes).unwrap();
+    let table = "--undirected --node-table nodes.csv --id id --embed city --embed tag";
+    let cut = format!("partition --edges edges.csv {table} --num-parts 2 --out graph");
+    sar(folder, &cut).success();
+    let train = "--part-json graph/g.json --task link --layers 1 --hidden 4 --fanouts 4 --batch-size 32 \
+                 --score distmult --split val=20%,test=20% --epochs 1 --out run";
+    sar(folder, train).success().stderr(contains("edges of type _N:_E:_N are predicted"));
+    let weights = std::fs::read(folder.join("run/model.safetensors")).unwrap();
+    let saved = safetensors::SafeTensors::deserialize(&weights).unwrap();
+    assert_eq!(saved.tensor("score.weight").unwrap().shape(), [1, 4]);
+    sar(folder, "predict --run run --out rows.npy").success();
+    assert_eq!(std::fs::metadata(folder.join("rows.npy")).unwrap().len(), 128 + 60 * 4 * 4);
+    sar(folder, "predict --run run --top-k 2 --out partners.csv").success();
+    sar(folder, "predict --run run --split test --out ranks.csv").success();
+}
+
+#[test]
 fn links_of_one_type_are_learned_by_one_layer_for_all_types_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -210,8 +234,13 @@ fn what_makes_no_sense_names_its_flag_and_the_remedy() {
     );
     refused("--target-etype writes", "--target-etype has no effect", "--task link");
     // No edge ends at fields.
-    let lonely = link("--target-etype of");
-    refused(&lonely, "no edge ends at a node of type field", "add reverse edges");
+    let fit = "--target-etype TYPE, one of: author:writes:paper, paper:links:author, paper:links:paper; or add reverse edges";
+    for more in ["--target-etype of", ""] {
+        let problem = "error: --target-etype: no edge ends at a node of type field";
+        refused(&link(more), problem, fit);
+    }
+    let problem = "error: --target-type: no edge ends at a node of type field";
+    refused("--target-type field", problem, "add reverse edges");
     refused(
         &link("--target-etype writes --train-mask-key weight --val-mask-key weight"),
         "is in several masks",

@@ -45,6 +45,12 @@ fn a_key_that_is_not_there_lists_those_that_are() {
     sar(folder.path(), "--part-json a/g.json --epochs 1")
         .code(1)
         .stderr(contains("hint: the graph has no node data: add node features with --node-data "));
+    std::fs::write(folder.path().join("y.txt"), "0\n1\n0\n").unwrap();
+    let data = "--node-data label=y.txt --node-data year=y.txt --num-parts 1 --name g --out b";
+    sar(folder.path(), &format!("partition e.txt {data}")).success();
+    sar(folder.path(), "--part-json b/g.json --epochs 1").code(1).stderr(contains(
+        "the file holds: _N/year, or learn a row for every node with --hetero sum",
+    ));
 }
 
 #[test]

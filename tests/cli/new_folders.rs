@@ -74,6 +74,7 @@ fn folders_go_again_if_the_command_fails() {
     // A worker finds this out, when all folders exist.
     let nothing = ["--features-key", "nope", "--dump-step"];
     on_karate(folder).args(nothing).arg(folder.join("step.safetensors")).assert().code(1);
+    on_karate(folder).args(&nothing[..2]).assert().code(1);
     assert_eq!(names(folder), [""; 0]);
 
     training(folder).assert().success();
@@ -85,9 +86,11 @@ fn folders_go_again_if_the_command_fails() {
         command.arg("--out").arg(folder.join("classes.npy")).assert().failure();
     }
     fs::write(folder.join("edges.csv"), "0,x\n").unwrap();
-    let mut partition = Program::new();
-    partition.args(["partition", "--num-parts", "2", "--edges"]).arg(folder.join("edges.csv"));
-    partition.arg("--out").arg(folder.join("p/new")).assert().failure();
+    for out in [&["--out", "p/new"][..], &[]] {
+        let mut partition = Program::new();
+        partition.args(["partition", "--num-parts", "2", "edges.csv"]).args(out);
+        partition.current_dir(folder).assert().failure();
+    }
     assert_eq!(names(folder), ["a", "edges.csv", "weights"]);
 }
 
@@ -102,13 +105,18 @@ fn a_spill_folder_with_something_of_the_users_stays() {
 }
 
 #[test]
-fn an_empty_tmpdir_is_as_none() {
+fn an_empty_tmpdir_is_as_none_and_a_relative_one_is_made_absolute() {
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    let mut command = Program::new();
-    command.arg("--part-json").arg(repository("data/karate/karate.json"));
-    command.args(["--epochs", "1", "--hidden", "4", "--out"]).arg(&out);
-    command.current_dir(folder.path()).env("TMPDIR", "").assert().success();
-    let config = fs::read_to_string(out.join("config.toml")).unwrap();
-    assert!(config.contains("\nspill_dir = \"/var/tmp\"\n"), "{config}");
+    let folder = folder.path().canonicalize().unwrap();
+    let tmp = folder.join("tmp");
+    fs::create_dir(&tmp).unwrap();
+    for (tmpdir, expected) in [("", Path::new("/var/tmp")), ("tmp", tmp.as_path())] {
+        let mut command = Program::new();
+        command.arg("--part-json").arg(repository("data/karate/karate.json"));
+        command.args(["--epochs", "1", "--hidden", "4", "--out", "run", "--overwrite"]);
+        command.current_dir(&folder).env("TMPDIR", tmpdir).assert().success();
+        let config = fs::read_to_string(folder.join("run/config.toml")).unwrap();
+        let expected = format!("\nspill_dir = \"{}\"\n", expected.display());
+        assert!(config.contains(&expected), "{config}");
+    }
 }

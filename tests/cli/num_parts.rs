@@ -149,6 +149,8 @@ fn a_file_alone_is_cut_into_a_folder_that_the_program_names() {
     let here = folder.path();
     let edges: Vec<String> = (0..90).map(|i| format!("{i},{}", (i * 7 + 1) % 90)).collect();
     fs::write(here.join("edges.csv"), edges.join("\n")).unwrap();
+    // Left by a command that was killed.
+    fs::create_dir_all(here.join("graphs/edges-1/.unfinished-V45w13/part0")).unwrap();
     for (source, json) in [
         ("edges.csv edges.csv --memory-budget 4GiB", "graphs/edges-1/edges.json"),
         ("--edges edges.csv", "graphs/edges-2/edges.json"),

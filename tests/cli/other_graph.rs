@@ -9,23 +9,12 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
+use super::common::copy_folder;
 use super::program::sar;
 
 fn generate(folder: &Path, name: &str, words: &str) {
     let graph = "generate --nodes 400 --edges 2000 --features 4 --classes 3";
     sar(folder, &format!("{graph} {words} --out {name}")).success();
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to.join(entry.file_name()));
-        } else {
-            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-        }
-    }
 }
 
 /// A graph, and a run on it with a checkpoint.
@@ -46,7 +35,7 @@ fn another_graph_another_cut_and_other_data_are_refused() {
     // One number of one array of one partition.
     for key in ["feat", "label", "train_mask"] {
         let changed = folder.join(key);
-        copy(&folder.join("kept"), &changed);
+        copy_folder(&folder.join("kept"), &changed);
         let config = PartitionConfig::open(&changed.join("g.json")).unwrap();
         let partition = Partition::open(&config, 1).unwrap();
         let array = partition.node_features().lookup(key).unwrap()[0].unwrap().array();

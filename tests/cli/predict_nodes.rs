@@ -243,6 +243,6 @@ fn what_cannot_be_predicted_is_refused_before_the_work() {
     let sgc = format!("--part-json {} --model sgc --epochs 1 --out sgc", json.display());
     sar(folder, &sgc).success();
     let refused = sar(folder, "predict --run sgc --out x.npy --output embeddings").code(1);
-    refused
-        .stderr(contains("the model (sgc) has no hidden layers").and(contains("--output logits")));
+    let problem = "error: --output: embeddings are rows of a hidden layer, but the model (sgc) has no hidden layers";
+    refused.stderr(contains(problem).and(contains("--output logits")));
 }

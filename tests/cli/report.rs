@@ -172,7 +172,11 @@ fn a_page_says_how_a_run_has_ended() {
     sar(folder, "--resume run --epochs 3").success();
     assert!(page(folder, "run").contains("UTC, took 2 h 0 min"));
     std::fs::remove_file(&end).unwrap();
-    assert!(page(folder, "run").contains("<b>Killed</b> after 3 of 3 epochs"));
+    let unrecorded =
+        "<b>Ended without a record (killed, or its disk was full)</b> after 3 of 3 epochs";
+    assert!(page(folder, "run").contains(unrecorded));
+    let unrecorded = "run: ended without a record (it was killed, or its disk was full), 3 of 3";
+    sar(folder, "status run").success().stdout(contains(unrecorded));
 }
 
 #[test]

@@ -221,9 +221,8 @@ fn a_tensor_has_a_file_on_each_machine() {
         let tensor = DistTensor::on_all_ranks(&book, &config, start, ranks)?;
         assert_eq!(tensor.read(&[0, 11])?, [0, 11]);
         barrier(group, &NoHooks)?;
-        let own = tensor.rows_of(rank);
-        tensor.write_from(own.start, &[-1, rank as i64])?;
-        tensor.send_own_rows(own, ranks)?;
+        tensor.write_from(tensor.rows_of(rank).start, &[-1, rank as i64])?;
+        tensor.send_own_rows(ranks)?;
         barrier(group, &NoHooks)?;
         let all: Vec<u64> = (0..12).collect();
         assert_eq!(tensor.read(&all)?, [-1, 0, -1, 1, -1, 2, -1, 3, -1, 4, -1, 5]);

@@ -1,13 +1,16 @@
 //! Results of DGL and PyTorch on data/karate (tests/fixtures/karate_steps.py describes how the files are made), or on the graph
 //! that a file names, compared with those of the built binary.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::SafeTensors;
 
 use super::common::{epochs, repository};
 use crate::program::Program;
+
+#[path = "tensor_files.rs"]
+mod tensor_files;
+pub(crate) use tensor_files::{Tensors, tensors};
 
 /// The tolerance of the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
 const TOLERANCE: f64 = 1e-4;
@@ -15,32 +18,8 @@ const TOLERANCE: f64 = 1e-4;
 pub(crate) struct Case {
     graph: PathBuf,
     flags: Vec<String>,
-    pub(crate) tensors: HashMap<String, (Vec<usize>, Vec<f64>)>,
+    pub(crate) tensors: Tensors,
     pub(crate) start: Vec<u8>,
-}
-
-fn values(view: &TensorView<'_>) -> Vec<f64> {
-    match view.dtype() {
-        Dtype::F32 => {
-            let floats = view.data().chunks_exact(4);
-            floats.map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
-        }
-        Dtype::F64 => {
-            view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
-        }
-        Dtype::I64 => {
-            let counts = view.data().chunks_exact(8);
-            counts.map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect()
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-pub(crate) fn tensors(bytes: &[u8]) -> HashMap<String, (Vec<usize>, Vec<f64>)> {
-    let file = SafeTensors::deserialize(bytes).unwrap();
-    let tensors =
-        file.iter().map(|(name, view)| (name.to_owned(), (view.shape().to_vec(), values(&view))));
-    tensors.collect()
 }
 
 /// A file in a folder of tests/fixtures.
@@ -84,10 +63,7 @@ fn start(case: &Case, folder: &Path, more: &[&str]) {
 }
 
 pub(crate) fn assert_close(what: &str, ours: &[f64], expected: &[f64]) {
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= TOLERANCE * (1.0 + b.abs()), "{what}[{i}]: {a} instead of {b}");
-    }
+    tensor_files::assert_close(what, ours, expected, TOLERANCE);
 }
 
 /// The losses of all epochs.

@@ -69,6 +69,16 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// Copies a folder's files to a place where they may be changed.
+#[allow(dead_code)]
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    for (name, bytes) in files(from) {
+        let copy = to.join(name);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::write(copy, bytes).unwrap();
+    }
+}
+
 /// Does work into new folders below `folder`: once to its end, which takes more than `least` calls, and once stopped at each call.
 /// Then nothing is left.
 #[allow(dead_code)]

@@ -1,11 +1,11 @@
 //! Small tools for tests of partition directories.
 
+pub(crate) use crate::common::copy_folder;
 pub(crate) use sar::formats::dgl::InnerEdge;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
 use sar::graph::PartitionBook;
 use sar::io::Dtype;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,19 +18,6 @@ pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<
         edges.append(&mut block);
     }
     Ok(edges)
-}
-
-/// Copies a folder with all its content; the copy may be changed.
-pub(crate) fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::write(target, fs::read(path).unwrap()).unwrap();
-        }
-    }
 }
 
 /// Writes a directory without halo: per partition its inner edges as local ends; node features hold their row numbers.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sar::engine::comm::{LocalGroup, NoHooks, Ranks};
+use sar::engine::comm::{FileGroup, NoHooks, Ranks};
 use sar::sampling::stores::{
     Adagrad, Adam, DistEmbedding, SparseAdagrad, SparseAdam, SparseOptimizer, SparseRule,
 };
@@ -89,7 +89,7 @@ fn updates_are_dgls_on_one_rank_and_on_several() {
 
 fn alone<R: SparseRule>(folder: &Path, rule: R) -> sar::Result<SparseOptimizer<R>> {
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1)?);
-    let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
+    let group = sar::engine::comm::FileGroup::in_memory(&control).remove(0);
     let fill = |first: u64, rows: &mut [f32]| rows.fill(first as f32 + 1.0);
     let embedding = DistEmbedding::create(&book(), &config(folder, "e", &[2]), fill)?;
     SparseOptimizer::new(vec![embedding], rule, Ranks { group: &group, hooks: &NoHooks })
@@ -97,7 +97,7 @@ fn alone<R: SparseRule>(folder: &Path, rule: R) -> sar::Result<SparseOptimizer<R
 
 fn one_step<R: SparseRule>(optimizer: &mut SparseOptimizer<R>) {
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
-    let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
+    let group = sar::engine::comm::FileGroup::in_memory(&control).remove(0);
     optimizer.embeddings_mut()[0].accumulate(&[1, 4, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     optimizer.step(Ranks { group: &group, hooks: &NoHooks }).unwrap();
 }
@@ -161,7 +161,7 @@ fn gradients_of_the_wrong_rows_or_number_are_refused() {
     embedding.zero_grad();
     let before = rows(&adam);
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
-    let group = LocalGroup::all(&control).remove(0);
+    let group = FileGroup::in_memory(&control).remove(0);
     adam.step(Ranks { group: &group, hooks: &NoHooks }).unwrap();
     assert_eq!(rows(&adam), before);
 }

@@ -6,7 +6,7 @@ use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{InnerEdge, Partition};
 use sar::io::{DiskStorage, IoCounters};
 use sar::sampling::stores::{
-    DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling, write_index,
+    DistGraph, Fanout, GraphSource, IndexConfig, OutEdgeIndex, SampleKey, Sampling, write_index,
 };
 
 use crate::common;

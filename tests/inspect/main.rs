@@ -1,6 +1,8 @@
 //! Tests of the command `inspect`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod support;
 
 mod damaged_partitions;

@@ -1,9 +1,10 @@
 //! Guards against: reports that change unnoticed.
 
-use crate::support::{inspect, repository};
+use crate::common::repository;
+use crate::support::inspect;
 
 fn report(json: &str) -> String {
-    let output = inspect(repository(), json).assert().success().stderr("").get_output().clone();
+    let output = inspect(&repository(""), json).assert().success().stderr("").get_output().clone();
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -8,12 +8,13 @@ use predicates::str::{contains, ends_with};
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
-use crate::support::{copy, inspect, repository};
+use crate::common::repository;
+use crate::support::{copy, inspect};
 
 #[test]
 fn a_sound_directory_gets_one_line_more() {
     for json in ["data/karate/karate.json", "tests/fixtures/hetero/g.json"] {
-        let sound = inspect(repository(), json).arg("--verify").assert().success();
+        let sound = inspect(&repository(""), json).arg("--verify").assert().success();
         sound.stderr("").stdout(ends_with(
             "whether values are those that were written, as the files have no checksums\n",
         ));

@@ -14,35 +14,22 @@ use super::as_they_are::{edges, tables};
 use super::columns::{refused, sar};
 use super::support::write;
 
-/// An array of whole numbers, or of bytes.
-pub(crate) struct Array {
-    dtype: Dtype,
-    shape: Vec<u64>,
-    values: Vec<i64>,
+/// A `.npy` file of integers.
+pub(crate) fn array(dtype: Dtype, shape: &[u64], values: &[i64]) -> Vec<u8> {
+    let mut content = npy_header(dtype, shape).unwrap();
+    content.extend(values.iter().flat_map(|value| value.to_le_bytes()[..dtype.size()].to_vec()));
+    content
 }
 
-pub(crate) fn array(dtype: Dtype, shape: &[u64], values: &[i64]) -> Array {
-    Array { dtype, shape: shape.to_vec(), values: values.to_vec() }
-}
-
-pub(crate) fn whole(values: &[i64]) -> Array {
+pub(crate) fn whole(values: &[i64]) -> Vec<u8> {
     array(Dtype::I64, &[values.len() as u64], values)
 }
 
-impl Array {
-    fn npy(&self) -> Vec<u8> {
-        let mut content = npy_header(self.dtype, &self.shape).unwrap();
-        let size = self.dtype.size();
-        content.extend(self.values.iter().flat_map(|value| value.to_le_bytes()[..size].to_vec()));
-        content
-    }
-}
-
-pub(crate) fn write_npz(folder: &Path, name: &str, arrays: &[(&str, Array)]) {
+pub(crate) fn write_npz(folder: &Path, name: &str, arrays: &[(&str, Vec<u8>)]) {
     let mut zip = ZipWriter::new(File::create(folder.join(name)).unwrap());
     for (name, array) in arrays {
         zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
-        zip.write_all(&array.npy()).unwrap();
+        zip.write_all(array).unwrap();
     }
     zip.finish().unwrap();
 }
@@ -111,16 +98,11 @@ fn an_archive_of_a_graph_is_read_by_the_names_of_its_arrays() {
 #[test]
 fn an_array_that_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let edges = array(Dtype::I64, &[2, 3], &[0, 1, 2, 1, 2, 0]).npy();
-    let mut labels = whole(&[1, 0, 1]).npy();
+    let edges = array(Dtype::I64, &[2, 3], &[0, 1, 2, 1, 2, 0]);
+    let mut labels = whole(&[1, 0, 1]);
     let at = labels.windows(3).position(|text| text == b"<i8").unwrap();
     labels[at..at + 3].copy_from_slice(b"<U2");
-    let mut zip = ZipWriter::new(File::create(folder.path().join("g.npz")).unwrap());
-    for (name, content) in [("edge_index.npy", edges), ("y.npy", labels)] {
-        zip.start_file(name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(&content).unwrap();
-    }
-    zip.finish().unwrap();
+    write_npz(folder.path(), "g.npz", &[("edge_index", edges), ("y", labels)]);
     refused(folder.path(), "--npz g.npz", "g.npz/y: npy header: is not an array of integers");
 }
 
@@ -160,7 +142,7 @@ fn a_mask_of_several_splits_needs_a_choice() {
     let here = folder.path();
     write(here, "e.csv", "0,1\n1,2\n");
     let columns = array(Dtype::U8, &[3, 2], &[1, 0, 0, 1, 1, 1]);
-    fs::write(here.join("m.npy"), columns.npy()).unwrap();
+    fs::write(here.join("m.npy"), columns).unwrap();
     let words = "--edges e.csv --node-data train_mask=m.npy";
     assert_eq!(tables(here, &format!("{words} --split-index 1"))[0].1, [0.0, 1.0, 1.0]);
     refused(here, words, "train_mask holds 2 splits");
@@ -169,9 +151,9 @@ fn a_mask_of_several_splits_needs_a_choice() {
     write(here, "e.csv", "0,1\n");
     assert_eq!(tables(here, &known)[0].1, [1.0, 1.0]);
     let square = array(Dtype::U8, &[2, 2], &[1, 0, 0, 1]);
-    fs::write(here.join("m.npy"), square.npy()).unwrap();
+    fs::write(here.join("m.npy"), square).unwrap();
     refused(here, &format!("{words} --split-index 0"), "rows and columns may be splits");
-    fs::write(here.join("m.npy"), whole(&[1, 0]).npy()).unwrap();
+    fs::write(here.join("m.npy"), whole(&[1, 0])).unwrap();
     refused(here, &format!("{words} --split-index 0"), "no mask holds several");
 }
 
@@ -207,17 +189,17 @@ fn labels_with_a_column_for_each_class_become_class_numbers() {
     write(here, "e.csv", "0,1\n1,2\n2,3\n");
     let words = "--edges e.csv --node-data label=y.npy";
     let one = array(Dtype::U8, &[4, 3], &[0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
-    fs::write(here.join("y.npy"), one.npy()).unwrap();
+    fs::write(here.join("y.npy"), one).unwrap();
     let due = ("_N/label int64 []".to_owned(), vec![2.0, 0.0, -1.0, 1.0]);
     assert_eq!(tables(here, words), [due]);
     sar(here, &format!("{words} --num-parts 1 --out noted")).success().stderr(contains(
         "label has a 1 for one of 3 classes in each row: stored as class numbers",
     ));
     let several = array(Dtype::U8, &[4, 3], &[0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]);
-    fs::write(here.join("y.npy"), several.npy()).unwrap();
+    fs::write(here.join("y.npy"), several).unwrap();
     assert_eq!(tables(here, words)[0].0, "_N/label uint8 [3]");
     let numbers = array(Dtype::U8, &[4, 2], &[0, 2, 1, 0, 0, 1, 0, 1]);
-    fs::write(here.join("y.npy"), numbers.npy()).unwrap();
+    fs::write(here.join("y.npy"), numbers).unwrap();
     assert_eq!(tables(here, words)[0].0, "_N/label uint8 [2]");
 }
 
@@ -248,7 +230,7 @@ fn two_pairs_of_a_data_set_of_graphbolt_are_pairs() {
     let metadata = "graph:\n  nodes:\n    - type: n\n      num: 3\n  edges:\n    - type: n:r:n\n      format: numpy\n      path: e.npy\ntasks:\n- train_set:\n  - type: n:r:n\n    data:\n    - name: seeds\n      format: numpy\n      path: seeds.npy\n";
     write(here, "metadata.yaml", metadata);
     let words = "--chunked metadata.yaml";
-    let square = |values: &[i64]| array(Dtype::I64, &[2, 2], values).npy();
+    let square = |values: &[i64]| array(Dtype::I64, &[2, 2], values);
     // Sources 0 and 1, destinations 1 and 2; the pairs 0, 1 and 1, 2.
     fs::write(here.join("e.npy"), square(&[0, 1, 1, 2])).unwrap();
     fs::write(here.join("seeds.npy"), square(&[0, 1, 1, 2])).unwrap();
@@ -258,7 +240,7 @@ fn two_pairs_of_a_data_set_of_graphbolt_are_pairs() {
     assert_eq!(edges(here, words), [(0, 2), (1, 0)]);
     assert_eq!(tables(here, words)[0].1, [1.0, 1.0]);
     // Arrays with other shapes are not what GraphBolt reads.
-    let pairs = array(Dtype::I64, &[3, 2], &[0, 2, 1, 0, 1, 2]).npy();
+    let pairs = array(Dtype::I64, &[3, 2], &[0, 2, 1, 0, 1, 2]);
     fs::write(here.join("e.npy"), &pairs).unwrap();
     refused(here, words, "has shape [3, 2], but edges are an array of shape (2, E)");
 }
@@ -268,12 +250,12 @@ fn an_array_of_two_edges_does_not_show_which_are_sources() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let edges_of = |shape: [u64; 2], values: &[i64]| {
-        fs::write(here.join("e.npy"), array(Dtype::I64, &shape, values).npy()).unwrap();
+        fs::write(here.join("e.npy"), array(Dtype::I64, &shape, values)).unwrap();
     };
     edges_of([2, 2], &[0, 1, 1, 2]);
     refused(here, "--edges e.npy", "its rows may be two edges, or sources and targets");
     // A column of two nodes looks like an edge.
-    fs::write(here.join("train.npy"), array(Dtype::I64, &[2, 1], &[0, 2]).npy()).unwrap();
+    fs::write(here.join("train.npy"), array(Dtype::I64, &[2, 1], &[0, 2])).unwrap();
     write(here, "e.txt", "0 1\n1 2\n");
     refused(here, "--edges e.txt --split train=train.npy", "it may list two nodes or an edge");
     edges_of([3, 3], &[0, 1, 0, 0, 0, 1, 1, 0, 0]);

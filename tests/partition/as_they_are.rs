@@ -217,6 +217,12 @@ fn a_column_that_numbers_the_rows_is_no_feature() {
         write(here, "n.csv", &format!("{name},y\n{rows}"));
         assert_eq!(tables(here, words)[0].1, due, "{name}");
     }
+    // Without names, those of embeddings.
+    let rows = |ids: [u64; 9]| lines(ids.iter().map(|id| format!("{id} 0.{id} {id}")));
+    write(here, "n.csv", &rows([0, 1, 2, 3, 4, 5, 6, 7, 8]));
+    assert_eq!(tables(here, words)[0].0, "_N/x float32 [2]");
+    write(here, "n.csv", &rows([8, 1, 2, 3, 4, 5, 6, 7, 0]));
+    refused(here, words, "n.csv: line 1: column 1: \"8\"").stderr(contains("--node-table FILE"));
     for rows in ["2,5\n0,6\n1,7\n", "1,5\n2,6\n3,7\n"] {
         write(here, "n.csv", &format!("paper_id,y\n{rows}"));
         refused(here, words, "n.csv: line 2: column paper_id: ").stderr(contains("--id paper_id"));
@@ -338,10 +344,38 @@ fn formats_that_are_not_read_are_named() {
         (b"{\"nodes\": [{\"id\": 0}], \"adjacency\": [[]]}", "networkx.adjacency_graph("),
         (b"{\"data\": [], \"elements\": {\"nodes\": []}}", "networkx.cytoscape_graph("),
         (b"{\"id\": 0, \"children\": [{\"id\": 1}]}", "networkx.tree_graph("),
+        (b"MATLAB 5.0 MAT-file", "scipy.sparse.save_npz(\"x.npz\""),
+        (b"ARROW1\0\0", "read_feather"),
+        (b"\xff\xff\xff\xff\x10\0", "pyarrow.ipc.open_stream("),
+        (b"<stata_dta><header>", "read_stata"),
+        (b"\x72\x02\x01\0", "read_stata"),
+        (b"<table border=\"1\">\n", "read_html"),
+        (b"# a\n<http://a> <http://b> \"two words\"@en .\n", "N-Triples"),
+        (b"@prefix a: <http://a/> .\na:b a:c a:d .\n", "rdflib"),
+        (b"nodedef>name VARCHAR\nv0\nedgedef>node1 VARCHAR,node2 VARCHAR\nv0,v0\n", "GDF"),
+        (b"# v0\nv1 0\nv2 1\n# v1\nv2 2\n", "LGL"),
+        (b"c by hand\np sp 6 8\na 1 2 17\n", "DIMACS"),
+        (b"p edge 3 2\ne 1 2\ne 2 3\n", "DIMACS"),
+        (b"DL\nN = 3 format = edgelist1\n", "igraph.Graph.Read_DL("),
+        (b"DIRECTED\tcites\nNO_FEATURES\n1\tpaper:2\t|\tpaper:3\n", "LINQS"),
+        (b"NODE\tpaper\ncat=1,2:label\tnumeric:w:0.0\n1\tlabel=1\tw=0.5\n", "LINQS"),
+        (b"2\n0 1 0\n1 0 0\n", "line 1: is the number of lines after it, not a row"),
         (b"\0\x01\x02\x03", "a binary file of an unknown format"),
     ] {
         std::fs::write(here.join("f"), start).unwrap();
         refused(here, "--edges f", name).stderr(contains("hint: ").and(contains("node-ids").not()));
+    }
+    // Lists of edges whose names or comments are like the marks of formats.
+    for text in [
+        "p sp\nsp edge\n",
+        "# p\na 1\n# q\nb 2\n",
+        "dl n\nn dl\n",
+        "NODE\tDIRECTED\nDIRECTED\tNODE\n",
+        "<http://a> <http://b>\n<http://b> <http://c>\n",
+        "@prefix @base\n@base @prefix\n",
+    ] {
+        write(here, "f", text);
+        assert_eq!(edges(here, "--edges f --node-ids string").len(), 2, "{text}");
     }
     write(here, "l.csv", "");
     std::fs::write(here.join("l.csv"), b"0,1\nJos\xe9,2\n").unwrap();

@@ -1,20 +1,16 @@
 //! Guards against: columns of edges that are confused, strings in Parquet that are not ids, and a standard input that is not read.
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use super::formats::content;
 use super::program::Program;
-use super::support::write;
+use super::support::{parquet_column, parquet_file, write};
 
 /// A command that can be given a standard input.
 pub(crate) fn command(folder: &Path, words: &str) -> Command {
@@ -57,27 +53,15 @@ pub(crate) fn write_parquet(
 ) {
     let schema = "message m { optional binary from (UTF8); required binary to (UTF8); \
                   required double weight; required int64 number; }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let mut file =
-        SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
-    let mut group = file.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let values: Vec<ByteArray> = from.iter().flatten().map(|text| ByteArray::from(*text)).collect();
     let levels: Vec<i16> = from.iter().map(|text| i16::from(text.is_some())).collect();
-    column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None).unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let values: Vec<ByteArray> = to.iter().map(|text| ByteArray::from(*text)).collect();
-    column.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<DoubleType>().write_batch(weight, None, None).unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<Int64Type>().write_batch(number, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    file.close().unwrap();
+    let from: Vec<ByteArray> = from.iter().flatten().map(|text| ByteArray::from(*text)).collect();
+    let to: Vec<ByteArray> = to.iter().map(|text| ByteArray::from(*text)).collect();
+    parquet_file(path, schema, |rows| {
+        parquet_column::<ByteArrayType>(rows, &from, Some(&levels), None);
+        parquet_column::<ByteArrayType>(rows, &to, None, None);
+        parquet_column::<DoubleType>(rows, weight, None, None);
+        parquet_column::<Int64Type>(rows, number, None, None);
+    });
 }
 
 #[test]

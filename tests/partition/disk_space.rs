@@ -9,16 +9,15 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use sar::io::{Dtype, npy_header};
+
 const NODES: u64 = 200_000;
 const EDGES: u64 = 8_000_000;
 
 /// Edges without a pattern, nearly all of them between partitions, as (2, E) `int64`.
 fn write_edges(path: &Path) {
     let mut file = BufWriter::new(File::create(path).unwrap());
-    let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': (2, {EDGES}), }}");
-    let header = format!("{header:117}\n");
-    file.write_all(b"\x93NUMPY\x01\x00\x76\x00").unwrap();
-    file.write_all(header.as_bytes()).unwrap();
+    file.write_all(&npy_header(Dtype::I64, &[2, EDGES]).unwrap()).unwrap();
     let mut state = 1_u64;
     for _ in 0..2 * EDGES {
         state =

@@ -8,15 +8,13 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
+use super::as_they_are::tables;
 use super::columns::{refused, sar};
-use super::formats::content;
 use super::support::{lines, scattered, write};
 
 /// The values of a table of a graph in one partition.
 fn table(folder: &Path, words: &str, key: &str) -> Vec<f64> {
-    sar(folder, &format!("{words} --num-parts 1 --out out")).success();
-    let (_, tables) = content(&folder.join("out/g.json"), 0);
-    std::fs::remove_dir_all(folder.join("out")).unwrap();
+    let tables = tables(folder, words);
     let found = tables.iter().find(|(name, _)| name.starts_with(key));
     found.unwrap_or_else(|| panic!("no {key} in {tables:?}")).1.clone()
 }

@@ -8,8 +8,10 @@ use std::process::Command;
 
 use assert_cmd::assert::Assert;
 use predicates::str::contains;
+use sar::io::Dtype;
 use sar::prepare::export::write_data_set;
 
+use super::archives::array;
 use super::columns::sar;
 use super::common::{assert_stops, files, repository};
 use super::formats::content;
@@ -20,14 +22,6 @@ const MEMORY: u64 = 4 << 30;
 
 fn export(folder: &Path, words: &str) -> Assert {
     Program::new().current_dir(folder).arg("export").args(words.split(' ')).assert()
-}
-
-/// Writes an array of NumPy.
-fn write_npy(path: &Path, dtype: &str, shape: &str, bytes: &[u8]) {
-    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
-    let header = format!("{header:117}\n");
-    let file = [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), bytes];
-    fs::write(path, file.concat()).unwrap();
 }
 
 /// The files of a graph in one partition, except for the numbers that its edges had.
@@ -82,12 +76,13 @@ fn types_and_their_data_stay() {
     let here = folder.path();
     write(here, "w.txt", &scattered(60, 500));
     write(here, "c.txt", &lines((0..60).map(|i| format!("{i} {}", i * 7 % 60))));
-    write_npy(&here.join("none.npy"), "<i8", "2, 0", &[]);
+    fs::write(here.join("none.npy"), array(Dtype::I64, &[2, 0], &[])).unwrap();
     write(here, "x.csv", &lines((0..60).map(|i| format!("{i},2"))));
     write(here, "y.csv", &lines((0..60).map(|i| i % 3)));
     write(here, "value.csv", &lines((0..60).map(|i| format!("{i}.5"))));
-    write_npy(&here.join("mask.npy"), "|u1", "60,", &[1, 0, 0].repeat(20));
-    write_npy(&here.join("no.npy"), "|u1", "60,", &[0; 60]);
+    let mask = array(Dtype::U8, &[60], &[1, 0, 0].repeat(20));
+    fs::write(here.join("mask.npy"), mask).unwrap();
+    fs::write(here.join("no.npy"), array(Dtype::U8, &[60], &[0; 60])).unwrap();
     write(here, "t.csv", &lines(0..500));
     write(here, "edge_mask.csv", &lines((0..500).map(|i| u8::from(i % 3 == 0))));
     goes_there_and_back(
@@ -129,7 +124,7 @@ fn a_type_of_one_node_stays() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here, "e.txt", "0 0\n1 0\n2 0\n3 0\n");
-    write_npy(&here.join("mask.npy"), "|u1", "1,", &[1]);
+    fs::write(here.join("mask.npy"), array(Dtype::U8, &[1], &[1])).unwrap();
     let words = "--edges paper:in:venue=e.txt --node-data venue/train_mask=mask.npy --num-parts 1";
     sar(here, &format!("{words} --out parts")).success();
     export(here, "parts/g.json --out set").success();
@@ -143,15 +138,15 @@ fn numbers_that_torch_lacks_become_wider() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here, "e.txt", "0 1\n1 2\n2 0\n");
-    for (dtype, bytes) in [("<u2", vec![1, 0, 2, 0, 255, 255]), ("<u8", vec![255; 24])] {
-        write_npy(&here.join(dtype), dtype, "3,", &bytes);
+    for (name, dtype, values) in [("u2", Dtype::U16, [1, 2, 65_535]), ("u8", Dtype::U64, [-1; 3])] {
+        fs::write(here.join(name), array(dtype, &[3], &values)).unwrap();
     }
-    sar(here, "--edges e.txt --node-data x=<u2 --num-parts 2 --out parts").success();
+    sar(here, "--edges e.txt --node-data x=u2 --num-parts 2 --out parts").success();
     export(here, "parts/g.json --out set").success();
     sar(here, "--chunked set/metadata.yaml --num-parts 1 --out back").success();
     let (_, tables) = content(&here.join("back/g.json"), 0);
     assert_eq!(tables, [("_N/x int64 []".to_owned(), vec![1.0, 2.0, 65535.0])]);
-    sar(here, "--edges e.txt --node-data x=<u8 --num-parts 1 --out large").success();
+    sar(here, "--edges e.txt --node-data x=u8 --num-parts 1 --out large").success();
     let refused = export(here, "large/g.json --out none").code(1);
     refused.stderr(contains("row 0 holds a number that is too large for int64"));
     assert!(!here.join("none").exists());

@@ -18,7 +18,7 @@ use super::archives::{array, whole, write_npz};
 use super::columns::{refused, sar};
 use super::common::files;
 use super::common::repository;
-use super::support::{edges, lines, partition, request, write};
+use super::support::{edges, lines, partition, request, table, write};
 
 /// The content of a partition: edges (source, destination, type), and tables of nodes and edges by key.
 pub(crate) type Content = (Vec<(u64, u64, usize)>, Vec<(String, Vec<f64>)>);
@@ -130,7 +130,6 @@ fn a_data_set_of_ogb_is_read_with_its_split() {
     let done = partition(graph, &request(1), &out).unwrap();
     let (edges, tables) = content(&done.json, 0);
     assert_eq!(edges, [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 0, 0)]);
-    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
     let due = [
         table("_N/feat float32 [2]", &[0.5, -0.25, 1.5, -0.25, 2.5, -0.25, 3.5, -0.25, 4.5, -0.25]),
         table("_N/label int64 []", &[0.0, 1.0, 2.0, 3.0, 4.0]),
@@ -168,7 +167,6 @@ fn files_of_ogb_that_are_not_read_are_named() {
     ));
     let (edges, tables) = content(&here.join("o/g.json"), 0);
     assert_eq!(edges, [(0, 2, 0), (1, 0, 0)]);
-    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
     let time = table("_N:_E:_N/time int64 []", &[5.0, 6.0]);
     assert_eq!(tables, [table("_N/year int64 []", &[7.0, 8.0, 9.0, 9.0]), time]);
     archive(&[3, 1]);

@@ -4,23 +4,19 @@ use predicates::str::contains;
 
 use super::as_they_are::tables;
 use super::columns::{refused, sar};
-use super::support::write;
+use super::support::{table, write};
 
 /// Features and labels of three nodes whose table is JSON or text.
-fn table(file: &str, text: &str, flags: &str) -> Vec<(String, Vec<f64>)> {
+fn stored(file: &str, text: &str, flags: &str) -> Vec<(String, Vec<f64>)> {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "e.csv", "0,1\n1,2\n2,0\n");
     write(folder.path(), file, text);
     tables(folder.path(), &format!("--edges e.csv --node-table {file} --scale none{flags}"))
 }
 
-fn array(key: &str, values: &[f64]) -> (String, Vec<f64>) {
-    (key.to_owned(), values.to_vec())
-}
-
 #[test]
 fn lists_of_words_have_a_column_for_each_word() {
-    let due = [array("_N/feat uint8 [3]", &[1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])];
+    let due = [table("_N/feat uint8 [3]", &[1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])];
     for (file, text) in [
         (
             "n.csv",
@@ -36,14 +32,14 @@ fn lists_of_words_have_a_column_for_each_word() {
         // Features of nodes as numbers of words, as in the MUSAE data sets.
         ("n.json", "{\"0\":[3,5],\"1\":[],\"2\":[40]}".to_owned()),
     ] {
-        assert_eq!(table(file, &text, ""), due, "{text}");
+        assert_eq!(stored(file, &text, ""), due, "{text}");
     }
     let genres = "id,genres,year\n0,Drama|Comedy,1999\n1,Drama,2001\n2,Sci-Fi|Drama,2003\n";
     let rows = [1.0, 1.0, 0.0, 1999.0, 0.0, 1.0, 0.0, 2001.0, 0.0, 1.0, 1.0, 2003.0];
-    assert_eq!(table("n.csv", genres, ""), [array("_N/feat float32 [4]", &rows)]);
+    assert_eq!(stored("n.csv", genres, ""), [table("_N/feat float32 [4]", &rows)]);
     let missing = "id,x\n0,a|b\n1,\n2,b\n";
-    let filled = table("n.csv", missing, " --fill-missing mean");
-    assert_eq!(filled, [array("_N/feat float32 [2]", &[1.0, 1.0, 0.5, 1.0, 0.0, 1.0])]);
+    let filled = stored("n.csv", missing, " --fill-missing mean");
+    assert_eq!(filled, [table("_N/feat float32 [2]", &[1.0, 1.0, 0.5, 1.0, 0.0, 1.0])]);
     let folder = tempfile::tempdir().unwrap();
     let titles = (0..40).map(|i| format!("{i},title {i}{}\n", if i == 7 { " | more" } else { "" }));
     write(folder.path(), "n.csv", &("id,title\n".to_owned() + &titles.collect::<String>()));
@@ -52,19 +48,19 @@ fn lists_of_words_have_a_column_for_each_word() {
     refused(folder.path(), words, "column title holds 40 different strings");
     // Words that only look like lists.
     let plain = "id,x\n0,[deleted]\n1,ann\n2,[deleted]\n";
-    assert_eq!(table("n.csv", plain, "")[0].0, "_N/feat float32 [2]");
+    assert_eq!(stored("n.csv", plain, "")[0].0, "_N/feat float32 [2]");
 }
 
 #[test]
 fn lists_of_as_many_numbers_are_rows() {
-    let due = [array("_N/feat float32 [2]", &[0.5, 1.0, 1.0, 2.0, 3.0, 4.0])];
+    let due = [table("_N/feat float32 [2]", &[0.5, 1.0, 1.0, 2.0, 3.0, 4.0])];
     for text in [
         "id,x\n0,\"[0.5, 1]\"\n1,\"[1, 2]\"\n2,\"[3, 4]\"\n",
         "id,x\n0,[0.5 1. ]\n1,[1. 2. ]\n2,[3. 4. ]\n",
         // As DGL's CSVDataset writes features.
         "id,x\n0,\"0.5, 1\"\n1,\"1, 2\"\n2,\"3, 4\"\n",
     ] {
-        assert_eq!(table("n.csv", text, ""), due, "{text}");
+        assert_eq!(stored("n.csv", text, ""), due, "{text}");
     }
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -98,11 +94,15 @@ fn several_labels_have_a_column_for_each_class() {
     assert_eq!(names, "a\nb\nc\n");
     // Classes that are numbers, in their order.
     write(here, "n.csv", "id,y\n0,10|2\n1,2\n2,10\n");
-    let due = array("_N/label float32 [2]", &[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    let due = table("_N/label float32 [2]", &[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(tables(here, words), [due]);
     write(here, "n.csv", "id,y\n0,\"[0, 1, 1]\"\n1,\"[0, 0, 0]\"\n2,\"[1, 0, 1]\"\n");
     let bits = [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0];
-    assert_eq!(tables(here, words), [array("_N/label float32 [3]", &bits)]);
+    assert_eq!(tables(here, words), [table("_N/label float32 [3]", &bits)]);
+    let rows = "{\"id\":0,\"y\":[0,1,1]}\n{\"id\":1,\"y\":[0,0,0]}\n{\"id\":2,\"y\":[1,0,1]}\n";
+    write(here, "n.json", rows);
+    let found = tables(here, &words.replace("csv --label", "json --label"));
+    assert_eq!(found, [table("_N/label float32 [3]", &bits)]);
     write(
         here,
         "e.json",

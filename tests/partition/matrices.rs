@@ -1,14 +1,12 @@
 //! Guards against: matrices and documents of other programs that are misread.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use predicates::str::contains;
-use sar::io::{Dtype, npy_header};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
+use sar::io::Dtype;
 
+use super::archives::{array, whole, write_npz};
 use super::as_they_are::{edges, tables};
 use super::columns::{refused, sar};
 use super::support::write;
@@ -73,46 +71,37 @@ fn damaged_matrices_are_named() {
 }
 
 /// Writes an archive of arrays of whole numbers, and one of a word.
-fn write_npz(path: &Path, arrays: &[(&str, &[i64])], word: &str) {
-    let mut zip = ZipWriter::new(File::create(path).unwrap());
-    let mut add = |name: &str, content: &[u8]| {
-        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
-        zip.write_all(content).unwrap();
-    };
-    for (name, values) in arrays {
-        let mut content = npy_header(Dtype::I64, &[values.len() as u64]).unwrap();
-        content.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        add(name, &content);
-    }
+fn write_matrix(folder: &Path, arrays: &[(&str, &[i64])], word: &str) {
+    let arrays = arrays.iter().map(|(name, values)| (*name, whole(values)));
+    let mut arrays: Vec<(&str, Vec<u8>)> = arrays.collect();
     let header = format!("{{'descr': '|S3', 'fortran_order': False, 'shape': (), }}{:60}\n", "");
     let start = [b"\x93NUMPY\x01\0".as_slice(), &(header.len() as u16).to_le_bytes()].concat();
-    add("format", &[&start, header.as_bytes(), word.as_bytes()].concat());
-    zip.finish().unwrap();
+    arrays.push(("format", [&start, header.as_bytes(), word.as_bytes()].concat()));
+    write_npz(folder, "a.npz", &arrays);
 }
 
 #[test]
 fn sparse_matrices_of_scipy_are_read_as_edges_and_as_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let path = here.join("a.npz");
     let shape = ("shape", &[3, 3][..]);
     let row = [shape, ("indptr", &[0, 1, 1, 3]), ("indices", &[1, 2, 0]), ("data", &[7, 8, 9])];
     let listed = [shape, ("row", &[0, 2, 2]), ("col", &[1, 2, 0]), ("data", &[7, 8, 9])];
     for (arrays, form) in [(&row, "csr"), (&listed, "coo")] {
-        write_npz(&path, arrays, form);
+        write_matrix(here, arrays, form);
         assert_eq!(edges(here, "--edges a.npz"), [(0, 1), (2, 0), (2, 2)], "{form}");
         let found = tables(here, "--edges a.npz --edge-columns w");
         assert_eq!(found, [("_N:_E:_N/w int64 []".to_owned(), vec![7.0, 8.0, 9.0])], "{form}");
         let found = tables(here, "--edges a.npz --node-data x=a.npz");
         assert_eq!(found[0].1, [0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 9.0, 0.0, 8.0], "{form}");
     }
-    write_npz(&path, &row, "csc");
+    write_matrix(here, &row, "csc");
     assert_eq!(edges(here, "--edges a.npz"), [(0, 2), (1, 0), (2, 2)]);
-    write_npz(&path, &row, "bsr");
+    write_matrix(here, &row, "bsr");
     refused(here, "--edges a.npz", "in the form bsr, which is not read").stderr(contains("tocsr"));
-    write_npz(&path, &[shape, ("row", &[0]), ("col", &[-1]), ("data", &[1])], "coo");
+    write_matrix(here, &[shape, ("row", &[0]), ("col", &[-1]), ("data", &[1])], "coo");
     refused(here, "--edges a.npz", "a.npz: value 0: lies outside the matrix");
-    write_npz(&path, &[shape, ("row", &[0]), ("col", &[1, 2]), ("data", &[1])], "coo");
+    write_matrix(here, &[shape, ("row", &[0]), ("col", &[1, 2]), ("data", &[1])], "coo");
     refused(here, "--edges a.npz", "a.npz: is a sparse matrix whose arrays differ in length");
 }
 
@@ -145,6 +134,11 @@ fn json_is_read_by_the_keys_of_its_objects() {
             "{\"source\": [0, 1], \"target\": [1, 2]}",
             "is one JSON object, not an object for each row",
         ),
+        (
+            "{\"tr\": [0, 1], \"va\": [2]}",
+            "numpy.savetxt(\"NAME.txt\", json.load(open(\"x.json\"))[\"NAME\"], \"%s\")",
+        ),
+        ("{\"columns\": [\"a\"], \"index\": [0, 1], \"data\": [[1], [2]]}", "orient=\"split\""),
         ("{\"a\": 1, \"b\": {}}\n{\"a\": 1, \"b\": {}}\n", "column b holds structures"),
         ("{\"a\": 0, \"b\": 1}\n{\"a\": 1, \"b\":", "line 2: begins an object that does not end"),
         ("{\"a\": 0, \"b\": 1}\n{\"a\": 1, \"b\": NaN}", "line 2: is not JSON"),
@@ -182,7 +176,7 @@ fn all_formats_of_text_may_be_packed() {
     assert_eq!(edges(here, "--edges a.mtx.zst"), [(1, 0)]);
     fs::write(here.join("a.mtx.zst"), &whole[..whole.len() - 5]).unwrap();
     refused(here, "--edges a.mtx.zst", "a.mtx.zst: cannot be read: ");
-    let array = npy_header(Dtype::I64, &[2, 0]).unwrap();
+    let array = array(Dtype::I64, &[2, 0], &[]);
     fs::write(here.join("a.npy.zst"), zstd::encode_all(&array[..], 3).unwrap()).unwrap();
     refused(here, "--edges a.npy.zst", "is a NumPy file that is compressed by zstd");
 }

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use sar::io::Dtype;
+
+use super::archives::array;
 use super::columns::{command, refused, sar, write_parquet};
 use super::formats::content;
-use super::support::{lines, write};
+use super::support::{lines, table, write};
 
 /// Features are compared as the tables hold them.
 const TABLE: &str = "--node-table nodes.csv --id name --scale none";
@@ -25,10 +28,6 @@ fn people(folder: &Path) {
 
 fn tables(folder: &Path, out: &str) -> Vec<(String, Vec<f64>)> {
     content(&folder.join(out).join("g.json"), 0).1
-}
-
-fn table(key: &str, values: &[f64]) -> (String, Vec<f64>) {
-    (key.to_owned(), values.to_vec())
 }
 
 fn text(path: &Path) -> String {
@@ -223,7 +222,17 @@ fn what_is_wrong_in_a_table_is_named_with_its_place() {
         refused(here, &format!("--edges edges.csv {flag}"), &due);
     }
     let unnamed = "--edges edges.csv --node-table nodes.csv";
-    refused(here, unnamed, "--id: does not name the column of ids of type _N");
+    let due = "nodes.csv: does not show which column holds the ids of type _N";
+    refused(here, unnamed, due).stderr(predicates::str::contains(
+        "name it: --id _N=COLUMN; its columns are age, name, city, topic, train_mask",
+    ));
+    // A first line of values, as in Cora's cora.content.
+    write(here, "nodes.csv", "31336 0 1 1 Neural\n1061127 1 0 1 Rules\n");
+    let due = "if not, the file needs a first line with names";
+    refused(here, unnamed, "ids of type _N").stderr(predicates::str::contains(due));
+    let due = "if these are values, the file needs a first line with names";
+    refused(here, &format!("{unnamed} --id 1"), "nodes.csv: has more than one column \"1\"")
+        .stderr(predicates::str::contains(due));
     sar(here, &format!("{TABLE} --part-json g.json --num-parts 1 --out none")).code(2);
 }
 
@@ -238,6 +247,8 @@ fn columns_of_ids_have_usual_names_and_columns_of_edges_any_that_are_no_nodes() 
         (content(&here.join(out).join("g.json"), 0).0, tables(here, out))
     };
     let named = cut("--node-table nodes.csv --id name --edges edges.csv", "named");
+    write(here, "nodes.csv", &PEOPLE.replacen("name", "personId:ID(Person)", 1));
+    assert_eq!(cut("--node-table nodes.csv --edges edges.csv", "of_neo4j"), named);
     write(here, "nodes.csv", &PEOPLE.replacen("name", "Node_ID", 1));
     let edges = text(&here.join("edges.csv"));
     write(here, "edges.csv", &format!("fan,star\n{edges}"));
@@ -302,7 +313,7 @@ fn each_node_type_has_its_table() {
     refused(
         here,
         &words.replace(" --id paper=to", ""),
-        "--id: does not name the column of ids of type paper",
+        "papers.parquet: does not show which column holds the ids of type paper",
     );
     write(here, "authors.csv", "name;from\nbob;x\nann;y\n");
     sar(here, &format!("{words} --drop weight --num-parts 1 --out named")).success();
@@ -315,12 +326,8 @@ fn numbers_in_arrays_of_edges_are_names_of_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     write(here, "nodes.csv", "name,x\n1001,1\n17,2\n");
-    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    npy.extend(
-        format!("{:<117}\n", "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2), }").bytes(),
-    );
-    npy.extend([17i64, 1001].iter().flat_map(|id| id.to_le_bytes()));
-    std::fs::write(here.join("edges.npy"), npy).unwrap();
+    let edges = array(Dtype::I64, &[1, 2], &[17, 1001]);
+    std::fs::write(here.join("edges.npy"), edges).unwrap();
     sar(here, &format!("{TABLE} --edges edges.npy --num-parts 1 --out out")).success();
     assert_eq!(content(&here.join("out/g.json"), 0).0, [(1, 0, 0)]);
 }

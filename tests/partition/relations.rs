@@ -8,9 +8,9 @@ use sar::formats::dgl::verify;
 use sar::prepare::import::GraphFiles;
 use sar::prepare::partition::{EdgeRules, PartitionRequest};
 
+use super::columns::sar;
 use super::formats::{content, gzip};
-use super::program::Program;
-use super::support::{partition, request, write};
+use super::support::{partition, request, table, write};
 
 fn reversed(num_parts: usize) -> PartitionRequest {
     let rules = EdgeRules { reverse_relations: true, ..EdgeRules::default() };
@@ -54,7 +54,6 @@ fn every_relation_between_types_gets_a_reverse_and_all_others_both_directions() 
         (6, 6, 1),
     ];
     assert_eq!(edges, due);
-    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
     let due = [
         table("author:writes:paper/w int64 []", &[5.0, 6.0, 7.0]),
         table("paper:cites:paper/w int64 []", &[1.0, 1.0, 2.0]),
@@ -70,11 +69,6 @@ fn every_relation_between_types_gets_a_reverse_and_all_others_both_directions() 
         .code(1)
         .stderr(contains("--reverse-edges: the graph has paper:rev_writes:author already"));
     assert!(!again.exists());
-}
-
-fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Program::new();
-    command.current_dir(folder).arg("partition").args(words.split(' ')).assert()
 }
 
 #[test]
@@ -119,7 +113,6 @@ fn a_heterogeneous_data_set_of_ogb_is_read() {
     let done = partition(graph, &request(1), &here.join("out")).unwrap();
     let (edges, tables) = content(&done.json, 0);
     assert_eq!(edges, [(0, 2, 0), (1, 3, 0), (1, 4, 0), (4, 2, 1)]);
-    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
     let due = [
         table("paper/feat float32 [2]", &[0.5, 1.0, 0.25, 2.0, 0.125, 3.0]),
         table("paper/label int64 []", &[1.0, 0.0, 2.0]),

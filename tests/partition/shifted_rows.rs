@@ -1,17 +1,13 @@
 //! Guards against: rows that go to other nodes, and values that are cut, without an error.
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
 use parquet::data_type::{Int32Type, Int64Type};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use predicates::str::contains;
 
 use super::as_they_are::{edges, tables};
 use super::columns::{refused, sar};
-use super::support::write;
+use super::support::{parquet_column, parquet_file, write};
 
 const EDGES: &str = "--edges e.txt";
 
@@ -22,21 +18,14 @@ fn data(folder: &Path, words: &str) -> Vec<f64> {
 
 /// Writes a Parquet file of one column `f` with this type.
 fn write_column(path: &Path, kind: &str, values: &[i32]) {
-    let schema =
-        Arc::new(parse_message_type(&format!("message m {{ required {kind}; }}")).unwrap());
-    let file = File::create(path).unwrap();
-    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    let mut group = file.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    if kind.starts_with("int32") {
-        column.typed::<Int32Type>().write_batch(values, None, None).unwrap();
-    } else {
-        let values: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
-        column.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
-    }
-    column.close().unwrap();
-    group.close().unwrap();
-    file.close().unwrap();
+    parquet_file(path, &format!("message m {{ required {kind}; }}"), |rows| {
+        if kind.starts_with("int32") {
+            parquet_column::<Int32Type>(rows, values, None, None);
+        } else {
+            let values: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
+            parquet_column::<Int64Type>(rows, &values, None, None);
+        }
+    });
 }
 
 #[test]
@@ -106,6 +95,30 @@ fn an_index_of_pandas_counts_the_rows() {
         refused(here, &format!("{EDGES} --node-data feat=f.csv"), "the index (column 1) is")
             .stderr(contains("df.sort_index()"));
     }
+}
+
+#[test]
+fn rows_of_data_are_in_the_order_of_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "e.txt", "0 1\n1 2\n");
+    write(here, "f.json", "{\"2\": [7, 9], \"0\": [1], \"1\": [7]}");
+    let words = "--node-table f.json --node-data label=t.csv";
+    for (text, due) in [
+        (
+            "id,y\n0,100\n1,101\n2,102\n",
+            "t.csv: line 2: column id: \"0\", but rows are in the order of f.json",
+        ),
+        ("100\n101\n102\n", "f.json: has the ids from 0 out of order, and t.csv has no ids"),
+    ] {
+        write(here, "t.csv", text);
+        refused(here, &format!("{EDGES} {words}"), due).stderr(contains("hint: "));
+    }
+    // A list of names has the order of the rows.
+    write(here, "l.txt", "2\n0\n1\n");
+    assert_eq!(data(here, "--node-names l.txt --node-data y=t.csv"), [100.0, 101.0, 102.0]);
+    write(here, "t.csv", "id,y\n2,102\n0,100\n1,101\n");
+    assert_eq!(tables(here, &format!("{EDGES} {words}"))[1].1, [102.0, 100.0, 101.0]);
 }
 
 #[test]
@@ -226,22 +239,22 @@ fn lists_whose_mean_length_is_whole_are_still_of_several_lengths() {
     write(here, "e.txt", "0 1\n");
     let schema = "message m { required int64 id; required group w (LIST) { repeated group list { \
                   required int32 element; } } }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let file = File::create(here.join("n.parquet")).unwrap();
-    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    let mut group = file.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<Int64Type>().write_batch(&[0, 1, 2], None, None).unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
     let (values, repeats) = ([1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 1, 1]);
-    column.typed::<Int32Type>().write_batch(&values, Some(&[1; 6]), Some(&repeats)).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    file.close().unwrap();
+    parquet_file(&here.join("n.parquet"), schema, |rows| {
+        parquet_column::<Int64Type>(rows, &[0, 1, 2], None, None);
+        parquet_column::<Int32Type>(rows, &values, Some(&[1; 6]), Some(&repeats));
+    });
     let found = tables(here, &format!("{EDGES} --node-table n.parquet")).remove(0);
     assert_eq!(
         (found.0.as_str(), &found.1[..6]),
         ("_N/feat uint8 [6]", &[1.0, 1.0, 0.0, 0.0, 0.0, 0.0][..])
     );
+    // Labels may be lists of one length.
+    let (values, repeats) = ([1, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]);
+    parquet_file(&here.join("n.parquet"), schema, |rows| {
+        parquet_column::<Int64Type>(rows, &[0, 1, 2], None, None);
+        parquet_column::<Int32Type>(rows, &values, Some(&[1; 6]), Some(&repeats));
+    });
+    let found = tables(here, &format!("{EDGES} --node-table n.parquet --label w")).remove(0);
+    assert_eq!(found, ("_N/label float32 [2]".to_owned(), values.map(f64::from).to_vec()));
 }

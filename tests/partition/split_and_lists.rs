@@ -1,30 +1,20 @@
 //! Guards against: values of lists that go to wrong columns, nodes in the wrong mask, and names that are lost.
 
-use std::fs::{File, read_to_string};
+use std::fs::read_to_string;
 use std::path::Path;
-use std::sync::Arc;
 
 use parquet::data_type::{FloatType, Int64Type};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use predicates::str::contains;
 
 use super::columns::{refused, sar};
 use super::formats::content;
-use super::support::{lines, write};
+use super::support::{lines, parquet_column, parquet_file, write};
 
 /// Three nodes with ids and lists of numbers; an empty list is missing.
 fn write_lists(path: &Path, lists: &[&[f32]]) {
     let schema = "message m { required int64 id; optional group emb (LIST) { repeated group list { \
                   optional float element; } } required int64 age; }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let mut file =
-        SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
-    let mut group = file.next_row_group().unwrap();
     let ids: Vec<i64> = (0..lists.len() as i64).map(|i| 10 + i).collect();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
-    column.close().unwrap();
     let values: Vec<f32> = lists.concat();
     let (mut levels, mut repeats) = (Vec::new(), Vec::new());
     for list in lists {
@@ -37,14 +27,11 @@ fn write_lists(path: &Path, lists: &[&[f32]]) {
             repeats.push(i16::from(at > 0));
         }
     }
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<FloatType>().write_batch(&values, Some(&levels), Some(&repeats)).unwrap();
-    column.close().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    file.close().unwrap();
+    parquet_file(path, schema, |rows| {
+        parquet_column::<Int64Type>(rows, &ids, None, None);
+        parquet_column::<FloatType>(rows, &values, Some(&levels), Some(&repeats));
+        parquet_column::<Int64Type>(rows, &ids, None, None);
+    });
 }
 
 #[test]

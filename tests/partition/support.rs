@@ -1,8 +1,12 @@
 //! Small tools for tests of partitions.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parquet::data_type::DataType;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
 use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{
     EdgeRules, LocalOrder, Method, PartitionRequest, Partitioned, partition_graph,
@@ -34,6 +38,37 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, text).unwrap();
     path
+}
+
+/// A table as `formats::content` returns it.
+pub(crate) fn table(key: &str, values: &[f64]) -> (String, Vec<f64>) {
+    (key.to_owned(), values.to_vec())
+}
+
+/// The rows of a Parquet file.
+pub(crate) type Rows<'f> = SerializedRowGroupWriter<'f, File>;
+
+/// Writes a Parquet file, whose columns `write` adds.
+pub(crate) fn parquet_file(path: &Path, schema: &str, write: impl FnOnce(&mut Rows<'_>)) {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(path).unwrap();
+    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut rows = file.next_row_group().unwrap();
+    write(&mut rows);
+    rows.close().unwrap();
+    file.close().unwrap();
+}
+
+/// Adds the next column: values that exist, and levels if some are missing or in lists.
+pub(crate) fn parquet_column<T: DataType>(
+    rows: &mut Rows<'_>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+    repeats: Option<&[i16]>,
+) {
+    let mut column = rows.next_column().unwrap().unwrap();
+    column.typed::<T>().write_batch(values, levels, repeats).unwrap();
+    column.close().unwrap();
 }
 
 /// A text of one line per item.

@@ -9,7 +9,7 @@ use sar::formats::dgl::config::PartitionConfig;
 
 use super::columns::{refused, sar};
 use super::formats::{Content, content};
-use super::support::write;
+use super::support::{table, write};
 
 fn graph(folder: &Path, words: &str) -> (Vec<String>, Content) {
     sar(folder, &format!("{words} --num-parts 1 --out out")).success();
@@ -19,10 +19,6 @@ fn graph(folder: &Path, words: &str) -> (Vec<String>, Content) {
     let content = content(&json, 0);
     std::fs::remove_dir_all(folder.join("out")).unwrap();
     (etypes, content)
-}
-
-fn table(key: &str, values: &[f64]) -> (String, Vec<f64>) {
-    (key.to_owned(), values.to_vec())
 }
 
 /// As WN18RR is written.

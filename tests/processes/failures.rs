@@ -3,21 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::common::repository;
+use super::common::{copy_folder, repository};
 use super::run::Run;
 use super::small_disk::SmallDisk;
 
 /// A copy of the karate partitions that a test may damage.
 pub(crate) fn copy(folder: &Path) -> PathBuf {
-    let from = repository("data/karate");
-    for part in ["part0", "part1"] {
-        fs::create_dir(folder.join(part)).unwrap();
-        for file in fs::read_dir(from.join(part)).unwrap() {
-            let file = file.unwrap();
-            fs::copy(file.path(), folder.join(part).join(file.file_name())).unwrap();
-        }
-    }
-    fs::copy(from.join("karate.json"), folder.join("karate.json")).unwrap();
+    copy_folder(&repository("data/karate"), folder);
     folder.join("karate.json")
 }
 

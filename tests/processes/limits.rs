@@ -200,6 +200,23 @@ fn a_limit_on_open_files_is_named() {
 }
 
 #[test]
+fn a_limit_on_processor_time_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = repository("data/karate/karate.json").display().to_string();
+    let flags = "--epochs 1000000 --hidden 512 --spill-dir spill --out run";
+    let script = format!("ulimit -t 2; exec \"$0\" --part-json {graph} {flags}");
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_sar-single")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("allow more than 2 s of processor time (ulimit -t)"), "{text}");
+    assert!(!text.contains("dmesg"), "{text}");
+}
+
+#[test]
 fn a_graph_without_room_is_a_full_disk() {
     let Some(disk) = SmallDisk::mount(1 << 20) else { return };
     let mut generate = Command::new(env!("CARGO_BIN_EXE_sar-single"));

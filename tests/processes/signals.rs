@@ -169,13 +169,24 @@ fn an_ignored_signal_stays_ignored() {
 }
 
 #[test]
-fn a_worker_that_gets_a_signal_of_its_own_ends_and_the_run_says_so() {
-    let run = Run::endless(&[]);
-    let control = run.control();
-    let workers = run.workers(2);
-    wait_for("epoch 3", || (control.rank(0).epoch.get() > 3).then_some(()));
-    kill_process(workers[1], Signal::TERM).unwrap();
-    let ended = run.end();
-    assert_eq!(ended.code, Some(3));
-    assert!(ended.error().contains("was killed by SIGTERM"), "{}", ended.error());
+fn a_signal_to_all_processes_saves_the_last_complete_epoch() {
+    for signal in SIGNALS {
+        let run = Run::endless(&[]);
+        let metrics = run.out().join("metrics.jsonl");
+        let epochs = || fs::read_to_string(&metrics).unwrap_or_default().lines().count();
+        wait_for("epochs", || (epochs() > 3).then_some(()));
+        // Workers go on until the launcher stops them.
+        let signal_workers = || {
+            run.workers(2).into_iter().for_each(|worker| kill_process(worker, signal).unwrap());
+        };
+        signal_workers();
+        let then = epochs();
+        wait_for("more epochs", || (epochs() > then + 3).then_some(()));
+        signal_workers();
+        run.signal(signal);
+        let ended = run.end();
+        assert_eq!(ended.code, Some(130), "{signal:?}: {}", ended.stderr);
+        let saved = format!("the run is saved as of epoch {}; resume", epochs());
+        assert!(ended.stderr.contains(&saved), "{signal:?}: {saved}: {}", ended.stderr);
+    }
 }

@@ -11,7 +11,7 @@ use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     NegativeSampler, Pairs,
 };
-use sar::sampling::stores::{Fanout, IndexConfig};
+use sar::sampling::stores::{Fanout, GraphSource, IndexConfig};
 use sar::testing::on_ranks;
 
 use crate::common;

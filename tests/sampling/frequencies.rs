@@ -1,7 +1,7 @@
 //! Guards against: edges drawn with a wrong frequency. Seeds are fixed, so a test passes or fails for good; a fair sampler
 //! would fall below the p-values required here for one graph in a million.
 
-use sar::sampling::stores::{Fanout, IndexConfig, Sampling};
+use sar::sampling::stores::{Fanout, GraphSource, IndexConfig, Sampling};
 
 use crate::support::{Opened, key, open, write_graph};
 

@@ -8,7 +8,7 @@ use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{InnerEdge, Partition};
 use sar::graph::Block;
 use sar::sampling::loaders::DistNeighborSampler;
-use sar::sampling::stores::{Fanout, IndexConfig};
+use sar::sampling::stores::{Fanout, GraphSource, IndexConfig};
 
 use crate::common;
 use crate::support::{key, open};

@@ -1,7 +1,6 @@
 //! Guards against: blocks by type that differ from DGL's, and layers per relation whose results on them differ from those on
 //! the full graph, including learned rows.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +29,7 @@ use tch::{Kind, Tensor};
 use crate::common;
 use crate::logits;
 use crate::support::{key, open};
+use crate::tensor_files::{self, Tensors, tensors};
 
 /// The surroundings of layers.
 const AROUND: [fn() -> ModelConfig; 3] = [
@@ -284,26 +284,9 @@ fn outputs_of_several_widths_need_layers_with_separate_weights() {
     assert_eq!(made(sage, JumpMode::None), Ok(()));
 }
 
-pub(crate) type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
-
 pub(crate) fn fixture(folder: &str, name: &str) -> Tensors {
     let path = common::repository("tests/fixtures").join(folder).join(name);
-    let bytes = std::fs::read(path.with_extension("safetensors")).unwrap();
-    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let tensors = file.iter().map(|(key, view)| {
-        let shape = view.shape().iter().map(|d| *d as i64).collect();
-        let eight = || view.data().as_chunks::<8>().0.iter();
-        let values = match view.dtype() {
-            safetensors::Dtype::F64 => eight().map(|b| f64::from_le_bytes(*b)).collect(),
-            safetensors::Dtype::I64 => eight().map(|b| i64::from_le_bytes(*b) as f64).collect(),
-            _ => {
-                let four = view.data().as_chunks::<4>().0.iter();
-                four.map(|b| f64::from(f32::from_le_bytes(*b))).collect()
-            }
-        };
-        (key.to_owned(), (shape, values))
-    });
-    tensors.collect()
+    tensors(&std::fs::read(path.with_extension("safetensors")).unwrap())
 }
 
 pub(crate) fn ids(tensors: &Tensors, key: &str) -> Vec<u64> {
@@ -333,10 +316,7 @@ fn check_blocks(batch: &MiniBatch, whole: &DistGraph, expected: &Tensors) {
 
 pub(crate) fn assert_close(what: &str, ours: &Tensor, expected: &[f64]) {
     let ours = Vec::<f64>::try_from(ours.contiguous().flatten(0, -1)).unwrap();
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    for (a, b) in ours.iter().zip(expected) {
-        assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{what}: {a} instead of {b}");
-    }
+    tensor_files::assert_close(what, &ours, expected, 1e-9);
 }
 
 /// Gives a model the start values of a fixture. Author rows are on disk.

@@ -18,9 +18,10 @@ use tch::{Kind, Tensor};
 
 use crate::common;
 use crate::hetero::{
-    AUTHOR, GRAPH, PAPER, Tensors, assert_close, fixture, ids, make_with, sampler, start_from,
+    AUTHOR, GRAPH, PAPER, assert_close, fixture, ids, make_with, sampler, start_from,
 };
 use crate::support::{key, open};
+use crate::tensor_files::Tensors;
 
 const WIDTH: i64 = 5;
 

@@ -17,8 +17,9 @@ use sar::train::{BatchForward, BatchModel, GradientReduce, LinkTrainer};
 use tch::{Kind, Tensor};
 
 use crate::common;
-use crate::hetero::{GRAPH, Tensors, assert_close, fixture, ids, sampler};
+use crate::hetero::{GRAPH, assert_close, fixture, ids, sampler};
 use crate::support::open;
+use crate::tensor_files::Tensors;
 
 /// The score that a fixture's name says.
 fn score(name: &str, builder: &mut ParameterBuilder, etypes: i64, width: i64) -> LinkScore {

@@ -6,7 +6,7 @@ use sar::engine::comm::{NoHooks, Ranks};
 use sar::io::IoCounters;
 use sar::load::{NodeColumn, Normalize};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
-use sar::sampling::stores::{Fanout, IndexConfig};
+use sar::sampling::stores::{Fanout, GraphSource, IndexConfig};
 use sar::testing::on_ranks;
 
 use crate::common;

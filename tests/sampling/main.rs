@@ -5,6 +5,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/tensor_files.rs"]
+mod tensor_files;
 
 mod edges;
 mod frequencies;

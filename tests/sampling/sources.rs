@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup, Ranks};
+use sar::engine::comm::{FileGroup, NoHooks, ProcessGroup, Ranks};
 use sar::engine::turns::Control;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::{DiskStorage, IoCounters};
@@ -19,10 +19,10 @@ use tempfile::TempDir;
 use crate::common;
 use crate::support::{Opened, open};
 
-/// Runs `work` on two ranks of each backend.
+/// Runs `work` on two ranks, with messages in memory and on disk.
 fn on_every_backend(work: impl Fn(Rc<dyn ProcessGroup>) + Sync) {
     let control = Arc::new(Control::in_memory(2, 2).unwrap());
-    run(LocalGroup::all(&control), &work);
+    run(FileGroup::in_memory(&control), &work);
     let folder = tempfile::tempdir().unwrap();
     let control = Arc::new(Control::create(&folder.path().join("control"), 2, 2).unwrap());
     let group = |rank| {
@@ -192,7 +192,7 @@ fn rows_of_others_are_asked_for_and_not_read() {
         assert!(error.contains("are not reachable"), "{error}");
     });
     let control = Arc::new(Control::in_memory(1, 1).unwrap());
-    let alone: Rc<dyn ProcessGroup> = Rc::new(LocalGroup::all(&control).remove(0));
+    let alone: Rc<dyn ProcessGroup> = Rc::new(FileGroup::in_memory(&control).remove(0));
     let partitions = PartitionConfig::open(&json).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (keys, hooks) = (IndexConfig::default(), Rc::new(NoHooks));

@@ -3,14 +3,26 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::error::Result;
 use crate::event::file_name;
+use crate::formats::dgl::writer::OutputFolder;
+use crate::io::MadeFolders;
 
-/// The first of PARENT/GRAPH-1, PARENT/GRAPH-2, ... that does not exist.
-pub(in crate::cli) fn free_folder(parent: &str, graph: &str) -> PathBuf {
-    let graph = file_name(graph);
-    let candidates = (1..).map(|n: u32| Path::new(parent).join(format!("{graph}-{n}")));
-    let mut free = candidates.filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| PathBuf::from(parent))
+/// Creates the first of FOLDER-1, FOLDER-2, ... that does not exist, so that commands that start at the same time get
+/// different ones.
+pub(in crate::cli) fn claim_folder(folder: &Path) -> Result<(PathBuf, MadeFolders)> {
+    let mut number = 1_u32;
+    loop {
+        let mut name = folder.as_os_str().to_owned();
+        name.push(format!("-{number}"));
+        let numbered = PathBuf::from(name);
+        OutputFolder::remove_abandoned(&numbered);
+        let made = MadeFolders::create(&numbered, "out")?;
+        if made.paths().contains(&numbered) {
+            return Ok((numbered, made));
+        }
+        number += 1;
+    }
 }
 
 /// The name of the graph of a file of edges, which may begin with their type.

@@ -1,6 +1,7 @@
 //! Commands and flags of runs.
 
 pub(super) mod added;
+mod budget;
 pub(super) mod config_file;
 pub(super) mod configuration_flags;
 pub(super) mod correct_and_smooth;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::budget::budget_here;
 use super::evaluation::{prediction_event, prediction_table};
 use super::paths::{absolute, absolute_output};
 use crate::cli::flags::choice::choice;
@@ -84,7 +85,8 @@ pub(in crate::cli) struct PredictArgs {
     /// Folder for spilled data, on a disk with room [default: the run's]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: the run's]
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: the run's, or half of free
+    /// memory if that is more than is free]
     #[arg(long, value_name = "SIZE")]
     memory_budget: Option<MemoryBudget>,
     /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
@@ -121,7 +123,7 @@ fn predict_with(
     run.out = absolute(args.run)?;
     run.resident = args.resident;
     run.partitions = args.partitions;
-    run.memory_budget = args.memory_budget.unwrap_or(run.memory_budget);
+    run.memory_budget = budget_here(args.memory_budget, run.memory_budget);
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
     run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);

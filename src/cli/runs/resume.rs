@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command};
 
+use super::budget::budget_here;
 use super::paths::{absolute, absolute_output};
 use super::setting::settings;
 use super::train::{TrainArgs, run};
@@ -24,10 +25,11 @@ settings! {
         /// Number of epochs [default: 100]
         #[arg(long, value_name = "N", help_heading = "Training")]
         epochs: Option<u32> => epochs,
-        /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
+        /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp; with --resume, the run's]
         #[arg(long, value_name = "DIR", help_heading = "Run")]
         spill_dir: Option<PathBuf> => spill_dir,
-        /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of free memory]
+        /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of free memory;
+        /// with --resume, the run's]
         #[arg(long, value_name = "SIZE", help_heading = "Run")]
         memory_budget: Option<MemoryBudget> => memory_budget,
         /// How to read and write spilled data: around the page cache, or through it [default: auto]
@@ -36,7 +38,7 @@ settings! {
         /// Workers that may be in memory at a time [default: 2 or 3 where the memory budget allows it, else 1]
         #[arg(long, value_name = "K", help_heading = "Run")]
         resident: Option<usize> => resident,
-        /// Threads of a worker [default: all cores]
+        /// Threads of a worker [default: all cores; with --resume, the run's]
         #[arg(long, value_name = "N", help_heading = "Run")]
         threads: Option<usize> => threads,
         /// Write a timeline of every worker to this file, for ui.perfetto.dev or chrome://tracing
@@ -81,6 +83,7 @@ pub(in crate::cli) fn resumed(args: &RunArgs, part_json: Option<PathBuf>) -> Res
     let folder = absolute(args.resume.clone().unwrap_or_default())?;
     let mut config = run::resumable(&folder)?;
     config.part_json = part_json.map(absolute).transpose()?.unwrap_or(config.part_json);
+    config.memory_budget = budget_here(args.memory_budget, config.memory_budget);
     args.set(&mut config)?;
     Ok(config)
 }

@@ -70,7 +70,7 @@ fn show_ended(folder: &Path, run: &EndedRun) -> Result<()> {
         Ending::Interrupted => "interrupted",
         Ending::Failed => "failed",
         Ending::Diverged => "diverged",
-        Ending::Killed => "killed, without a record of its end",
+        Ending::Killed => "ended without a record (it was killed, or its disk was full)",
     };
     let mut text = format!("{}: {how}, {epoch} of {epochs} epochs complete\n", folder.display());
     for (what, said) in [("error", &run.error), ("  hint", &run.hint)] {

@@ -1,11 +1,12 @@
 //! Training, the default command.
 
 use crate::run;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
 
+use super::budget::budget_here;
 use super::end_of_run::end_of_run;
 use super::evaluation::tables;
 use super::evaluation_flags::EvaluationArgs;
@@ -19,11 +20,12 @@ use super::setting::{Setting, settings};
 use crate::choice::Choice;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
-use crate::cli::flags::free_folder::free_folder;
+use crate::cli::flags::free_folder::claim_folder;
 use crate::cli::show::output::print_path;
 use crate::error::{Error, Result};
-use crate::event::{Console, Event, Voice, show_status, voice};
+use crate::event::{Console, Event, Voice, file_name, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
+use crate::io::MadeFolders;
 use crate::load::Normalize;
 
 use crate::engine::spill::{ComputeDtype, SpillDtype};
@@ -188,8 +190,22 @@ settings! {
 /// Trains a model.
 pub(in crate::cli) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
     let train = if args.results.overwrite { run::train_over } else { run::train };
-    let config = config(args, &run_args);
-    config.and_then(|config| run(&config, train)).map_err(run::end_everywhere)
+    start(args, &run_args, train).map_err(run::end_everywhere)
+}
+
+/// Starts a run. Its folder of results is created here if no flag names it, and removed if it stays empty.
+fn start(args: TrainArgs, run_args: &RunArgs, train: Start) -> Result<()> {
+    let is_named = args.results.out.is_some();
+    let mut config = config(args, run_args)?;
+    config.memory_budget = budget_here(Some(config.memory_budget), config.memory_budget);
+    let mut made = MadeFolders::default();
+    // A run that only writes a step has no results. Of several machines, the first has the folder.
+    if !is_named && config.dump_step.is_none() && run::reports() {
+        (config.out, made) = claim_folder(&config.out)?;
+    }
+    let done = run(&config, train);
+    drop(made);
+    done
 }
 
 /// A function that starts training.
@@ -235,6 +251,8 @@ pub(in crate::cli) fn run(config: &RunConfig, train: Start) -> Result<()> {
     if run::reports() { print_path(written) } else { Ok(()) }
 }
 
+/// The configuration of a new run on an existing graph. If no flag names the folder of results, it is still without its
+/// number.
 pub(in crate::cli) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
@@ -243,7 +261,7 @@ pub(in crate::cli) fn config(args: TrainArgs, run_args: &RunArgs) -> Result<RunC
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
-    described(args, run_args, free_folder("runs", partitions.graph_name()))
+    described(args, run_args, Path::new("runs").join(file_name(partitions.graph_name())))
 }
 
 /// The configuration from flags, without reading the graph. Results go to `out` unless a flag names a folder.

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 
 use clap::builder::{OsStringValueParser, Resettable};
@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use super::resume::RunArgs;
 use super::train::TrainArgs;
-use crate::cli::flags::free_folder::{free_folder, name_of};
+use crate::cli::flags::free_folder::name_of;
 use crate::cli::flags::given::{is_given, values, word, words};
 use crate::cli::partition::{PartitionArgs, is_partitioned};
 use crate::cli::show::shell_word::shell_word;
@@ -47,10 +47,9 @@ Nodes without masks of their own are split by --split random:0.8,0.1,0.1.";
 pub(in crate::cli) struct TrainFilesArgs {
     /// The command line of `partition`.
     pub(in crate::cli) partition: Vec<OsString>,
-    /// The command line of the training run.
-    pub(in crate::cli) training: Vec<OsString>,
+    /// The flags of the training run, except for the one that names the graph.
+    training: Vec<OsString>,
     edges: Vec<OsString>,
-    json: PathBuf,
 }
 
 impl TrainFilesArgs {
@@ -72,15 +71,22 @@ impl TrainFilesArgs {
         Ok(())
     }
 
+    /// The command line of the training run on a graph.
+    pub(in crate::cli) fn training(&self, json: &Path) -> Vec<OsString> {
+        let mut line = vec!["sar-single".into(), word("part-json", json.as_os_str())];
+        line.extend_from_slice(&self.training);
+        line
+    }
+
     /// Replaces this program by the training run, once the graph has been cut. Returns only if that fails.
-    pub(in crate::cli) fn start_training(&self) -> Error {
-        let json = shell_word(&self.json);
-        show_status(&format!("to train on this graph again: sar-single --part-json {json}\n"));
+    pub(in crate::cli) fn start_training(&self, json: &Path) -> Error {
+        let graph = shell_word(json);
+        show_status(&format!("to train on this graph again: sar-single --part-json {graph}\n"));
         flush();
         match std::env::current_exe() {
             // The memory that partitioning has taken must not count for the run.
             Ok(program) => {
-                let error = process::Command::new(&program).args(&self.training[1..]).exec();
+                let error = process::Command::new(&program).args(&self.training(json)[1..]).exec();
                 Error::io("start", &program, error)
             }
             Err(error) => Error::io("find", Path::new("this program"), error),
@@ -157,12 +163,10 @@ impl FromArgMatches for TrainFilesArgs {
     fn from_arg_matches(matches: &ArgMatches) -> clap::error::Result<Self> {
         let files: Vec<&OsStr> = matches.get_raw(EDGES).into_iter().flatten().collect();
         let name = name_of(files.first().copied().unwrap_or_default());
-        let folder = free_folder("graphs", &name);
-        let json = folder.join(format!("{name}.json"));
         let mut partition: Vec<OsString> = vec!["sar-single".into(), "partition".into()];
         partition.extend(files.iter().map(|file| word("edges", file)));
-        partition.extend([word("name", name.as_ref()), word("out", folder.as_os_str())]);
-        let mut training = vec!["sar-single".into(), word("part-json", json.as_os_str())];
+        partition.push(word("name", name.as_ref()));
+        let mut training: Vec<OsString> = Vec::new();
         for name in VOICE.iter().filter(|name| is_given(matches, name)) {
             partition.push(format!("--{name}").into());
             training.push(format!("--{name}").into());
@@ -199,7 +203,7 @@ impl FromArgMatches for TrainFilesArgs {
             partition.push(USUAL_SPLIT.into());
         }
         let edges = files.into_iter().map(ToOwned::to_owned).collect();
-        Ok(TrainFilesArgs { partition, training, edges, json })
+        Ok(TrainFilesArgs { partition, training, edges })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> clap::error::Result<()> {

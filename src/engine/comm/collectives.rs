@@ -89,8 +89,7 @@ pub fn exchange_single_tensor<T: Elements>(
 ) -> Result<T> {
     check_rank(group, "receive_from", receive_from)?;
     check_rank(group, "send_to", send_to)?;
-    let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &tensor)?;
-    drop(tensor);
+    let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &[tensor])?;
     let collective = complete(group, posted, hooks)?;
     receive(group, &collective, receive_from)
 }
@@ -105,8 +104,7 @@ pub fn all_gather<T: Elements>(
     tensor: T,
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
-    let posted = post(group, Operation::AllGather, Recipient::Everyone, &tensor)?;
-    drop(tensor);
+    let posted = post(group, Operation::AllGather, Recipient::Everyone, &[tensor])?;
     let collective = complete(group, posted, hooks)?;
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
 }
@@ -133,12 +131,7 @@ pub fn all_reduce<T: Elements>(
 /// # Errors
 /// If a message cannot be written (`Io`, `OutOfDisk`).
 pub fn post_reduce<T: Elements>(group: &dyn ProcessGroup, tensors: &[T]) -> Result<Posted> {
-    let mut outbox = group.outbox(Operation::AllReduce)?;
-    outbox.begin(Recipient::Everyone)?;
-    for tensor in tensors {
-        write_array(&mut *outbox, tensor)?;
-    }
-    outbox.post()
+    post(group, Operation::AllReduce, Recipient::Everyone, tensors)
 }
 
 /// The second half of [`all_reduce`]: combines all ranks' posted tensors. `layouts` describes this rank's tensors.
@@ -220,14 +213,8 @@ pub fn broadcast<T: Elements>(
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
     check_rank(group, "root", root)?;
-    let mut outbox = group.outbox(Operation::Broadcast)?;
-    if group.rank() == root {
-        outbox.begin(Recipient::Everyone)?;
-        for tensor in &tensors {
-            write_array(&mut *outbox, tensor)?;
-        }
-    }
-    let posted = outbox.post()?;
+    let sent = if group.rank() == root { &tensors[..] } else { &[] };
+    let posted = post(group, Operation::Broadcast, Recipient::Everyone, sent)?;
     drop(tensors);
     let collective = complete(group, posted, hooks)?;
     let mut inbox = group.inbox(&collective, root)?;
@@ -298,16 +285,16 @@ pub fn gather_grads<T: Elements>(
     all_reduce(group, grads, ReduceOp::Sum, hooks)
 }
 
-/// Posts one message per recipient; the caller drops its tensors before it completes the collective.
+/// Posts one message with tensors; the caller drops them before it completes the collective.
 fn post(
     group: &dyn ProcessGroup,
     operation: Operation,
     recipient: Recipient,
-    tensor: &impl Elements,
+    tensors: &[impl Elements],
 ) -> Result<Posted> {
     let mut outbox = group.outbox(operation)?;
     outbox.begin(recipient)?;
-    write_array(&mut *outbox, tensor)?;
+    tensors.iter().try_for_each(|tensor| write_array(&mut *outbox, tensor))?;
     outbox.post()
 }
 

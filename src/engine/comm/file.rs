@@ -1,4 +1,4 @@
-//! The process group of worker processes: messages are files, and arrivals are changes of a word in the control file.
+//! The process group of workers: messages are files, and arrivals are changes of a word in the control block.
 //!
 //! There is one file per collective and sender (`outbox_file.rs`). The sender removes it when a later collective is
 //! complete; if the file is kept, the first one after its last use. In a run on several machines, each machine has its
@@ -21,9 +21,9 @@ use crate::engine::spill::{Extent, ReadValue, ValueFile};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
-use crate::io::{IoCounters, Storage, StorageFile, overlap, read_split};
+use crate::io::{IoCounters, MemoryStorage, Storage, StorageFile, overlap, read_split};
 
-/// One rank's view of the group of worker processes.
+/// One rank's view of the group of workers.
 pub struct FileGroup {
     control: Arc<Control>,
     placement: Arc<Placement>,
@@ -49,6 +49,17 @@ impl FileGroup {
     ) -> Self {
         let placement = Arc::new(Placement::one_machine(control.num_ranks()));
         Self::placed(control, placement, rank, folder, storage, counters)
+    }
+
+    /// The groups of ranks that are threads of this process, by rank, with files in memory; `control` is an in-memory
+    /// block.
+    pub fn in_memory(control: &Arc<Control>) -> Vec<Self> {
+        let storage = Arc::new(MemoryStorage::default());
+        let group = |rank| {
+            let (control, storage) = (control.clone(), storage.clone());
+            FileGroup::new(control, rank, Path::new("memory"), storage, IoCounters::default())
+        };
+        (0..control.num_ranks()).map(group).collect()
     }
 
     /// The group of a run whose ranks on this machine share `control` and `folder`; `slot` determines the rank.
@@ -165,18 +176,18 @@ impl FileOutbox<'_> {
         let word = packed.map_or(0, |packed| packed.word.size() as u64);
         let (checksum, len) = (u64::from(checksum), extent.value_len());
         let entry = MessageEntry { offset, stored, checksum, len, word };
-        let recipient = self.recipient.take();
         let placement = &self.group.placement;
-        let copies = match recipient {
-            Some(Recipient::Rank(rank)) => u64::from(placement.slot(rank).is_none()),
-            Some(Recipient::Everyone) => placement.machines() as u64 - 1,
+        let copies = match self.recipient.take() {
+            Some(Recipient::Rank(rank)) => {
+                self.entries[rank] = entry;
+                u64::from(placement.slot(rank).is_none())
+            }
+            Some(Recipient::Everyone) => {
+                self.entries.fill(entry);
+                placement.machines() as u64 - 1
+            }
             None => 0,
         };
-        match recipient {
-            Some(Recipient::Rank(rank)) => self.entries[rank] = entry,
-            Some(Recipient::Everyone) => self.entries.fill(entry),
-            None => {}
-        }
         self.group.counters.sent(stored * copies);
         Ok(())
     }

@@ -77,9 +77,7 @@ pub trait Outbox {
     ///
     /// # Errors
     /// As for [`write`](Self::write).
-    fn write_elements(&mut self, bytes: &[u8], _size: usize) -> Result<()> {
-        self.write(bytes)
-    }
+    fn write_elements(&mut self, bytes: &[u8], size: usize) -> Result<()>;
 
     /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks
     /// must keep messages of the same collectives, and drop them between the same collectives.

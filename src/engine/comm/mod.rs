@@ -1,7 +1,7 @@
 //! Collectives: the exchange of data between ranks, and the pauses for it.
 //!
-//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one
-//! process through memory. The collectives are written once, on top of that trait, for any arrays that implement
+//! A [`ProcessGroup`] moves bytes: [`FileGroup`] through files, which are in memory where ranks are threads of one
+//! process. The collectives are written on top of that trait, for any arrays that implement
 //! [`Elements`](crate::engine::array::Elements). A collective has one pause: the rank posts its messages, arrives,
 //! calls `precall` (spill, give up the turn), waits until all ranks have arrived, calls `callback` (take the next
 //! turn), and reads the others' messages.
@@ -11,7 +11,6 @@ mod collectives;
 mod file;
 mod group;
 mod hooks;
-mod local;
 pub mod machines;
 mod message;
 mod outbox_file;
@@ -35,7 +34,6 @@ pub use group::{
     Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete, complete_all,
 };
 pub use hooks::{Hooks, NoHooks};
-pub use local::LocalGroup;
 pub use placement::Placement;
 pub use ranks::Ranks;
 pub use slices::all_reduce_in_slices;

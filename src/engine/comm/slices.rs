@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::collectives::{ReduceOp, expect_layout, reduced};
+use super::collectives::{ReduceOp, expect_layout, post_reduce, reduced};
 use super::group::{Inbox, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
-use super::message::{write_array, write_bytes};
+use super::message::write_bytes;
 use super::tag::Operation;
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::error::Result;
@@ -53,10 +53,7 @@ pub fn all_reduce_in_slices<T: Elements>(
     let collective = complete(group, posted, hooks)?;
     let own = layouts.iter().map(|layout| Slice::of(layout, group.rank(), ranks).layout);
     let slices: Vec<Array> = reduced(group, &collective, &own.collect::<Vec<_>>(), op)?;
-    let mut outbox = group.outbox(Operation::AllReduce)?;
-    outbox.begin(Recipient::Everyone)?;
-    slices.iter().try_for_each(|slice| write_array(&mut *outbox, slice))?;
-    let posted = outbox.post()?;
+    let posted = post_reduce(group, &slices)?;
     drop(slices);
     let collective = complete(group, posted, hooks)?;
     let inboxes = (0..ranks).map(|from| group.inbox(&collective, from));

@@ -55,15 +55,13 @@ mod tests {
 
     use super::*;
     use crate::engine::array::Array;
-    use crate::engine::comm::{
-        LocalGroup, NoHooks, ProcessGroup, ReduceOp, all_gather, all_reduce,
-    };
+    use crate::engine::comm::{FileGroup, NoHooks, ProcessGroup, ReduceOp, all_gather, all_reduce};
     use crate::engine::turns::Control;
 
     /// Runs `work` on each rank, in its own thread.
-    fn on_ranks<R: Send>(world: usize, work: impl Fn(&LocalGroup) -> R + Sync) -> Vec<R> {
+    fn on_ranks<R: Send>(world: usize, work: impl Fn(&FileGroup) -> R + Sync) -> Vec<R> {
         let control = Arc::new(Control::in_memory(world, world).unwrap());
-        let groups = LocalGroup::all(&control);
+        let groups = FileGroup::in_memory(&control);
         std::thread::scope(|scope| {
             let work = &work;
             let threads = groups.into_iter().map(|group| scope.spawn(move || work(&group)));
@@ -126,7 +124,7 @@ mod tests {
                     };
                 }
                 let expected = bits(&expected.to_kind(kind));
-                let reduce = |group: &LocalGroup| {
+                let reduce = |group: &FileGroup| {
                     let sent = vec![values(group.rank(), kind)];
                     bits(&all_reduce(group, sent, op, &NoHooks).unwrap()[0])
                 };

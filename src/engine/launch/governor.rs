@@ -93,7 +93,7 @@ impl Governor {
         }
         if self.work == Work::Training && self.control.rank(0).epoch.get() == 0 {
             // Ranks have loaded their data, which says nothing about epochs.
-            self.control.forget_growth(self.work);
+            self.control.growth(self.work).forget();
         } else {
             self.judge();
             self.judged |= self.work == Work::Training;
@@ -112,7 +112,7 @@ impl Governor {
     /// work.
     fn judge(&mut self) {
         let Some(idle) = self.idle.filter(|_| self.limits.budget > 0) else { return };
-        let Some(growth) = self.control.take_growth(self.work) else { return };
+        let Some(growth) = self.control.growth(self.work).take() else { return };
         self.divided = true;
         self.known().measured = true;
         let taken = idle + self.known().reserve;
@@ -140,7 +140,7 @@ impl Governor {
         let room = self.limits.budget.saturating_sub(idle + reserve);
         self.set_room(room);
         let residents = self.control.slots_of(self.work) as u64;
-        let most = growth.unwrap_or(0).max(residents * self.control.noted_growth(self.work));
+        let most = growth.unwrap_or(0).max(residents * self.control.growth(self.work).noted());
         let now = room.saturating_sub(most);
         let less = now + self.limits.budget / NOTABLE < left;
         self.known().left = if less { now } else { left.max(now) };

@@ -66,7 +66,11 @@ pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
             "start training before threads, or run `sar-single` as a separate process",
         ));
     }
-    platform::fork(what, work)
+    platform::fork(what, || {
+        // `pkill`, systemd and Slurm signal all processes; rank 0 has the state to save.
+        signals::leave_to_launcher();
+        work()
+    })
 }
 
 /// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all

@@ -10,6 +10,11 @@ use rustix::process::{
 use super::out_of_memory::OutOfMemory;
 use crate::engine::turns::{Activity, Control};
 use crate::error::{Error, ErrorKind, ErrorRecord, Result};
+use crate::platform::reached_limit;
+
+/// Hint for a worker that was killed.
+const MEMORY: &str =
+    "if no user killed it, the kernel probably did because memory ran out: see `dmesg`";
 
 /// One forked worker.
 pub(super) struct Worker {
@@ -19,11 +24,13 @@ pub(super) struct Worker {
     alive: bool,
     /// Whether processes remain in its group after its end. Without them, another process may get the group's id.
     leaves_others: bool,
+    /// The limit on processor time, in seconds, if the process has ended at it.
+    time_limit: Option<u64>,
 }
 
 impl Worker {
     pub(super) fn new(slot: usize, rank: usize, pid: Pid) -> Self {
-        Worker { slot, rank, pid, alive: true, leaves_others: false }
+        Worker { slot, rank, pid, alive: true, leaves_others: false, time_limit: None }
     }
 
     /// Slot of the rank in the control block.
@@ -54,6 +61,7 @@ impl Worker {
         // Its own id is not released yet.
         self.leaves_others = true;
         self.signal_descendants(Signal::TERM);
+        self.time_limit = reached_limit(&self.pid.to_string());
         let reaped = waitpid(Some(self.pid), WaitOptions::NOHANG).map_err(failed)?;
         self.leaves_others = test_kill_process_group(self.pid).is_ok();
         Ok(reaped.map(|(_, status)| status))
@@ -109,9 +117,13 @@ impl Worker {
         };
         let problem = format!("rank {rank} (process {pid}) {how} {place}");
         let error = Error::new(ErrorKind::Worker, problem);
-        let hint =
-            "if no user killed it, the kernel probably did because memory ran out: see `dmesg`";
-        Some(if killed { error.with_hint(hint) } else { error })
+        let limited = killed || status.terminating_signal() == Some(libc::SIGXCPU);
+        Some(match self.time_limit.filter(|_| limited) {
+            Some(seconds) => error
+                .with_hint(format!("allow more than {seconds} s of processor time (ulimit -t)")),
+            None if killed => error.with_hint(MEMORY),
+            None => error,
+        })
     }
 
     /// Formats a place as "in epoch 3, backward of layer 1".
@@ -132,6 +144,7 @@ fn signal_name(signal: i32) -> String {
         (libc::SIGBUS, "SIGBUS"),
         (libc::SIGABRT, "SIGABRT"),
         (libc::SIGILL, "SIGILL"),
+        (libc::SIGXCPU, "SIGXCPU"),
     ];
     let name = known.iter().find(|(number, _)| *number == signal);
     name.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())

@@ -12,7 +12,6 @@ use super::room::to_pack;
 use super::shard::ShardPointer;
 use super::store::SpillStore;
 use super::value::Spill;
-use super::waiting_memory::WaitingMemory;
 use crate::engine::turns::{Phase, TurnLock, Work};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span_of};
@@ -52,8 +51,8 @@ pub struct PartitionDataManager {
     base: u64,
     /// Size in bytes below which values count as small.
     small: Cell<u64>,
-    /// Stand-in runs only: records memory at each pause.
-    stand_in: OnceCell<Option<Rc<WaitingMemory>>>,
+    /// Stand-in runs only: maximum memory at a pause, in bytes.
+    stand_in: OnceCell<Option<Rc<Cell<u64>>>>,
     /// Type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
     /// Type of computations in layers.
@@ -81,10 +80,10 @@ impl PartitionDataManager {
         })
     }
 
-    /// Prepares for a stand-in graph of `scale` times the real size. Memory is only recorded, in `waiting`, and never counts
-    /// as kept, because a process's other memory does not shrink with the graph. Without `waiting`, freed memory is not
-    /// returned.
-    pub fn stand_in(&self, scale: f64, waiting: Option<Rc<WaitingMemory>>) {
+    /// Prepares for a stand-in graph of `scale` times the real size. Memory is only recorded, in `waiting`, which becomes the
+    /// maximum of the process's anonymous memory at a pause, in bytes. It never counts as kept, because a process's other
+    /// memory does not shrink with the graph. Without `waiting`, freed memory is not returned.
+    pub fn stand_in(&self, scale: f64, waiting: Option<Rc<Cell<u64>>>) {
         self.small.set((SMALL as f64 * scale) as u64);
         // Set once per rank.
         let _ = self.stand_in.set(waiting);
@@ -110,7 +109,7 @@ impl PartitionDataManager {
         layout: T::Layout,
         value: T,
     ) -> Pointer<T> {
-        self.register(Pointer::resident(label, layout, value, self.store.clone()))
+        self.register(Pointer::new(label, layout, Some(value), None, self.store.clone()))
     }
 
     /// Tracks a value that never needs a file, because `recipe` always produces the same value, with this layout.
@@ -121,7 +120,7 @@ impl PartitionDataManager {
         value: Option<T>,
         recipe: Rc<dyn Fn() -> Result<T>>,
     ) -> Pointer<T> {
-        self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
+        self.register(Pointer::new(label, layout, value, Some(recipe), self.store.clone()))
     }
 
     fn register<T: Spill>(&self, pointer: Pointer<T>) -> Pointer<T> {
@@ -378,7 +377,7 @@ impl PartitionDataManager {
             self.lock.keep(self.own_memory().unwrap_or(kept));
         }
         if let Some(Some(waiting)) = self.stand_in.get() {
-            waiting.look();
+            waiting.set(waiting.get().max(anonymous_bytes("self").unwrap_or(0)));
         }
         self.store.share_cache(self.lock.cache_share().saturating_sub(soon));
         Ok(())

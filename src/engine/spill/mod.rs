@@ -3,7 +3,7 @@
 //! * [`SpillStore`] writes and reads files of bytes.
 //! * [`Pointer`] is a handle to a value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array),
 //!   edges, rows. With the cargo feature `torch`, `PointerTensor` is its form for tensors.
-//! * A value that fits only without its zeros stays in memory, packed (`room`, `memory_file`).
+//! * A value that fits only without its zeros stays in memory, packed (`room`).
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
 //!
 //! Files are removed with the last handle of their value, with the rank's store, and with the run's folder, which the
@@ -12,7 +12,6 @@
 mod dtype;
 mod hold;
 mod manager;
-mod memory_file;
 mod pointer;
 mod room;
 mod shard;
@@ -23,7 +22,6 @@ mod tensor;
 mod tracked_tensor;
 mod value;
 mod value_file;
-mod waiting_memory;
 
 pub use dtype::{ComputeDtype, SpillDtype, read_narrow, write_narrow};
 pub use hold::{Hold, Lent};
@@ -35,4 +33,3 @@ pub use store::{SpillReader, SpillStore, SpillWriter};
 pub use tensor::{Masks, PointerTensor, TensorLayout};
 pub use value::{EdgesLayout, Spill};
 pub(super) use value_file::{Extent, ReadValue, ValueFile};
-pub use waiting_memory::WaitingMemory;

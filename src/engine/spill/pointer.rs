@@ -71,32 +71,15 @@ impl<T: Spill> Clone for Pointer<T> {
 }
 
 impl<T: Spill> Pointer<T> {
-    pub(super) fn resident(
-        label: &str,
-        layout: T::Layout,
-        value: T,
-        store: Rc<SpillStore>,
-    ) -> Self {
-        Pointer::of(label, layout, Some(value), Backing::None, store)
-    }
-
-    pub(super) fn from_recipe(
+    /// A value in memory, or one with a recipe.
+    pub(super) fn new(
         label: &str,
         layout: T::Layout,
         value: Option<T>,
-        recipe: Rc<dyn Fn() -> Result<T>>,
+        recipe: Option<Rc<dyn Fn() -> Result<T>>>,
         store: Rc<SpillStore>,
     ) -> Self {
-        Pointer::of(label, layout, value, Backing::Recipe(recipe), store)
-    }
-
-    fn of(
-        label: &str,
-        layout: T::Layout,
-        value: Option<T>,
-        backing: Backing<T>,
-        store: Rc<SpillStore>,
-    ) -> Self {
+        let backing = recipe.map_or(Backing::None, Backing::Recipe);
         Pointer(Rc::new(Slot {
             label: label.to_owned(),
             layout,
@@ -325,7 +308,7 @@ impl<T: Spill> Spillable for Slot<T> {
             return writer.copy(file, *extent);
         }
         if let Some(value) = &state.resident {
-            value.save(&self.layout, writer)?;
+            value.save(writer)?;
         }
         writer.end_value()
     }

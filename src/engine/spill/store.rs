@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::memory_file::MemoryFile;
 use super::value_file::{Extent, ReadValue, ValueFile};
 use crate::error::{Error, Result};
-use crate::io::{IoCounters, Storage, StorageFile, read_split};
+use crate::io::{IoCounters, MemoryStorage, Storage, StorageFile, read_split};
 
 /// Number of bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
@@ -57,7 +56,7 @@ impl SpillStore {
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let out = ValueFile::new(file, path.clone(), self.counters.clone(), self.pads);
-        let guard = Removal { path, storage: Some(self.storage.clone()) };
+        let guard = Removal { path, storage: self.storage.clone() };
         // Values that fit stay in memory rather than in the page cache.
         self.storage.set_cache_share(0);
         Ok(SpillWriter { out, guard, for_messages: self.for_messages.get() })
@@ -107,9 +106,10 @@ impl SpillWriter {
     /// Starts a packed value's file of `len` bytes in memory; `None` if memory runs out.
     pub(super) fn in_memory(label: &str, len: u64) -> Option<Self> {
         let path = PathBuf::from(format!("{label}, packed in memory"));
-        let guard = Removal { path: path.clone(), storage: None };
-        let file = Box::new(MemoryFile::with_room(len)?);
-        let out = ValueFile::new(file, path, IoCounters::default(), false);
+        let storage = MemoryStorage::default();
+        let file = storage.create_with_room(&path, len)?;
+        let out = ValueFile::new(file, path.clone(), IoCounters::default(), false);
+        let guard = Removal { path, storage: Arc::new(storage) };
         Some(SpillWriter { out, guard, for_messages: 0 })
     }
 
@@ -155,9 +155,7 @@ impl SpillWriter {
         let SpillWriter { out: ValueFile { file, counters, .. }, guard, for_messages } = self;
         let cached = file.cached();
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
-        if let Some(storage) = &guard.storage {
-            storage.set_cache_share(for_messages);
-        }
+        guard.storage.set_cache_share(for_messages);
         Ok(Rc::new(SpillFile { file, guard, counters, cached }))
     }
 }
@@ -223,13 +221,12 @@ impl SpillReader<'_> {
 struct Removal {
     /// Path of the file, or a name for messages if it is in memory.
     path: PathBuf,
-    /// `None` for a file in memory.
-    storage: Option<Arc<dyn Storage>>,
+    storage: Arc<dyn Storage>,
 }
 
 impl Drop for Removal {
     fn drop(&mut self) {
         // A destructor cannot report an error; the file is removed with the run's folder.
-        let _ = self.storage.as_ref().map(|storage| storage.remove(&self.path));
+        let _ = self.storage.remove(&self.path);
     }
 }

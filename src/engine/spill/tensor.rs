@@ -41,10 +41,18 @@ impl PointerTensor {
         self.layout().exact
     }
 
-    /// A copy of the value in its own memory, in the type in which it is used.
-    pub(crate) fn copied(&self) -> Result<Tensor> {
-        let held = self.pin_held()?;
-        held.widened(self.layout())?.map_or_else(|| tensor::copy(&held), Ok)
+    /// The value for changes in place, in the type in which it is held, or in which it is used. It is a copy if other
+    /// handles exist.
+    pub(crate) fn into_tensor(self, as_held: bool) -> Result<Tensor> {
+        match (self.is_unique(), as_held) {
+            (true, true) => self.take_held(),
+            (true, false) => self.take(),
+            (false, true) => tensor::copy(&*self.pin_held()?),
+            (false, false) => {
+                let held = self.pin_held()?;
+                held.widened(self.layout())?.map_or_else(|| tensor::copy(&held), Ok)
+            }
+        }
     }
 }
 
@@ -80,7 +88,7 @@ impl Spill for Tensor {
         tensor::byte_len(&layout.shape, layout.held) as u64
     }
 
-    fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
         sink.write_elements(&tensor::bytes(self), self.kind().elt_size_in_bytes())
     }
 

@@ -29,7 +29,7 @@ pub trait Spill: Sized + 'static {
     ///
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
-    fn save(&self, layout: &Self::Layout, sink: &mut SpillWriter) -> Result<()>;
+    fn save(&self, sink: &mut SpillWriter) -> Result<()>;
 
     /// Reads the value.
     ///
@@ -63,7 +63,7 @@ impl Spill for Array {
         layout.byte_len().map_or(0, |bytes| bytes as u64)
     }
 
-    fn save(&self, _: &ArrayLayout, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
         sink.write_elements(self.bytes(), Array::layout(self).dtype.size())
     }
 
@@ -154,7 +154,7 @@ impl Spill for SortedEdges {
         ends.bytes() + per_edge * ends.entries as u64
     }
 
-    fn save(&self, _: &EdgesLayout, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
         sink.write(bytemuck::cast_slice(self.ends.rows()))?;
         sink.write(bytemuck::cast_slice(self.ends.indptr()))?;
         sink.write(bytemuck::cast_slice(self.ends.indices()))?;
@@ -186,7 +186,7 @@ impl Spill for Vec<u32> {
         4 * *layout as u64
     }
 
-    fn save(&self, _: &usize, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
         sink.write(bytemuck::cast_slice(self))
     }
 

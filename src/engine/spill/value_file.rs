@@ -143,8 +143,8 @@ impl ReadValue {
         fill: impl FnOnce(&mut [u8], u64) -> Result<()>,
     ) -> Result<Self> {
         let table = |bytes: &mut [u8], at| fill(bytes, extent.offset + at);
-        let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, table));
-        let unpacker = unpacker.transpose().map_err(|problem| problem.of_file(path))?;
+        let unpacker = extent.packed.map(|packed| Unpacker::new(packed, extent.len, path, table));
+        let unpacker = unpacker.transpose()?;
         Ok(ReadValue { extent, read: 0, at: 0, checksum: crc32fast::Hasher::new(), unpacker })
     }
 
@@ -157,7 +157,7 @@ impl ReadValue {
     ) -> Result<()> {
         let ReadValue { extent, at, checksum, unpacker, .. } = self;
         let len = bytes.len() as u64;
-        let mut stored = |bytes: &mut [u8]| {
+        let mut stored = |bytes: &mut [u8]| -> Result<()> {
             fill(bytes, extent.offset + *at)?;
             checksum.update(bytes);
             *at += bytes.len() as u64;
@@ -165,7 +165,7 @@ impl ReadValue {
         };
         match unpacker {
             None => stored(bytes)?,
-            Some(unpacker) => unpacker.read(bytes, stored).map_err(|e| e.of_file(path))?,
+            Some(unpacker) => unpacker.read(bytes, path, stored)?,
         }
         self.read += len;
         Ok(())

@@ -1,9 +1,8 @@
 //! Computations with pauses for other ranks' rows, and the sharing of pauses.
 
-use super::graphs::exchange::Transfer;
 use super::graphs::graph::Graph;
 use super::record::Tape;
-use crate::engine::comm::Collective;
+use crate::engine::comm::{Collective, Posted};
 use crate::error::{Error, Result};
 use crate::event::Span;
 
@@ -22,7 +21,8 @@ pub type Begun<'a, T = ()> = Result<Computation<'a, T>>;
 /// A computation before a pause; of its values, only `PointerTensor`s survive the pause.
 pub struct Waiting<'a, T> {
     graph: &'a dyn Graph,
-    transfer: Transfer,
+    /// Taken when the pause begins.
+    posted: Option<Posted>,
     /// The relation of the computation, as in [`Tape::enter_relation`].
     relation: u32,
     resume: Box<Resume<'a, T>>,
@@ -32,21 +32,21 @@ pub struct Waiting<'a, T> {
 type Resume<'a, T> = dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Begun<'a, T> + 'a;
 
 impl<'a, T: 'a> Computation<'a, T> {
-    /// A computation that has posted `transfer` and continues with `resume`, which reads the other ranks' messages. If
-    /// there is nothing to wait for, it completes at once.
+    /// A computation that has posted messages and continues with `resume`, which reads the other ranks' messages. If
+    /// nothing is posted, it completes at once.
     pub(super) fn after(
         tape: &mut Tape<'a>,
         graph: &'a dyn Graph,
-        transfer: Transfer,
+        posted: Option<Posted>,
         resume: impl FnOnce(&mut Tape<'a>, Option<Collective>) -> Result<T> + 'a,
     ) -> Result<Self> {
-        if matches!(transfer, Transfer::Nothing) {
+        if posted.is_none() {
             return resume(tape, None).map(Computation::Complete);
         }
         let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
             resume(tape, collective).map(Computation::Complete)
         });
-        Ok(Computation::Waiting(Waiting { graph, transfer, relation: tape.relation, resume }))
+        Ok(Computation::Waiting(Waiting { graph, posted, relation: tape.relation, resume }))
     }
 
     /// Continues with `next` when this computation is complete.
@@ -72,11 +72,11 @@ impl<'a, T: 'a> Computation<'a, T> {
     ) -> Begun<'a, U> {
         match self {
             Computation::Complete(value) => next(tape, value),
-            Computation::Waiting(Waiting { graph, transfer, relation, resume }) => {
+            Computation::Waiting(Waiting { graph, posted, relation, resume }) => {
                 let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
                     resume(tape, collective)?.and_then(tape, next)
                 });
-                Ok(Computation::Waiting(Waiting { graph, transfer, relation, resume }))
+                Ok(Computation::Waiting(Waiting { graph, posted, relation, resume }))
             }
         }
     }
@@ -85,12 +85,12 @@ impl<'a, T: 'a> Computation<'a, T> {
     pub(super) fn within(self, begin: impl Fn() -> Span + 'a) -> Self {
         match self {
             Computation::Complete(value) => Computation::Complete(value),
-            Computation::Waiting(Waiting { graph, transfer, relation, resume }) => {
+            Computation::Waiting(Waiting { graph, posted, relation, resume }) => {
                 let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
                     let _span = begin();
                     Ok(resume(tape, collective)?.within(begin))
                 });
-                Computation::Waiting(Waiting { graph, transfer, relation, resume })
+                Computation::Waiting(Waiting { graph, posted, relation, resume })
             }
         }
     }
@@ -104,13 +104,11 @@ impl<'a, T: 'a> Computation<'a, T> {
         tape.join(vec![self])?.pop().ok_or_else(missing)
     }
 
-    /// Takes the transfer and graph of a waiting computation.
-    fn take_transfer(&mut self) -> Option<(&'a dyn Graph, Transfer)> {
+    /// Takes what a waiting computation has posted, with its graph.
+    fn take_posted(&mut self) -> Option<(&'a dyn Graph, Posted)> {
         match self {
             Computation::Complete(_) => None,
-            Computation::Waiting(Waiting { graph, transfer, .. }) => {
-                Some((*graph, std::mem::replace(transfer, Transfer::Nothing)))
-            }
+            Computation::Waiting(Waiting { graph, posted, .. }) => Some((*graph, posted.take()?)),
         }
     }
 }
@@ -124,17 +122,17 @@ impl<'a> Tape<'a> {
     pub fn join<T: 'a>(&mut self, mut computations: Vec<Computation<'a, T>>) -> Result<Vec<T>> {
         let (relation, round) = (self.relation, self.round);
         loop {
-            let posted = computations.iter_mut().filter_map(Computation::take_transfer);
-            let (graphs, transfers): (Vec<_>, Vec<_>) = posted.unzip();
+            let posted = computations.iter_mut().filter_map(Computation::take_posted);
+            let (graphs, posted): (Vec<_>, Vec<_>) = posted.unzip();
             let Some(graph) = graphs.first() else { break };
-            let mut collectives = graph.complete_all(transfers)?.into_iter();
+            let mut collectives = graph.complete_all(posted)?.into_iter();
             self.rounds += 1;
             self.round = self.rounds;
             let resumed = computations.into_iter().map(|computation| match computation {
                 Computation::Complete(value) => Ok(Computation::Complete(value)),
                 Computation::Waiting(Waiting { relation, resume, .. }) => {
                     self.relation = relation;
-                    resume(self, collectives.next().flatten())
+                    resume(self, collectives.next())
                 }
             });
             computations = resumed.collect::<Result<_>>()?;

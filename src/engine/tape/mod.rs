@@ -24,7 +24,7 @@ pub use constants::Constants;
 pub use gradients::Gradients;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};
 pub use graphs::edge_inputs::{EdgeInputs, EdgeSource};
-pub use graphs::exchange::{Exchange, Transfer};
+pub use graphs::exchange::Exchange;
 pub use graphs::full_partition::FullPartitionGraph;
 pub use graphs::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard};
 pub use graphs::graph_shard_manager::GraphShardManager;

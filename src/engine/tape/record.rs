@@ -305,20 +305,10 @@ impl<'a> Tape<'a> {
         match old {
             None => Ok(new),
             Some(old) => {
-                let mut sum = in_place(old, false)?;
+                let mut sum = old.into_tensor(false)?;
                 tensor::add(&mut sum, &*new.pin()?)?;
                 self.manager.track_rows("gradient", sum)
             }
         }
-    }
-}
-
-/// A gradient for changes in place, in the type in which it is held, or widened. It is a copy if other handles exist.
-pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
-    match (gradient.is_unique(), as_held) {
-        (true, true) => gradient.take_held(),
-        (true, false) => gradient.take(),
-        (false, true) => tensor::copy(&*gradient.pin_held()?),
-        (false, false) => tensor::copy(&*gradient.pin()?),
     }
 }

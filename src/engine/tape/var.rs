@@ -6,7 +6,6 @@ use tch::{Kind, Tensor};
 
 use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
 use crate::engine::tape::graphs::row_layout::RowLayout;
-use crate::engine::tensor;
 use crate::error::{Error, Result};
 
 /// A handle to a value of the forward pass: a matrix with one row per node.
@@ -154,21 +153,12 @@ impl Var {
         self.0.value.clone()
     }
 
-    /// The value for changes in place, in the type in which it is used.
-    pub(super) fn into_tensor(self) -> Result<Tensor> {
+    /// The value for changes in place, in the type in which it is held, or in which it is used. It is a copy if other
+    /// handles exist.
+    pub(super) fn into_tensor(self, as_held: bool) -> Result<Tensor> {
         match Rc::try_unwrap(self.0) {
-            Ok(node) if node.value.is_unique() => node.value.take(),
-            Ok(node) => node.value.copied(),
-            Err(shared) => shared.value.copied(),
-        }
-    }
-
-    /// The value for changes in place, in the type in which it is held. It is a copy if other handles exist.
-    pub(super) fn into_held(self) -> Result<Tensor> {
-        match Rc::try_unwrap(self.0) {
-            Ok(node) if node.value.is_unique() => node.value.take_held(),
-            Ok(node) => tensor::copy(&*node.value.pin_held()?),
-            Err(shared) => tensor::copy(&*shared.value.pin_held()?),
+            Ok(node) => node.value.into_tensor(as_held),
+            Err(shared) => shared.value.clone().into_tensor(as_held),
         }
     }
 }

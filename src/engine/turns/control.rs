@@ -4,10 +4,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use memmap2::{MmapMut, MmapRaw};
+use rustix::io::{pread, retry_on_intr};
 use tracing::debug;
 
 use super::cells::Cell32;
@@ -20,7 +20,7 @@ use super::run_status::{Request, RunStatus};
 use super::status::RankStatus;
 use super::work::Work;
 use crate::error::{Error, Result};
-use crate::io::{new_private_file, uninterrupted};
+use crate::io::new_private_file;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 12;
@@ -82,8 +82,8 @@ impl Control {
     /// # Errors
     /// If the file cannot be read.
     pub fn begins(file: &File) -> io::Result<bool> {
-        let mut bytes = [0; size_of::<u32>()];
-        let read = uninterrupted(|| file.read_at(&mut bytes, 0))?;
+        let mut bytes = [0_u8; size_of::<u32>()];
+        let read = retry_on_intr(|| pread(file, &mut bytes[..], 0))?;
         Ok(bytemuck::bytes_of(&MAGIC).starts_with(&bytes[..read]))
     }
 
@@ -192,7 +192,7 @@ impl Control {
     }
 
     /// Growth in the turns of a kind of work.
-    pub(super) fn growth(&self, work: Work) -> &GrowthTable {
+    pub(crate) fn growth(&self, work: Work) -> &GrowthTable {
         &self.header().growth[work as usize]
     }
 

@@ -16,7 +16,7 @@ const SHOWN: u32 = 1 << 31;
 /// The largest growth of any rank in each turn of an epoch, in KiB. Ranks record it; the launcher publishes it.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct GrowthTable {
+pub(crate) struct GrowthTable {
     /// Recorded since the launcher's last call, with [`SHOWN`]; 0 for a turn that no rank has ended.
     noted: [AtomicU32; TURNS],
     /// Published: recorded in the previous period, or earlier and reduced since; 0 for a turn that no rank ended then.
@@ -109,19 +109,19 @@ impl GrowthTable {
     }
 
     /// Maximum of all growth recorded since the last call of [`take`](Self::take), in bytes.
-    pub(super) fn noted(&self) -> u64 {
+    pub(crate) fn noted(&self) -> u64 {
         let noted = self.noted.iter().map(|noted| noted.load(Ordering::SeqCst) & !SHOWN);
         u64::from(noted.max().unwrap_or(0)) << 10
     }
 
     /// Forgets what was recorded since the last call of [`take`](Self::take).
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.noted.iter().for_each(|noted| noted.store(0, Ordering::SeqCst));
     }
 
     /// Publishes the growth recorded since the last call; returns the maximum of the last two periods, in bytes, or `None`
     /// if no turn has ended since.
-    pub(super) fn take(&self) -> Option<u64> {
+    pub(crate) fn take(&self) -> Option<u64> {
         let noted = self.noted.each_ref().map(|noted| noted.swap(0, Ordering::SeqCst) & !SHOWN);
         let most = noted.into_iter().max().filter(|most| *most > 0)?;
         let periods = self.periods.fetch_add(1, Ordering::SeqCst);

@@ -64,22 +64,6 @@ impl Control {
         self.growth(work).note(turn, bytes, shows);
     }
 
-    /// Forgets the growth that was recorded during this work since it was last taken.
-    pub fn forget_growth(&self, work: Work) {
-        self.growth(work).forget();
-    }
-
-    /// Maximum growth that has been recorded during this work since it was last taken, in bytes.
-    pub fn noted_growth(&self, work: Work) -> u64 {
-        self.growth(work).noted()
-    }
-
-    /// Maximum growth that was recorded during this work in the two periods that the last two calls end, in bytes; `None`
-    /// if no turn has ended since the last call.
-    pub fn take_growth(&self, work: Work) -> Option<u64> {
-        self.growth(work).take()
-    }
-
     /// Bytes that all ranks together may keep from this turn of an epoch (from 0) to the next one: what the residents'
     /// growth in these two turns leaves of the room. They may keep nothing if the growth is not known. After the number of
     /// residents was lowered, those that are still in their turns count.
@@ -143,11 +127,11 @@ mod tests {
         }
         let less = |bytes: u64| given_out((24 << 20) - bytes);
         assert_eq!([0, 1, 2].map(kept), [less(5 << 20), less(15 << 20), 0], "in the first epoch");
-        assert_eq!(control.take_growth(Work::Training), Some(6 << 20));
+        assert_eq!(control.growth(Work::Training).take(), Some(6 << 20));
         for (turn, mib) in [(0, 1), (1, 2), (2, 6)] {
             control.note_growth(Work::Training, turn, mib << 20, true);
         }
-        control.take_growth(Work::Training);
+        control.growth(Work::Training).take();
         let most = less(2 * ((6 << 20) + (6 << 17)));
         assert_eq!([0, 1, 2].map(kept), [less(2 * ((2 << 20) + (2 << 17))), most, most]);
     }
@@ -178,7 +162,7 @@ mod tests {
         assert!(!control.admits(Work::Training, 1, 2) && !control.admits(Work::Training, 2, 1));
         control.rank(3).kept.set(1 << 20);
         assert!(!control.admits(Work::Training, 1, 1), "a quarter more than was recorded");
-        control.take_growth(Work::Training);
+        control.growth(Work::Training).take();
         assert!(control.admits(Work::Training, 1, 1) && !control.admits(Work::Training, 1, 2));
         assert!(!control.admits(Work::Training, 2, 1), "no rank has ended this turn");
     }

@@ -291,8 +291,8 @@ mod tests {
             lock.acquire(|| Ok(())).unwrap();
             lock.set_cached(cached);
             lock.release();
-            let noted = control.noted_growth(Work::Training);
-            control.forget_growth(Work::Training);
+            let noted = control.growth(Work::Training).noted();
+            control.growth(Work::Training).forget();
             noted
         };
         // More than other tests of this process take.

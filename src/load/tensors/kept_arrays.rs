@@ -3,7 +3,7 @@
 use super::features::FEATURES;
 use super::labels::LABELS;
 use crate::error::Result;
-use crate::formats::dgl::{Feature, FeatureSet, Partition};
+use crate::formats::dgl::{Feature, Partition};
 use crate::load::KeptArrays;
 use crate::load::keys::{DataKeys, find_mask};
 
@@ -24,7 +24,7 @@ impl KeptArrays {
         }
         let mut edges = vec![Vec::new(); book.etypes().len()];
         for key in [&keys.edge_weight, &keys.edge_features].into_iter().flatten() {
-            let found = of_edges(partition.edge_features(), key)?;
+            let found = names(&partition.edge_features().lookup(key)?);
             for (own, name) in edges.iter_mut().zip(found) {
                 own.extend(name);
             }
@@ -39,10 +39,6 @@ impl KeptArrays {
             edges,
         })
     }
-}
-
-fn of_edges(set: &FeatureSet, key: &str) -> Result<Vec<Option<String>>> {
-    Ok(names(&set.lookup(key)?))
 }
 
 fn names(found: &[Option<&Feature>]) -> Vec<Option<String>> {

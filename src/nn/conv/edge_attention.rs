@@ -1,6 +1,6 @@
 //! Attention with scores that use edge features.
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::heads;
 use crate::engine::tape::{
@@ -64,7 +64,7 @@ impl EdgeScore {
     ) -> Begun<'a, Var> {
         let (heads, slope) = (self.heads, self.negative_slope);
         let scores = self.on_edges(tape, graph, ends, move |sums, vector| {
-            products(&leaky_relu(&sums, slope)?, vector, heads)
+            heads::products(&leaky_relu(&sums, slope)?, vector, heads)
         })?;
         scores.then(tape, move |tape, scores| softmax(tape, graph, &scores, dropout))
     }
@@ -82,7 +82,7 @@ impl EdgeScore {
         sums.then(tape, move |tape, sums| {
             let scores =
                 tape.segment("attention-scores", &[&sums], &[vector], move |x, vector| {
-                    products(&x[0], &vector[0], heads)
+                    heads::products(&x[0], &vector[0], heads)
                 })?;
             let attention = softmax(tape, graph, &scores, dropout)?;
             Ok((sums, attention))
@@ -124,12 +124,6 @@ fn leaky_relu(sums: &Tensor, slope: f64) -> Result<Tensor> {
     Ok(sums.f_where_self(&sums.f_gt(0)?, &sums.f_mul_scalar(slope)?)?)
 }
 
-/// The inner product of each head's columns with the vector, `[rows, heads]`.
-fn products(rows: &Tensor, vector: &Tensor, heads: i64) -> Result<Tensor> {
-    let products = rows.f_view([rows.size()[0], heads, vector.size()[2]])?.f_mul(vector)?;
-    Ok(products.f_sum_dim_intlist([2_i64].as_slice(), false, None::<Kind>)?)
-}
-
 fn softmax<'a>(
     tape: &mut Tape<'a>,
     graph: &'a dyn Graph,
@@ -145,6 +139,8 @@ fn softmax<'a>(
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

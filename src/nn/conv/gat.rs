@@ -1,10 +1,8 @@
 //! Graph attention: Veličković et al., "Graph attention networks", ICLR 2018.
 
-use super::heads::{self, AttentionConfig, Heads};
+use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput, ends_coincide};
-use crate::engine::tape::{
-    Attend, Begun, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
-};
+use crate::engine::tape::{Attend, Begun, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::ModelSpec;
@@ -44,8 +42,7 @@ pub struct GatConv {
     fc: Weight,
     attn_l: Parameter,
     attn_r: Parameter,
-    bias: Parameter,
-    residual: Option<Weight>,
+    residual: Residual,
 }
 
 impl GatConv {
@@ -57,14 +54,8 @@ impl GatConv {
         let attn_l = parameters.add("attn_l", &heads, normal);
         let attn_r = parameters.add("attn_r", &heads, normal);
         let fc = Weight::OutIn(parameters.add("fc.weight", &[columns, config.in_feats], normal));
-        let mapped = config.residual && config.in_feats != columns;
-        let residual = mapped.then(|| {
-            let shape = [columns, config.in_feats];
-            Weight::OutIn(parameters.add("res_fc.weight", &shape, normal))
-        });
-        let bias = if mapped { "res_fc.bias" } else { "bias" };
-        let bias = parameters.add(bias, &[columns], Init::Zeros);
-        GatConv { config, fc, attn_l, attn_r, bias, residual }
+        let residual = Residual::new(parameters, &config).or_bias(parameters, columns);
+        GatConv { config, fc, attn_l, attn_r, residual }
     }
 }
 
@@ -93,16 +84,9 @@ impl Conv for GatConv {
             negative_slope: config.negative_slope,
             dropout: config.attn_drop,
         };
-        let (residual, bias) = (self.residual.clone(), Some(self.bias));
-        tape.begin_attend(graph, messages, attend)?.then(tape, move |tape, y| {
-            match (&residual, dst) {
-                (Some(residual), Some(dst)) => {
-                    let residual = tape.linear(&dst, residual, bias, None)?;
-                    config.finish(tape, y, None, Some(&residual))
-                }
-                (_, dst) => config.finish(tape, y, bias, dst.as_ref()),
-            }
-        })
+        let residual = self.residual.clone();
+        tape.begin_attend(graph, messages, attend)?
+            .then(tape, move |tape, y| residual.finish(&config, tape, y, dst))
     }
 }
 

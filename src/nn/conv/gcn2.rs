@@ -6,8 +6,8 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Tensor};
 
-use super::in_degree_norm::InDegreeNorm;
 use super::layer::{Conv, ConvInput, check_in_edges};
+use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -105,7 +105,7 @@ impl Conv for Gcn2Conv {
         if !allow_zero_in_degree {
             check_in_edges(graph, "their share of the initial rows")?;
         }
-        let norm = InDegreeNorm { edge_weights, factor: 1.0 - alpha };
+        let norm = SymmetricNorm { edge_weights, factor: 1.0 - alpha, out_degrees: false };
         match &self.initial_weight {
             None => {
                 let share = tape.segment("initial", &[&initial], &[], move |x, _| {

@@ -73,10 +73,9 @@ impl AttentionConfig {
         x: &Var,
         vector: Parameter,
     ) -> Result<Var> {
-        let (heads, width) = (self.heads as i64, self.out_feats);
+        let heads = self.heads as i64;
         tape.segment("attention-scores", &[x], &[vector], move |x, vector| {
-            let products = x[0].f_view([-1, heads, width])?.f_mul(&vector[0])?;
-            Ok(products.f_sum_dim_intlist([2_i64].as_slice(), false, None::<Kind>)?)
+            products(&x[0], &vector[0], heads)
         })
     }
 
@@ -108,6 +107,12 @@ impl AttentionConfig {
     }
 }
 
+/// The inner product of each head's columns with a vector, `[rows, heads]`; `vector` is `[1, heads, width]`.
+pub(in crate::nn) fn products(rows: &Tensor, vector: &Tensor, heads: i64) -> Result<Tensor> {
+    let products = rows.f_view([rows.size()[0], heads, vector.size()[2]])?.f_mul(vector)?;
+    Ok(products.f_sum_dim_intlist([2_i64].as_slice(), false, None::<Kind>)?)
+}
+
 /// The mean of heads that lie side by side in rows of `y`.
 pub(in crate::nn) fn mean_of_heads(y: &Tensor, heads: i64) -> Result<Tensor> {
     let (rows, columns) = y.size2()?;
@@ -115,25 +120,36 @@ pub(in crate::nn) fn mean_of_heads(y: &Tensor, heads: i64) -> Result<Tensor> {
     Ok(heads.f_mean_dim([1_i64].as_slice(), false, None::<Kind>)?)
 }
 
-/// The residual of a layer whose maps have biases: the destination's input, through a linear map where the widths differ.
+/// The residual of a layer: the destination's input, through a linear map with a bias where the widths differ.
 #[derive(Clone)]
-pub(in crate::nn) struct Residual(Option<(Weight, Parameter)>);
+pub(in crate::nn) struct Residual {
+    map: Option<(Weight, Parameter)>,
+    /// A bias of the layer, if there is no map.
+    bias: Option<Parameter>,
+}
 
 impl Residual {
     /// Adds the parameters of the map, `res_fc.*`, if the configuration needs one.
     pub(in crate::nn) fn new(parameters: &mut ParameterBuilder, config: &AttentionConfig) -> Self {
         let columns = config.columns();
         let mapped = config.residual && config.in_feats != columns;
-        Residual(mapped.then(|| {
+        let map = mapped.then(|| {
             parameters.scope("res_fc", |parameters| {
                 let normal = initial(parameters);
                 let weight = parameters.add("weight", &[columns, config.in_feats], normal);
                 (Weight::OutIn(weight), parameters.add("bias", &[columns], Init::Zeros))
             })
-        }))
+        });
+        Residual { map, bias: None }
     }
 
-    /// Adds the residual, if there is one, and merges the heads; `dst` is the destinations' input.
+    /// Adds a bias of the layer under the name `bias`, unless the map has one.
+    pub(in crate::nn) fn or_bias(self, parameters: &mut ParameterBuilder, columns: i64) -> Self {
+        let bias = || parameters.add("bias", &[columns], Init::Zeros);
+        Residual { bias: self.map.is_none().then(bias), ..self }
+    }
+
+    /// Adds the residual and the bias, if there are any, and merges the heads; `dst` is the destinations' input.
     pub(in crate::nn) fn finish(
         &self,
         config: &AttentionConfig,
@@ -141,12 +157,12 @@ impl Residual {
         y: Var,
         dst: Option<Var>,
     ) -> Result<Var> {
-        match (&self.0, dst) {
+        match (&self.map, dst) {
             (Some((weight, bias)), Some(dst)) => {
                 let residual = tape.linear(&dst, weight, Some(*bias), None)?;
                 config.finish(tape, y, None, Some(&residual))
             }
-            (_, dst) => config.finish(tape, y, None, dst.as_ref()),
+            (_, dst) => config.finish(tape, y, self.bias, dst.as_ref()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::in_degree_norm::InDegreeNorm;
+use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{Graph, Tape, Var};
 use crate::error::{Error, Result};
 
@@ -40,7 +40,8 @@ impl<const USUAL: usize> Hops<USUAL> {
         x: Var,
         mut each: impl FnMut(&mut Tape<'a>, &Var) -> Result<()>,
     ) -> Result<()> {
-        let norm = InDegreeNorm { edge_weights: self.edge_weights, factor: 1.0 };
+        let norm =
+            SymmetricNorm { edge_weights: self.edge_weights, factor: 1.0, out_degrees: false };
         let mut x = x;
         for hop in 0..self.hops {
             tape.enter_layer(hop);

@@ -89,11 +89,6 @@ pub trait Model {
     /// # Errors
     /// If the number of graphs is wrong, or an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
-
-    /// Number of hidden layers: the layers after which a forward pass [can end](Tape::ending_after). The default is 0.
-    fn hidden_layers(&self) -> usize {
-        0
-    }
 }
 
 /// The rows of `x`, one per source of the first of several steps, that belong to the destinations of the last.

@@ -1,8 +1,6 @@
 //! Graph layers, one file each, and the list of all kinds of models.
 
-use super::describe::{
-    Describe, Facts, HiddenLayers, Place, Sizes, StackLayer, WholeModel, model_kinds,
-};
+use super::describe::{Describe, Facts, HiddenLayers, Place, Sizes, StackLayer, model_kinds};
 use super::model_spec::ModelSpec;
 use super::models::appnp::{Appnp, AppnpConfig};
 use super::models::sgc::{Sgc, SgcOptions};
@@ -20,10 +18,10 @@ pub(super) mod gin;
 pub(super) mod heads;
 pub(super) mod hetero_graph_conv;
 pub(super) mod hops;
-pub(super) mod in_degree_norm;
 pub(super) mod layer;
 pub(super) mod rgcn;
 pub(super) mod sage;
+pub(super) mod symmetric_norm;
 pub(super) mod tag;
 
 pub use egat::{EgatConv, EgatConvConfig, EgatOutput};
@@ -63,10 +61,10 @@ model_kinds! {
     }
     models {
         /// An [`Appnp`].
-        Appnp(AppnpConfig) => Appnp,
+        Appnp(AppnpConfig) => Appnp, Appnp::new;
         /// An [`Sgc`].
-        Sgc(SgcOptions) => Sgc,
+        Sgc(SgcOptions) => Sgc, Sgc::like_others;
         /// A [`Sign`].
-        Sign(SignOptions) => Sign,
+        Sign(SignOptions) => Sign, Sign::new;
     }
 }

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::hops::Hops;
-use super::in_degree_norm::InDegreeNorm;
 use super::layer::{Conv, ConvInput, aggregates_first};
+use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{
     DerivedWeight, Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
 };
@@ -49,7 +49,7 @@ pub struct TagConv {
     /// Parts of the weight, one per power of Â.
     weights: Vec<Weight>,
     bias: Parameter,
-    norm: InDegreeNorm,
+    norm: SymmetricNorm,
 }
 
 impl TagConv {
@@ -69,7 +69,8 @@ impl TagConv {
             })))
         };
         let weights = (0..=hops as i64).map(part).collect();
-        TagConv { config, weights, bias, norm: InDegreeNorm { edge_weights, factor: 1.0 } }
+        let norm = SymmetricNorm { edge_weights, factor: 1.0, out_degrees: false };
+        TagConv { config, weights, bias, norm }
     }
 
     /// Computes the powers of Â first, then their products with the parts of the weight.

@@ -2,12 +2,12 @@
 //! networks meet personalized PageRank", ICLR 2019.
 
 use serde::{Deserialize, Serialize};
-use tch::Tensor;
 
-use crate::engine::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
+use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
-use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
+use crate::nn::conv::symmetric_norm::SymmetricNorm;
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
@@ -71,9 +71,7 @@ impl Appnp {
         if !(0.0..=1.0).contains(&alpha) {
             return Err(Error::config("model.alpha", format!("must be from 0 to 1, not {alpha}")));
         }
-        let mut widths = vec![perceptron.width; perceptron.layers + 1];
-        widths[0] = sizes.in_feats;
-        widths[perceptron.layers] = sizes.out_feats;
+        let widths = perceptron.widths(sizes.in_feats, sizes.out_feats);
         let layers = widths.windows(2).enumerate().map(|(i, width)| {
             parameters.scope(&format!("layers.{i}"), |p| Linear::new(p, width[0], width[1]))
         });
@@ -109,37 +107,18 @@ impl Model for Appnp {
         if (1..self.layers.len()).any(|layer| tape.ends_after(layer)) {
             return Ok(prediction);
         }
+        let norm = SymmetricNorm { edge_weights, factor: 1.0 - alpha, out_degrees: true };
         let mut x = prediction.clone();
         for (step, graph) in graphs.iter().enumerate() {
             tape.enter_layer(self.layers.len() + step);
-            let kind = x.kind();
-            let inverse_root = move |d: &Tensor| {
-                // Edge weights are normalised already.
-                if edge_weights { Ok(d.f_ones_like()?) } else { Ok(d.f_clamp_min(1)?.f_rsqrt()?) }
-            };
-            let destinations = tape.degree_scale(graph.in_degrees(), kind, move |d| {
-                Ok(inverse_root(d)?.f_mul_scalar(1.0 - alpha)?)
-            });
-            let messages = if edge_weights {
-                x
-            } else {
-                let sources = tape.degree_scale(graph.out_degrees(), kind, inverse_root);
-                tape.scale_rows(&x, &sources)?
-            };
+            let messages = norm.messages(tape, *graph, x)?;
             prediction = tape.destinations(*graph, &prediction)?;
             let teleport = tape.segment("teleport", &[&prediction], &[], move |x, _| {
                 Ok(x[0].f_mul_scalar(alpha)?)
             })?;
-            let sum = Aggregation::new(Reduce::Sum).weighted(edge_weights);
-            let sum = sum.scaled(Some(destinations)).onto(teleport);
-            x = tape.aggregate(*graph, messages, sum)?;
+            x = norm.sums(tape, *graph, messages, Some(teleport))?;
         }
         Ok(x)
-    }
-
-    /// All layers of the perceptron except the last.
-    fn hidden_layers(&self) -> usize {
-        self.layers.len() - 1
     }
 }
 
@@ -177,16 +156,5 @@ impl Describe for Appnp {
             graphs: Graphs::Total(options.hops),
             ..Facts::default()
         }
-    }
-}
-
-impl WholeModel for Appnp {
-    fn make(
-        options: &AppnpConfig,
-        parameters: &mut ParameterBuilder,
-        layers: HiddenLayers,
-        sizes: Sizes,
-    ) -> Result<Self> {
-        Appnp::new(parameters, layers, sizes, *options)
     }
 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{Aggregation, Graph, Reduce, Tape, Var};
+use crate::engine::tape::{Graph, Tape, Var};
 use crate::error::{Error, Result};
+use crate::nn::conv::symmetric_norm::SymmetricNorm;
 
 /// Label propagation: y ← alpha D^-1/2 A D^-1/2 y + (1 - alpha) y⁰, repeated; D are the in-degrees, at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ impl CorrectAndSmooth {
     /// to an evaluation. One collective per step of propagation, and one without a scale.
     ///
     /// # Errors
-    /// If a share is not in [0, 1].
+    /// If a share is not in [0, 1], or the graph does not know the in-degrees of its sources.
     pub fn forward<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -127,20 +128,14 @@ impl LabelPropagation {
         y: Var,
         after: &dyn Fn(&mut Tape<'a>, Var) -> Result<Var>,
     ) -> Result<Var> {
-        let (alpha, kind) = (self.alpha, y.kind());
-        let root = |d: &Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
-        let sources = tape.degree_scale(graph.in_degrees(), kind, root);
-        let destinations =
-            tape.degree_scale(graph.in_degrees(), kind, move |d| Ok(root(d)?.f_mul_scalar(alpha)?));
+        let alpha = self.alpha;
+        let norm = SymmetricNorm { edge_weights: false, factor: alpha, out_degrees: false };
         let start =
             tape.segment("start", &[&y], &[], move |y, _| Ok(y[0].f_mul_scalar(1.0 - alpha)?))?;
         let mut y = y;
         for step in 0..self.steps {
             tape.enter_layer(step);
-            let messages = tape.scale_rows(&y, &sources)?;
-            drop(y);
-            let sum = Aggregation::new(Reduce::Sum).scaled(Some(destinations.clone()));
-            let sum = tape.aggregate(graph, messages, sum.onto(start.clone()))?;
+            let sum = norm.propagate(tape, graph, y, Some(start.clone()))?;
             y = after(tape, sum)?;
         }
         Ok(y)

@@ -85,11 +85,6 @@ impl HeteroStack {
         rows.collect()
     }
 
-    /// Number of hidden layers: the layers after which a forward pass [can end](Tape::ending_after).
-    pub fn hidden_layers(&self) -> usize {
-        self.layers.len() - usize::from(self.jumps.is_none())
-    }
-
     /// Applies normalisation, activation and dropout to a layer's merged results; types without results keep their
     /// rows, if `wanted`. The normalisations of all types [share their pause](Tape::join).
     fn between<'a, G: Graph>(
@@ -156,7 +151,7 @@ impl HeteroStack {
         ntype: usize,
         x: Var,
     ) -> Result<Var> {
-        if self.kind.is_attention() {
+        if self.kind.spec().attention {
             // Attention layers apply dropout to their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
@@ -176,7 +171,7 @@ impl HeteroStack {
                 *earlier = graph.destinations(tape, *target, earlier)?;
             }
             let Some(x) = &rows[*target] else { continue };
-            kept.push(if self.kind.is_attention() {
+            kept.push(if self.kind.spec().attention {
                 tape.dropout(graph.node_ids(*target), x, self.dropout)?
             } else {
                 x.clone()

@@ -65,6 +65,18 @@ impl ModelConfig {
         HiddenLayers { layers: self.layers, width: self.hidden, dropout: self.dropout }
     }
 
+    /// Number of hidden layers: the layers after which a forward pass [can end](crate::engine::tape::Tape::ending_after). SIGN's first
+    /// perceptrons count as one.
+    pub fn num_hidden_layers(&self) -> usize {
+        let spec = self.kind.spec();
+        if !spec.hidden_layers {
+            return 0;
+        }
+        let follows = self.jumping_knowledge != JumpMode::None || spec.initial_rows;
+        let all_are_hidden = follows || self.kind.propagates_once();
+        self.layers.saturating_sub(usize::from(!all_are_hidden))
+    }
+
     /// Parameter whose shape has the output width.
     pub(in crate::nn) fn output_side(&self) -> OutputSide {
         match self.jumping_knowledge {

@@ -94,11 +94,6 @@ impl ModelKind {
         self.spec().edge_weights == EdgeWeights::Normalised && self.edge_weights()
     }
 
-    /// Whether the kind's layers are attention layers.
-    pub(in crate::nn) fn is_attention(self) -> bool {
-        self.spec().attention
-    }
-
     /// Whether the kind's layers use the types of edges.
     pub fn uses_edge_types(self) -> bool {
         self.spec().edge_types

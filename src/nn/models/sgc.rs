@@ -5,7 +5,7 @@ use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::Result;
 use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
-use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 
@@ -53,6 +53,16 @@ impl Sgc {
         let fc = parameters.scope("convs.0.fc", |p| Linear::glorot(p, 1.0, in_feats, out_feats));
         Ok(Sgc { fc, propagation })
     }
+
+    /// Like [`new`](Sgc::new), with the arguments of other models; SGC has no hidden layers.
+    pub(in crate::nn) fn like_others(
+        parameters: &mut ParameterBuilder,
+        _: HiddenLayers,
+        sizes: Sizes,
+        options: SgcOptions,
+    ) -> Result<Self> {
+        Sgc::new(parameters, sizes, options)
+    }
 }
 
 impl Model for Sgc {
@@ -99,16 +109,5 @@ impl Describe for Sgc {
             steps: options.hops,
             ..Facts::default()
         }
-    }
-}
-
-impl WholeModel for Sgc {
-    fn make(
-        options: &SgcOptions,
-        parameters: &mut ParameterBuilder,
-        _: HiddenLayers,
-        sizes: Sizes,
-    ) -> Result<Self> {
-        Sgc::new(parameters, sizes, *options)
     }
 }

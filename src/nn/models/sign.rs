@@ -7,7 +7,7 @@ use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
-use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 
@@ -118,32 +118,27 @@ impl Sign {
     /// If `hops`, the number of layers or the hidden width is 0.
     pub fn new(
         parameters: &mut ParameterBuilder,
-        HiddenLayers { layers, width, dropout }: HiddenLayers,
+        layers: HiddenLayers,
         sizes: Sizes,
         options: SignOptions,
     ) -> Result<Self> {
-        HiddenLayers { layers, width, dropout }.check()?;
+        layers.check()?;
         let propagation = options.checked()?;
-        let hops = options.hops;
-        let widths = |first: i64, last: i64| {
-            let mut widths = vec![width; layers + 1];
-            (widths[0], widths[layers]) = (first, last);
-            widths
-        };
+        let (hops, width) = (options.hops, layers.width);
         let perceptrons = (0..=hops).map(|hop| {
-            let widths = widths(sizes.in_feats, width);
+            let widths = layers.widths(sizes.in_feats, width);
             let name = format!("inception_ffs.{hop}");
             parameters.scope(&name, |p| Perceptron::new(p, &widths))
         });
         let perceptrons: Vec<_> = perceptrons.collect();
-        let widths = widths((hops as i64 + 1) * width, sizes.out_feats);
+        let widths = layers.widths((hops as i64 + 1) * width, sizes.out_feats);
         Ok(Sign {
             propagation,
             hops: perceptrons,
             slope: slope(parameters),
             project: parameters.scope("project", |p| Perceptron::new(p, &widths)),
             in_feats: sizes.in_feats,
-            dropout,
+            dropout: layers.dropout,
         })
     }
 }
@@ -199,12 +194,6 @@ impl Model for Sign {
         }
         self.project.forward(tape, *graph, all, number + 1, self.dropout, Some(1))
     }
-
-    /// The joined outputs of the first perceptrons count as one hidden layer; the others are those of the last
-    /// perceptron.
-    fn hidden_layers(&self) -> usize {
-        self.project.layers.len()
-    }
 }
 
 impl Describe for Sign {
@@ -229,16 +218,5 @@ impl Describe for Sign {
             steps: options.hops,
             ..Facts::default()
         }
-    }
-}
-
-impl WholeModel for Sign {
-    fn make(
-        options: &SignOptions,
-        parameters: &mut ParameterBuilder,
-        layers: HiddenLayers,
-        sizes: Sizes,
-    ) -> Result<Self> {
-        Sign::new(parameters, layers, sizes, *options)
     }
 }

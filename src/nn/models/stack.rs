@@ -86,7 +86,7 @@ impl Stack {
             let conv = parameters.scope(&format!("convs.{i}"), |p| kind.conv(p, place))?;
             let output = if last { sizes.out_feats } else { width };
             // Attention layers add the residual themselves.
-            let residual = config.residual && !kind.is_attention() && place.in_feats == output;
+            let residual = config.residual && !kind.spec().attention && place.in_feats == output;
             let norm = parameters.scope(&format!("norms.{i}"), |p| {
                 if last { None } else { config.norm.make(p, width) }
             });
@@ -129,7 +129,7 @@ impl Stack {
             None => x,
         };
         tape.enter_layer(layer);
-        if self.kind.is_attention() {
+        if self.kind.spec().attention {
             // Attention layers apply dropout to their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
@@ -171,7 +171,7 @@ impl Model for Stack {
                 for output in &mut outputs {
                     *output = last_destinations(tape, graphs, output)?;
                 }
-                outputs.push(if self.kind.is_attention() {
+                outputs.push(if self.kind.spec().attention {
                     // The next layer drops the same elements of its input.
                     let nodes = graphs[graphs.len() - 1].destination_ids();
                     tape.dropout(nodes, &x, self.dropout)?
@@ -185,9 +185,5 @@ impl Model for Stack {
             (None, Some(last)) => last.forward(tape, x),
             (None, None) => Ok(x),
         }
-    }
-
-    fn hidden_layers(&self) -> usize {
-        self.layers.len() - usize::from(self.jump.is_none() && self.last.is_none())
     }
 }

@@ -238,7 +238,7 @@ impl Moment {
     fn new(old: Option<PointerTensor>, parameters: &Tensor) -> Result<Self> {
         let is_new = old.is_none();
         let value = match old {
-            Some(old) => own(old)?,
+            Some(old) => old.into_tensor(false)?,
             None => tensor::empty(&parameters.size(), parameters.kind())?,
         };
         Ok(Moment { value, is_new })
@@ -257,9 +257,4 @@ impl Moment {
         }
         Ok(self.value.f_mul_scalar_(factor)?.f_add_(new)?)
     }
-}
-
-/// A value that can be changed in place: a copy if other handles to it exist.
-fn own(value: PointerTensor) -> Result<Tensor> {
-    if value.is_unique() { value.take() } else { tensor::copy(&*value.pin()?) }
 }

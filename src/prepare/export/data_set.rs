@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::classes::num_classes;
 use super::exported_arrays::ExportedArrays;
 use super::order::NodeOrder;
 use crate::error::Result;
@@ -77,7 +76,7 @@ pub fn write_data_set(
     if graph.ntypes.iter().any(has_names) || !graph.class_names.is_empty() {
         notes.push("names of nodes or classes are left out: data sets hold numbers".to_owned());
     }
-    folder.commit(&[ExportedArrays::FOLDER.to_owned(), Metadata::FILE.to_owned()])?;
+    folder.commit(Metadata::FILE)?;
     Ok(notes)
 }
 
@@ -187,6 +186,22 @@ fn feature(domain: &str, ty: Option<&String>, array: Data, bytes: u64) -> Data {
 fn labels_of(ntype: &NodeType) -> Option<&Table> {
     let find = |name: &&str| ntype.data.iter().find(|(data, _)| data == name);
     LABEL_NAMES.iter().find_map(find).map(|(_, labels)| labels)
+}
+
+/// The number of classes: one more than the largest class number, or the number of columns; `None` if labels are not
+/// classes.
+fn num_classes(labels: &Table) -> Result<Option<u64>> {
+    match labels.row_shape() {
+        [] | [1] if labels.dtype().is_integer() => {}
+        [] | [1] => return Ok(None),
+        shape => return Ok(Some(shape.iter().product())),
+    }
+    let mut classes = 0;
+    labels.each_i64(|_, label| {
+        classes = classes.max(label + 1);
+        Ok(())
+    })?;
+    Ok(Some(classes.max(0).cast_unsigned()))
 }
 
 /// Whether data are a mask that becomes a set: one with a usual name and a value per row.

@@ -26,7 +26,7 @@ pub(super) struct ExportedArrays<'a, 'm, 'o> {
 
 impl<'a, 'm, 'o> ExportedArrays<'a, 'm, 'o> {
     /// Name of the folder.
-    pub(super) const FOLDER: &'static str = "data";
+    const FOLDER: &'static str = "data";
 
     /// Creates the folder. `meter` counts the bytes that are read.
     pub(super) fn create(folder: &'a Path, memory: u64, meter: Meter<'m, 'o>) -> Result<Self> {

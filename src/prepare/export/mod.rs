@@ -1,6 +1,5 @@
 //! From a partition directory to files of other programs.
 
-mod classes;
 mod data_set;
 mod exported_arrays;
 mod npy_file;

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::config::GeneratorConfig;
+use super::config::{GeneratorConfig, GraphKind};
 use super::even_cut::EvenCut;
-use super::kinds::graph_model;
+use super::model::RandomGraph;
 use super::pairs::spool_edges;
+use super::rmat::Rmat;
+use super::sbm::Sbm;
 use super::space::check_space;
 use super::tables::write_tables;
 use super::topology::write_topology;
@@ -55,12 +57,19 @@ pub fn generate(
     let cut_edges = write_topology(&writer, &book, &spool, progress)?;
     drop(spool);
     write_tables(config, &*model, &writer, &book, progress)?;
-    let json = writer.finish()?;
+    writer.finish()?;
     let bytes = size_of(folder.staging())?;
-    let mut names: Vec<String> = (0..config.num_parts).map(|part| format!("part{part}")).collect();
-    names.push(format!("{}.json", config.name));
-    folder.commit(&names)?;
-    Ok(Generated { json: out.join(json.file_name().unwrap_or_default()), cut_edges, bytes })
+    let json = format!("{}.json", config.name);
+    folder.commit(&json)?;
+    Ok(Generated { json: out.join(json), cut_edges, bytes })
+}
+
+/// The graph that a configuration describes.
+fn graph_model(config: &GeneratorConfig) -> Box<dyn RandomGraph> {
+    match config.kind {
+        GraphKind::Sbm => Box::new(Sbm::new(config)),
+        GraphKind::Rmat => Box::new(Rmat::new(config)),
+    }
 }
 
 fn partition_book(

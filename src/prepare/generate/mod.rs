@@ -6,7 +6,6 @@ mod draws;
 mod even_cut;
 mod features;
 mod generated;
-mod kinds;
 mod labels;
 mod model;
 mod pairs;

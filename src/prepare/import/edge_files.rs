@@ -246,9 +246,8 @@ impl EdgeReading<'_, '_> {
         if self.import.bad_rows.is_some() {
             // Check first, so that a bad row changes nothing.
             for (at, ntype) in self.ends.into_iter().enumerate().take(2 - usize::from(is_lone)) {
-                if let Some(refusal) = self.import.spaces[ntype].refusal(rows.value(at)) {
-                    return Err(refusal.error(|problem| fail(rows, columns.ends[at], &problem)));
-                }
+                let fail = |problem: String| fail(rows, columns.ends[at], &problem);
+                self.import.spaces[ntype].check(rows.value(at), &fail)?;
             }
             if !is_lone {
                 self.out.check(rows)?;
@@ -267,8 +266,7 @@ impl EdgeReading<'_, '_> {
     fn node(&mut self, rows: &FileRows, columns: &EdgeFileColumns, end: usize) -> Result<u64> {
         let space = &mut self.import.spaces[self.ends[end]];
         space.at(rows.number());
-        let id = space.id_of(rows.value(end))?;
-        id.map_err(|refusal| refusal.error(|problem| fail(rows, columns.ends[end], &problem)))
+        space.id_of(rows.value(end), &|problem| fail(rows, columns.ends[end], &problem))
     }
 }
 

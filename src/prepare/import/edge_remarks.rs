@@ -3,7 +3,6 @@
 use super::files::{BadRowRule, BadRows};
 use super::graph::{EdgeType, RawEdges};
 use super::import_graph::Import;
-use super::readers::BadRowSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Bitmap;
 
@@ -14,8 +13,10 @@ impl Import<'_> {
     /// Fails or adds a note if there were bad rows.
     pub(super) fn heed_bad_rows(&mut self) -> Result<()> {
         let summary = self.bad_rows.as_ref().map(|list| list.finish()).transpose()?.flatten();
-        let (Some(summary), Some(rule)) = (summary, &self.files.bad_rows) else { return Ok(()) };
-        let (BadRowSummary { count, first }, BadRowRule { rows, list }) = (summary, rule);
+        let (Some((count, first)), Some(rule)) = (summary, &self.files.bad_rows) else {
+            return Ok(());
+        };
+        let BadRowRule { rows, list } = rule;
         let list = list.display();
         match rows {
             BadRows::Skip => {

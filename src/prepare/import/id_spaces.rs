@@ -8,18 +8,15 @@ use super::readers::{Ask, Wants, nearest};
 use super::tables::ScannedTable;
 use crate::error::{Error, Result};
 
-/// Node types named by edges or counts. Takes node names out of the tables. All names may take `most` bytes.
+/// Node types named by edges or counts. Takes node names out of the tables.
 pub(super) fn id_spaces(
     files: &GraphFiles,
     tables: &mut [ScannedTable],
     ask: &Ask<'_>,
-    most: u64,
+    memory: &NamesMemory,
     notes: &mut Vec<String>,
 ) -> Result<Vec<IdSpace>> {
     let ask = &Ask { wants: Wants::List, ..*ask };
-    let mut of_tables = tables.iter().flat_map(|table| table.names.iter().chain(&table.values));
-    let memory = of_tables.next().map(NodeNames::shared_memory);
-    let memory = &memory.unwrap_or_else(|| NamesMemory::new(most));
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
     let counted = files.num_nodes.iter().chain(&files.layout_nodes).map(|(ty, _)| ty);
     let mut values: BTreeMap<String, NodeNames> = BTreeMap::new();

@@ -11,12 +11,12 @@ use super::files::{
 };
 use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use super::id_spaces::{id_spaces, space_of};
-use super::ids::IdSpace;
+use super::ids::{IdSpace, NamesMemory};
 use super::readers::{Ask, BadRowList, CellValue, TextRules, Wants};
 use super::tables::{
-    ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, SeveralSplits, Table,
-    TableScan, check_mask, class_numbers, listed_labels, mask_name, open_arrays, other_mask,
-    read_split, refuse_signs, remarks, unlabelled,
+    ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, Table, TableScan,
+    check_mask, choose_split, class_numbers, has_several_splits, listed_labels, mask_name,
+    open_arrays, other_mask, read_split, refuse_signs, remarks, unlabelled,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -24,6 +24,9 @@ use crate::load::LABEL_NAMES;
 
 /// Tables of nodes or edges by type and name.
 pub(super) type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
+
+/// Finds the nodes that data of a type are for.
+type FindNodes<T> = for<'s> fn(&'s [IdSpace], &T) -> Option<&'s IdSpace>;
 
 /// Reads the files of a graph. Unnamed temporary files take space in `folder`. `memory` limits the memory for node
 /// names; all other data are streamed. `tell` is called with the number of bytes read so far and the total.
@@ -46,9 +49,11 @@ pub fn import(
     let list = |rule: &BadRowRule| Rc::new(BadRowList::new(&rule.list, folder));
     let bad_rows = files.bad_rows.as_ref().map(list);
     let keeps_bad_ids = files.bad_rows.as_ref().is_some_and(|rule| rule.rows == BadRows::Error);
-    let scan = TableScan { ask, bad_rows: bad_rows.as_ref(), keeps_bad_ids, keep_names, memory };
+    let names = &NamesMemory::new(memory);
+    let of_tables = Ask { bad_rows: bad_rows.as_ref(), ..ask };
+    let scan = TableScan { ask: of_tables, keeps_bad_ids, keep_names, names };
     let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
-    let spaces = id_spaces(&files, &mut scanned, &ask, memory, &mut notes)?;
+    let spaces = id_spaces(&files, &mut scanned, &ask, names, &mut notes)?;
     let both_directions = BTreeMap::new();
     let files = &files;
     let mut import = Import {
@@ -63,7 +68,9 @@ pub fn import(
         orders: BTreeMap::new(),
         notes,
     };
-    let node_data = import.open_tables(&files.node_data)?;
+    let node_data = import.open_tables(&files.node_data, |spaces, ty| {
+        spaces.iter().find(|space| space.name == *ty)
+    })?;
     import.check_split_index(&node_data)?;
     let (mut waiting, node_data): (Tables<String>, Tables<String>) =
         node_data.into_iter().partition(|(ty, tables)| import.waits_for_edges(ty, tables));
@@ -93,7 +100,7 @@ pub fn import(
     let ntypes = ntypes.collect();
     let class_names = class_names(&scanned);
     let feature_scale = ScannedTable::feature_scale(&scanned);
-    let feature_encoding = ScannedTable::feature_encoding(&scanned, &files.node_tables);
+    let feature_encoding = ScannedTable::feature_encoding(scanned, &files.node_tables);
     let graph =
         RawGraph { ntypes, etypes, edges, class_names, feature_scale, feature_encoding, notes };
     if graph.num_nodes() == 0 {
@@ -138,7 +145,11 @@ pub(super) struct Import<'f> {
 }
 
 impl Import<'_> {
-    fn open_tables<T: Ord + Clone>(&mut self, files: &[DataFile<T>]) -> Result<Tables<T>> {
+    fn open_tables<T: Ord + Clone>(
+        &mut self,
+        files: &[DataFile<T>],
+        find_nodes: FindNodes<T>,
+    ) -> Result<Tables<T>> {
         let mut tables: Tables<T> = BTreeMap::new();
         for ((ty, name), files) in grouped(files) {
             let all = files.iter().map(|file| {
@@ -150,7 +161,8 @@ impl Import<'_> {
             // Data sets do not name columns.
             let header = self.ask.rules.header.or(is_of_layout.then_some(false));
             let rules = TextRules { header, ..self.ask.rules };
-            let (arrays, notes) = open_arrays(&all, name, &Ask { rules, ..self.ask })?;
+            let nodes = find_nodes(&self.spaces, ty);
+            let (arrays, notes) = open_arrays(&all, name, nodes, &Ask { rules, ..self.ask })?;
             if !is_of_layout {
                 self.notes.extend(notes);
             }
@@ -191,9 +203,10 @@ impl Import<'_> {
         let data = node_tables.values().flatten();
         data.filter(|(name, _)| LABEL_NAMES.contains(&name.as_str()))
             .try_for_each(|(_, table)| refuse_signs(table))?;
+        let ask = Ask { bad_rows: self.bad_rows.as_ref(), ..self.ask };
         for table in &self.scanned {
             let tables = node_tables.entry(table.file.ty.clone()).or_default();
-            for (name, data) in table.convert(&self.files.node_tables, &self.ask)? {
+            for (name, data) in table.convert(&self.files.node_tables, &ask)? {
                 if tables.insert(name.clone(), data).is_some() {
                     let problem = format!("{name} is also made of {}", table.file.path.display());
                     return Err(Error::config("node_data", problem).with_hint("use another name"));
@@ -240,7 +253,7 @@ impl Import<'_> {
     /// Returns an error if a split is chosen but no mask holds several.
     fn check_split_index(&self, node_tables: &Tables<String>) -> Result<()> {
         let mut all = node_tables.values().flatten();
-        let has_several = all.any(|(name, table)| SeveralSplits::are_in(name, table));
+        let has_several = all.any(|(name, table)| has_several_splits(name, table));
         if self.files.split_index.is_some() && !has_several {
             let problem = "chooses a split, but no mask holds several";
             return Err(Error::config("split_index", problem).with_hint("leave it out"));
@@ -251,23 +264,23 @@ impl Import<'_> {
     /// Whether only edges can show the number of nodes of a type, because all its data are masks of several splits.
     fn waits_for_edges(&self, ty: &String, tables: &BTreeMap<String, Table>) -> bool {
         let is_known = self.spaces.iter().any(|space| space.name == *ty && space.is_known());
-        !is_known && tables.iter().all(|(name, table)| SeveralSplits::are_in(name, table))
+        !is_known && tables.iter().all(|(name, table)| has_several_splits(name, table))
     }
 
     /// Chooses one of the splits that masks hold.
     fn choose_splits(&mut self, node_tables: &mut Tables<String>) -> Result<()> {
         for (ty, tables) in node_tables {
             let space = space_of(&mut self.spaces, ty, "node_data")?;
-            let other = tables.iter().find(|(name, table)| !SeveralSplits::are_in(name, table));
+            let other = tables.iter().find(|(name, table)| !has_several_splits(name, table));
             let nodes = match other {
                 _ if space.is_known() => NodeCount::Exactly(space.count()),
                 Some((_, table)) => NodeCount::Exactly(table.num_rows()),
                 None => NodeCount::AtLeast(space.end()),
             };
             for (name, table) in tables {
-                if SeveralSplits::are_in(name, table) {
-                    let splits = SeveralSplits::of(name, table, nodes)?;
-                    *table = splits.choose(self.files.split_index, self.ask.folder)?;
+                if has_several_splits(name, table) {
+                    let index = self.files.split_index;
+                    *table = choose_split(name, table, nodes, index, self.ask.folder)?;
                 }
             }
         }
@@ -298,7 +311,7 @@ impl Import<'_> {
         &mut self,
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<(Vec<EdgeType>, RawEdges)> {
-        let mut tables = self.open_tables(&self.files.edge_data)?;
+        let mut tables = self.open_tables(&self.files.edge_data, |_, _| None)?;
         let paths = self.files.edges.iter().map(|file| &file.path);
         let paths = paths.chain(self.edge_splits.iter().map(|file| &file.path));
         let total = paths.map(|path| size_of(path)).sum();
@@ -365,13 +378,14 @@ impl Import<'_> {
         edges: &mut RawEdgeWriter,
     ) -> Result<EdgeType> {
         let ends = self.ends(&name);
+        let ask = Ask { bad_rows: self.bad_rows.as_ref(), ..self.ask };
         let (table, space) = (&self.scanned[table], &mut self.spaces[ends[0]]);
-        table.read_values(column, &self.files.node_tables, &self.ask, |row, value| {
-            let fail = |problem| {
+        table.read_values(column, &self.files.node_tables, &ask, |row, value| {
+            let fail = |problem: String| {
                 let problem = format!("column {}: {problem}", column.name);
                 Error::input(&table.file.path, "", problem)
             };
-            let id = space.id_of(CellValue::Text(value))?.map_err(|refusal| refusal.error(fail))?;
+            let id = space.id_of(CellValue::Text(value), &fail)?;
             edges.push(id, row)
         })?;
         Ok(EdgeType { name, ends, data: Vec::new(), embeds: true, both_directions: None })

@@ -1,8 +1,8 @@
 //! Communities, by which nodes are ordered.
 
-use super::partitioner::{PartitionTask, Partitioner};
+use super::partitioner::PartitionTask;
 use super::progress::Observer;
-use super::stream::StreamPartitioner;
+use super::stream::stream_parts;
 use crate::error::Result;
 
 /// Mean size of a community, whose rows fit in a core's cache.
@@ -17,5 +17,5 @@ pub(super) fn find_communities(
     observer: &mut Observer<'_>,
 ) -> Result<Vec<u16>> {
     let num_parts = task.graph.num_nodes().div_ceil(SIZE).min(MOST) as usize;
-    StreamPartitioner.assign(&PartitionTask { num_parts, ..*task }, observer)
+    stream_parts(&PartitionTask { num_parts, ..*task }, observer)
 }

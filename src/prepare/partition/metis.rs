@@ -4,7 +4,7 @@ use metis::option::Seed;
 
 use super::child::in_child;
 use super::loads::TOLERANCE;
-use super::partitioner::{PartitionTask, Partitioner};
+use super::partitioner::PartitionTask;
 use super::progress::{Meter, Observer};
 use crate::error::{Error, Result};
 use crate::event::size;
@@ -27,41 +27,40 @@ const NO_MEMORY: u8 = 1;
 const FAILED: u8 = 2;
 
 /// METIS (Karypis and Kumar 1998) on the whole graph.
-pub(super) struct MetisPartitioner;
-
-impl Partitioner for MetisPartitioner {
-    fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
-        let adjacency = task.adjacency(observer)?;
-        let limit = i32::MAX as u64;
-        if adjacency.entries > limit || adjacency.num_nodes >= limit {
-            let problem = format!(
-                "METIS counts with 32 bits, but the graph has {} nodes and {} pairs of neighbours",
-                adjacency.num_nodes,
-                adjacency.entries / 2
-            );
-            return Err(Error::config("method", problem).with_hint("use ‹method=stream›"));
-        }
-        check_memory(adjacency.num_nodes, adjacency.entries, task.balance.count(), task.memory)
-            .map_err(|e| {
-                let raise = e.marked_hint().unwrap_or_default();
-                let hint = format!("use ‹method=stream›, or {raise}");
-                e.with_hint(hint)
-            })?;
-        let mut graph = WeightedGraph::new(task.balance.count());
-        let mut weights = vec![0; task.balance.count()];
-        let mut meter = Meter::new(observer, "assigning nodes", adjacency.num_nodes)?;
-        let mut nodes = adjacency.read();
-        for node in 0..adjacency.num_nodes {
-            meter.tick()?;
-            let (_, edges) = nodes.node()?;
-            task.balance.weigh(node, edges, &mut weights);
-            while let Some(neighbour) = nodes.neighbour()? {
-                graph.neighbours.push(neighbour as i32);
-            }
-            graph.end_node(&weights);
-        }
-        graph.partition(task.num_parts, task.seed)
+pub(super) fn metis_parts(
+    task: &PartitionTask<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Vec<u16>> {
+    let adjacency = task.adjacency(observer)?;
+    let limit = i32::MAX as u64;
+    if adjacency.entries > limit || adjacency.num_nodes >= limit {
+        let problem = format!(
+            "METIS counts with 32 bits, but the graph has {} nodes and {} pairs of neighbours",
+            adjacency.num_nodes,
+            adjacency.entries / 2
+        );
+        return Err(Error::config("method", problem).with_hint("use ‹method=stream›"));
     }
+    check_memory(adjacency.num_nodes, adjacency.entries, task.balance.count(), task.memory)
+        .map_err(|e| {
+            let raise = e.marked_hint().unwrap_or_default();
+            let hint = format!("use ‹method=stream›, or {raise}");
+            e.with_hint(hint)
+        })?;
+    let mut graph = WeightedGraph::new(task.balance.count());
+    let mut weights = vec![0; task.balance.count()];
+    let mut meter = Meter::new(observer, "assigning nodes", adjacency.num_nodes)?;
+    let mut nodes = adjacency.read();
+    for node in 0..adjacency.num_nodes {
+        meter.tick()?;
+        let (_, edges) = nodes.node()?;
+        task.balance.weigh(node, edges, &mut weights);
+        while let Some(neighbour) = nodes.neighbour()? {
+            graph.neighbours.push(neighbour as i32);
+        }
+        graph.end_node(&weights);
+    }
+    graph.partition(task.num_parts, task.seed)
 }
 
 /// Memory that METIS may need, in bytes.

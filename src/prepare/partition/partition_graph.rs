@@ -11,16 +11,16 @@ use super::edge_rules::RuledEdges;
 use super::edge_tables::write_edge_tables;
 use super::final_edges::{FinalEdges, NewIds};
 use super::memory::{left_of, with_memory};
-use super::metis::MetisPartitioner;
+use super::metis::metis_parts;
 use super::node_map::{NodeMap, node_counts};
 use super::node_tables::write_node_tables;
-use super::partitioner::{PartitionTask, Partitioner};
+use super::partitioner::PartitionTask;
 use super::progress::{Meter, Observer, StepProgress};
 use super::report::PartitionReport;
 use super::request::{EdgeRules, LocalOrder, Method, PartitionRequest, check_num_parts};
-use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
+use super::simple::{file_parts, random_parts, range_parts};
 use super::space::check_room;
-use super::stream::StreamPartitioner;
+use super::stream::stream_parts;
 use super::train_nodes::train_nodes;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
@@ -105,15 +105,22 @@ pub fn partition_graph_into(
         ImportSource::Files(_) => EdgeRules::default(),
     };
     let recorded = earlier.then(request.rules);
-    write_partitions(graph, request, recorded, &*partitioner(request), folder, observer)
+    write_partitions(
+        graph,
+        request,
+        recorded,
+        |task, observer| assigned(request, task, observer),
+        folder,
+        observer,
+    )
 }
 
-/// Assigns the nodes of a graph to partitions, writes them to `folder`, and records the rules by which edges were changed.
+/// Has the nodes of a graph assigned to partitions, writes them to `folder`, and records the rules by which edges were changed.
 pub(super) fn write_partitions(
     graph: RawGraph,
     request: &PartitionRequest,
     recorded: EdgeRules,
-    partitioner: &dyn Partitioner,
+    assign: impl FnOnce(&PartitionTask<'_>, &mut Observer<'_>) -> Result<Vec<u16>>,
     folder: OutputFolder,
     observer: &mut Observer<'_>,
 ) -> Result<Partitioned> {
@@ -140,7 +147,7 @@ pub(super) fn write_partitions(
         folder: staging,
         adjacency: &adjacency,
     };
-    let parts = partitioner.assign(&task, observer)?;
+    let parts = assign(&task, observer)?;
     let communities = match request.node_order {
         LocalOrder::Input => None,
         LocalOrder::Community => Some(find_communities(&task, observer)?),
@@ -170,26 +177,29 @@ pub(super) fn write_partitions(
     write_edge_tables(&writer, &graph, &sorted, edge_rows, &book, staging, memory, &mut meter)?;
     drop(sorted);
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
-    let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
-    names.extend(write_descriptions(&graph, staging)?);
-    names.extend(recorded.record(staging)?);
+    write_descriptions(&graph, staging)?;
+    recorded.record(staging)?;
     writer.finish()?;
     let json = format!("{}.json", request.name);
-    names.push(json.clone());
-    folder.commit(&names)?;
+    folder.commit(&json)?;
     let report = PartitionReport::new(&book, &halos, &train_counts, feature_values(&graph));
     let (nodes, edges) = (book.num_nodes(), book.num_edges());
     Ok(Partitioned { json: out.join(json), nodes, edges, report, notes: graph.notes })
 }
 
-fn partitioner(request: &PartitionRequest) -> Box<dyn Partitioner + '_> {
+/// The partition of each node, by homogeneous id.
+fn assigned(
+    request: &PartitionRequest,
+    task: &PartitionTask<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Vec<u16>> {
     match request.method {
-        Method::File => Box::new(FilePartitioner(&request.assignment)),
-        _ if request.num_parts == 1 => Box::new(RangePartitioner),
-        Method::Stream => Box::new(StreamPartitioner),
-        Method::Metis => Box::new(MetisPartitioner),
-        Method::Random => Box::new(RandomPartitioner),
-        Method::Range => Box::new(RangePartitioner),
+        Method::File => file_parts(&request.assignment, task),
+        _ if request.num_parts == 1 => Ok(range_parts(task)),
+        Method::Stream => stream_parts(task, observer),
+        Method::Metis => metis_parts(task, observer),
+        Method::Random => Ok(random_parts(task)),
+        Method::Range => Ok(range_parts(task)),
     }
 }
 
@@ -224,26 +234,23 @@ fn feature_values(graph: &RawGraph) -> u64 {
     values.max().unwrap_or(0)
 }
 
-/// Writes the names of nodes and classes, and how features were made; returns the names of files and folders.
-fn write_descriptions(graph: &RawGraph, staging: &Path) -> Result<Vec<String>> {
-    let names = write_names(graph, staging)?;
-    let class_names = write_class_names(staging, &graph.class_names)?;
-    let mut all: Vec<String> = names.into_iter().chain(class_names).collect();
+/// Writes the names of nodes and classes, and how features were made.
+fn write_descriptions(graph: &RawGraph, staging: &Path) -> Result<()> {
+    write_names(graph, staging)?;
+    write_class_names(staging, &graph.class_names)?;
     let texts =
         [(FEATURE_SCALE, &graph.feature_scale), (FEATURE_ENCODING, &graph.feature_encoding)];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         let path = staging.join(name);
         fs::write(&path, text).map_err(|e| Error::io("write", &path, e))?;
-        all.push(name.to_owned());
     }
-    Ok(all)
+    Ok(())
 }
 
-/// Writes the nodes' names, and returns the folder's name if the input identifies nodes by strings.
-fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
+/// Writes the nodes' names, if the input identifies nodes by strings.
+fn write_names(graph: &RawGraph, staging: &Path) -> Result<()> {
     let is_named = |ntype: &&NodeType| ntype.names.is_some() || ntype.names_file.is_some();
     let folder = staging.join(NODE_NAMES);
-    let mut any = None;
     for ntype in graph.ntypes.iter().filter(is_named) {
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
         let path = names_file(staging, &ntype.name);
@@ -254,7 +261,6 @@ fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
         if let Some(known) = &ntype.names_file {
             fs::copy(known, &path).map_err(|e| Error::io("write", &path, e))?;
         }
-        any = Some(NODE_NAMES.to_owned());
     }
-    Ok(any)
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Interface of all ways to assign nodes.
+//! Input of all ways to assign nodes.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::progress::{Meter, Observer};
 use crate::error::Result;
 use crate::prepare::import::RawGraph;
 
-/// Input of a partitioner.
+/// Input of the assignment of nodes to partitions.
 pub(super) struct PartitionTask<'a> {
     pub(super) graph: &'a RawGraph,
     pub(super) edges: &'a RuledEdges<'a>,
@@ -40,10 +40,4 @@ impl PartitionTask<'_> {
             Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)?;
         Ok(self.adjacency.get_or_init(|| made))
     }
-}
-
-/// A way to assign nodes to partitions.
-pub(super) trait Partitioner {
-    /// The partition of each node, by homogeneous id.
-    fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>>;
 }

@@ -36,15 +36,14 @@ impl EdgeRules {
         }
     }
 
-    /// Writes the file to a folder, and returns its name, if the rules change anything.
-    pub(super) fn record(self, folder: &Path) -> Result<Option<String>> {
+    /// Writes the file to a folder, if the rules change anything.
+    pub(super) fn record(self, folder: &Path) -> Result<()> {
         if self == EdgeRules::default() {
-            return Ok(None);
+            return Ok(());
         }
         let text = serde_json::to_string_pretty(&self);
         let text = text.map_err(|e| Error::internal(e.to_string()))? + "\n";
         let path = folder.join(EDGE_RULES);
-        fs::write(&path, text).map_err(|e| Error::io("write", &path, e))?;
-        Ok(Some(EDGE_RULES.to_owned()))
+        fs::write(&path, text).map_err(|e| Error::io("write", &path, e))
     }
 }

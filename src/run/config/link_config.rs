@@ -36,7 +36,7 @@ pub struct LinkConfig {
     pub score: PairScore,
     /// Number of negative pairs that are drawn for each edge: its source with random nodes of the destination's type.
     pub negatives: usize,
-    /// The edge type whose edges are predicted, `rel` or `src:rel:dst`; `None` means all types.
+    /// The edge type whose edges are predicted, `rel` or `src:rel:dst`; `None` means the [usual](TargetEdges::usual) types.
     #[serde(default)]
     pub target_etype: Option<String>,
     /// The edge type with the reverses of the predicted edges; `None` means `rev_<rel>`, if it exists.
@@ -48,14 +48,16 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The edge type whose edges are predicted; `None` means all.
+    /// The edge type whose edges are predicted; `None` means the [usual](TargetEdges::usual) ones.
     ///
     /// # Errors
     /// If the graph does not have the edge types that are named.
     pub fn target(&self, book: &PartitionBook) -> Result<Option<TargetEdges>> {
         let reverse = self.reverse_etype.as_deref();
-        let target = self.target_etype.as_deref();
-        target.map(|target| TargetEdges::find(book, target, reverse)).transpose()
+        match &self.target_etype {
+            Some(target) => TargetEdges::find(book, target, reverse).map(Some),
+            None => Ok(TargetEdges::only(book)),
+        }
     }
 
     /// The use of each edge of the partition; `seed` draws random splits.
@@ -71,11 +73,12 @@ impl LinkConfig {
 
     /// The node types whose rows are compared, ascending.
     pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
-        let target = self.target(book)?.map(|target| target.etype);
-        let predicted = |etype: &usize| target.is_none_or(|target| target == *etype);
-        let etypes = (0..book.etypes().len()).filter(predicted);
-        let ends: BTreeSet<usize> = etypes.flat_map(|etype| book.etype_ends()[etype]).collect();
-        Ok(ends.into_iter().collect())
+        let etypes = match self.target(book)? {
+            Some(target) => vec![target.etype],
+            None => TargetEdges::usual(book),
+        };
+        let ends = etypes.into_iter().flat_map(|etype| book.etype_ends()[etype]);
+        Ok(ends.collect::<BTreeSet<usize>>().into_iter().collect())
     }
 
     /// Whether kept-back edges are drawn, by the ids of their ends in the partitions.
@@ -114,9 +117,10 @@ impl LinkConfig {
         }))
     }
 
-    /// Number of edge types that are predicted.
+    /// Number of edge types that scores may tell apart.
     pub(in crate::run) fn num_etypes(&self, book: &PartitionBook) -> usize {
-        if self.target_etype.is_some() { 1 } else { book.etypes().len() }
+        let one = self.target_etype.is_some() || TargetEdges::only(book).is_some();
+        if one { 1 } else { book.etypes().len() }
     }
 
     /// Whether scores of pairs differ by their edge type.

@@ -13,7 +13,6 @@ mod own_partitions;
 pub(super) mod relations;
 mod resources;
 pub(super) mod run_config;
-mod run_graph;
 mod target_types;
 mod weights_config;
 
@@ -27,5 +26,4 @@ pub use own_partitions::OwnPartitions;
 pub use resources::Resources;
 pub(crate) use run_config::toml_problem;
 pub use run_config::{Relations, RunConfig};
-pub(super) use run_graph::open_graph;
 pub use target_types::TargetTypes;

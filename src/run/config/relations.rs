@@ -2,9 +2,10 @@
 
 use super::run_config::{Relations, RunConfig};
 use super::target_types::TargetTypes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
@@ -53,6 +54,45 @@ pub(in crate::run) fn of_run(
     let target = labelled_type(&partition, keys.labels.as_deref(), keys.train_mask.as_deref())?;
     let target = Some(TargetTypes::new([&partitions.book().ntypes()[target]]));
     Ok(Some(Relations { merge, target }))
+}
+
+/// Ids of the node types for which the model has outputs, ascending.
+pub(in crate::run) fn outputs(
+    config: &RunConfig,
+    relations: &Relations,
+    book: &PartitionBook,
+) -> Result<Vec<usize>> {
+    match &config.link {
+        Some(link) => link.node_types(book),
+        None => relations.target_types(book),
+    }
+}
+
+/// Checks that nodes for which the model has outputs receive messages.
+pub(in crate::run) fn check_messages(
+    config: &RunConfig,
+    relations: &Relations,
+    book: &PartitionBook,
+) -> Result<()> {
+    let receives = |ntype: &usize| book.etype_ends().iter().any(|[_, dst]| dst == ntype);
+    let targets = outputs(config, relations, book)?;
+    let Some(ntype) = targets.into_iter().find(|ntype| !receives(ntype)) else { return Ok(()) };
+    let problem = format!("no edge ends at a node of type {}", book.ntypes()[ntype]);
+    let remedy = "add reverse edges, so that these nodes receive messages";
+    if config.link.is_none() {
+        return Err(Error::config("relations.target", problem).with_hint(remedy));
+    }
+    let etypes = book.etypes().iter().zip(book.etype_ends());
+    let etypes = etypes.filter(|(_, ends)| ends.iter().all(receives));
+    let fit: Vec<String> = etypes.map(|(etype, _)| etype.to_string()).collect();
+    let hint = match fit.len() {
+        0 => remedy.to_owned(),
+        _ => format!(
+            "predict edges of one type with ‹link.target_etype=TYPE›, one of: {}; or {remedy}",
+            fit.join(", ")
+        ),
+    };
+    Err(Error::config("link.target_etype", problem).with_hint(hint))
 }
 
 /// A note for the user about the choice.

@@ -14,6 +14,7 @@ use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::engine::tape::{InitStyle, ParameterBuilder, Policy};
 use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
@@ -154,6 +155,16 @@ impl RunConfig {
     /// Whether ranks with partitions of one size grow alike in a step: all nodes are computed, by the same layers.
     pub(in crate::run) fn grows_alike(&self) -> bool {
         self.sampling.is_none() && self.relations.is_none() && !self.mfg
+    }
+
+    /// Opens the graph. If it is gone, the hint says how to name the place to which it was moved.
+    pub(in crate::run) fn open_graph(&self) -> Result<PartitionConfig> {
+        PartitionConfig::open(&self.part_json).map_err(|error| {
+            if self.part_json.exists() {
+                return error;
+            }
+            error.with_hint("if the graph has moved, name its JSON file with ‹part_json=FILE›")
+        })
     }
 
     /// A collector of the model's parameters.

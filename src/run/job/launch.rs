@@ -19,7 +19,7 @@ use crate::run::config::Resources;
 use crate::run::launch::connection::{end_everywhere, reports};
 use crate::run::launch::last_checkpoint::{keep_checkpoint, open_last};
 use crate::run::launch::results_folder::{METRICS, ResultsFolder};
-use crate::run::launch::this_machine::{ThisMachine, Undertaking};
+use crate::run::launch::this_machine::ThisMachine;
 use crate::run::launch::workers::{Launch, run_workers};
 
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
@@ -100,26 +100,15 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let folder = out.filter(|_| first || job.resume);
     let folder = folder.map(|out| Folder::take(out, job.resume, first, observe)).transpose()?;
     let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
-    let start = restored.as_ref().map_or_else(String::new, |state| state.checksum.clone());
-    let configuration = format!("a job; saves: {}", out.is_some());
-    let machine = ThisMachine::of(
-        &Undertaking { configuration, start },
-        &partitions,
-        job.resources.partitions.as_ref(),
-    )?;
-    let another = machine.as_ref().filter(|machine| machine.is_another());
+    let start = restored.as_ref().map_or("", |state| state.checksum.as_str());
+    let settings = format!("a job; saves: {}", out.is_some());
+    let told = job.resources.partitions.as_ref();
+    let machine = ThisMachine::of(&settings, start, &partitions, told)?;
     let restored = restored.map(|state| state.path);
     let work = |here: Surroundings<'_>| {
         let rank = Rank::new(here, out, restored.as_deref())?;
         write_result(here.folder, here.rank, work(&rank)?)?;
         rank.end(&|rank| results::path(here.folder, rank))
-    };
-    let mut on_event = |event: Event, _| {
-        match another {
-            None => observe(&event),
-            Some(machine) => machine.remark(event).iter().for_each(&mut *observe),
-        }
-        Ok(())
     };
     let world_size = partitions.book().num_parts();
     let own = out.filter(|_| first);
@@ -130,9 +119,8 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     };
     let lock = folder.as_ref().and_then(|folder| folder.lock.clone());
     let record = folder.map(|folder| Box::new(folder) as Box<dyn EventRecord>);
-    let results = run_workers(&launch, &work, record, &mut on_event, |folder| {
-        read_results(folder, world_size)
-    });
+    let finish = |folder: &Path| read_results(folder, world_size);
+    let results = run_workers(&launch, &work, record, observe, finish);
     // A record that waits for a disk still shares the lock; nothing can be removed there.
     let is_stuck = lock.is_some_and(|lock| Arc::strong_count(&lock) > 1);
     if let (Err(_), Some(out), false) = (&results, own, is_stuck) {

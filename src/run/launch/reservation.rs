@@ -18,7 +18,7 @@ pub(in crate::run) const REMEDY: &str =
 pub(in crate::run) fn reserve(
     folder: &Path,
     bytes: u64,
-    tell: &mut dyn FnMut(Event) -> Result<()>,
+    observe: &mut dyn FnMut(&Event),
 ) -> Result<Option<PathBuf>> {
     let path = folder.join(FILE);
     let Err(error) = Reserve::create(&path, bytes) else { return Ok(Some(path)) };
@@ -26,10 +26,9 @@ pub(in crate::run) fn reserve(
     let bytes_text = size(bytes);
     let problem = match (error.kind(), free_space(folder)) {
         (io::ErrorKind::Unsupported, _) => {
-            let note = format!(
+            observe(&Event::Note(format!(
                 "the file system of {disk} cannot reserve space; {bytes_text} should stay free"
-            );
-            tell(Event::Note(note))?;
+            )));
             return Ok(None);
         }
         (io::ErrorKind::StorageFull, Some(free)) => {
@@ -53,7 +52,7 @@ mod tests {
         let folder = spill.path().join("sar-single-x");
         std::fs::create_dir(&folder).unwrap();
         let much = 2 * free_space(&folder).unwrap();
-        let error = reserve(&folder, much, &mut |_| Ok(())).unwrap_err();
+        let error = reserve(&folder, much, &mut |_| {}).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfDisk);
         let text = error.to_string();
         assert!(text.contains(&size(much)), "{text}");

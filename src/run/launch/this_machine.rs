@@ -19,26 +19,13 @@ pub(in crate::run) struct ThisMachine {
     pub(in crate::run) facts: MachineFacts,
 }
 
-/// Work of a command, which must be the same on all machines.
-#[derive(Debug, Clone, Default)]
-pub(in crate::run) struct Undertaking {
-    /// Settings that the work depends on.
-    pub(in crate::run) configuration: String,
-    /// Checksum of the file from which the work starts; empty without a file.
-    pub(in crate::run) start: String,
-}
-
-impl Undertaking {
-    /// A training run that starts from a checkpoint with this checksum.
-    pub(in crate::run) fn training(config: &RunConfig, start: &str) -> Result<Self> {
-        Ok(Undertaking { configuration: common(config).to_toml()?, start: start.to_owned() })
-    }
-}
-
 impl ThisMachine {
-    /// This machine and its partitions, which `told` may name; `None` for a command on one machine.
+    /// This machine and its partitions, which `told` may name; `None` for a command on one machine. Two texts must be the
+    /// same on all machines: the settings that the work depends on, and the checksum of the file from which the work
+    /// starts, empty without a file.
     pub(in crate::run) fn of(
-        undertaking: &Undertaking,
+        settings: &str,
+        start: &str,
         partitions: &PartitionConfig,
         told: Option<&OwnPartitions>,
     ) -> Result<Option<Self>> {
@@ -50,8 +37,8 @@ impl ThisMachine {
         let facts = MachineFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             graph: crc32fast::hash(&json),
-            configuration: crc32fast::hash(undertaking.configuration.as_bytes()),
-            start: undertaking.start.clone(),
+            configuration: crc32fast::hash(settings.as_bytes()),
+            start: start.to_owned(),
             partitions: partitions.book().num_parts(),
             own: match told {
                 Some(told) => named(told, partitions)?,
@@ -72,20 +59,13 @@ impl ThisMachine {
     }
 
     /// An event as machines other than the first report it: only notes, which name the machine.
-    pub(in crate::run) fn remark(&self, event: Event) -> Option<Event> {
-        match event {
-            Event::Note(text) => {
-                Some(Event::Note(format!("machine {}: {text}", self.here.machine)))
-            }
-            _ => None,
-        }
+    pub(super) fn remark(&self, event: &Event) -> Option<Event> {
+        let Event::Note(text) = event else { return None };
+        Some(Event::Note(format!("machine {}: {text}", self.here.machine)))
     }
 
-    /// Path of this machine's part of a file, if each machine writes its own.
-    pub(in crate::run) fn own_path(&self, path: &Path) -> PathBuf {
-        if !self.is_another() {
-            return path.to_owned();
-        }
+    /// Path of this machine's part of a file, next to that of the first machine.
+    pub(super) fn own_path(&self, path: &Path) -> PathBuf {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let name = format!("{stem}.machine-{}", self.here.machine);
         let extension = path.extension().map(|end| format!(".{}", end.to_string_lossy()));

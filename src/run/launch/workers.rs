@@ -58,7 +58,7 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) saves: bool,
     /// The results folder, in which other processes find the run.
     pub(in crate::run) results: Option<&'a Path>,
-    /// The file for a trace of all ranks.
+    /// The file for a trace of all ranks; machines other than the first name their own after it.
     pub(in crate::run) trace: Option<&'a Path>,
     /// Number of epochs; 0 if the work has none.
     pub(in crate::run) epochs: u32,
@@ -88,6 +88,11 @@ impl<'a> Launch<'a> {
         }
     }
 
+    /// This machine, if it is another than the first of several.
+    fn another(&self) -> Option<&'a ThisMachine> {
+        self.machine.filter(|machine| machine.is_another())
+    }
+
     /// Limits for the workers' memory.
     fn limits(&self) -> Limits {
         let Launch { resources, assumed, .. } = *self;
@@ -96,35 +101,38 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Notes for the user if a run uses less of the machine than requested, or the machine has less.
-fn note_limits(
-    resources: &Resources,
-    threads: usize,
-    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
-) -> Result<()> {
+/// Prepares this process and the folder for spilled data. Notes if a run uses less of the machine than requested, or the
+/// machine has less.
+fn prepare(resources: &Resources, threads: usize, observe: &mut dyn FnMut(&Event)) {
+    share_one_heap();
+    let mut note = |text: String| observe(&Event::Note(text));
     if let Some(Launched { machines, .. }) = Launched::unconnected() {
-        let note = format!(
+        note(format!(
             "this process is one of {machines}, but the program is built without MPI, so it works alone (make build-mpi)"
-        );
-        on_event(Event::Note(note), 0)?;
+        ));
     }
     if threads < resources.threads {
         let asked = resources.threads;
-        on_event(
-            Event::Note(format!("{asked} threads were requested; a worker gets {threads}")),
-            0,
-        )?;
+        note(format!("{asked} threads were requested; a worker gets {threads}"));
     }
     let budget = resources.memory_budget.bytes();
     let limit = MemoryGroups::of_this_process().container_limit();
     if let Some(limit) = limit.filter(|limit| budget > *limit) {
         let (budget, limit) = (size(budget), size(limit));
-        let note = format!(
+        note(format!(
             "the memory budget is {budget}, but the container's limit is {limit}: if the run exceeds that limit, the kernel kills a worker"
-        );
-        on_event(Event::Note(note), 0)?;
+        ));
     }
-    Ok(())
+    for error in sweep(&resources.spill_dir).failed {
+        note(format!("left by a killed run: {error}"));
+    }
+}
+
+/// Creates the trace of a run, if it has one.
+fn trace_of(launch: &Launch<'_>, world_size: usize) -> Result<Option<Arc<TraceFile>>> {
+    let Some(path) = launch.trace else { return Ok(None) };
+    let own = launch.another().map(|machine| machine.own_path(path));
+    TraceFile::create(own.as_deref().unwrap_or(path), world_size).map(Arc::new).map(Some)
 }
 
 /// The ranks of this machine.
@@ -203,37 +211,34 @@ fn run_folder(
     Ok((folder, Arc::new(control)))
 }
 
-/// Runs `work` in one process per partition and waits for all of them; `record` stores their reports, and `finish` gets
-/// the run's folder before it is removed, if all ended well. [`supervise`] lists the errors.
+/// Runs `work` in one process per partition and waits for all of them. `record` stores their reports, and `observe` gets
+/// them; on a machine other than the first, it gets remarks only, which name the machine. `finish` gets the run's folder
+/// before it is removed, if all ended well. [`supervise`] lists the errors.
 pub(in crate::run) fn run_workers<T>(
     launch: &Launch<'_>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
     record: Option<Box<dyn EventRecord>>,
-    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    observe: &mut dyn FnMut(&Event),
     finish: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
     let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
+    let observe: &mut dyn FnMut(&Event) = &mut |event: &Event| match launch.another() {
+        Some(machine) => machine.remark(event).iter().for_each(&mut *observe),
+        None => observe(event),
+    };
     let (placement, sizes) = checked(launch)?;
     signals::check()?;
     let threads = capped(resources.threads);
-    note_limits(resources, threads, on_event)?;
-    share_one_heap();
-    for error in sweep(&resources.spill_dir).failed {
-        on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
-    }
+    prepare(resources, threads, observe);
     let (run_folder, control) = run_folder(launch, &placement, &sizes)?;
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
     if let Some(Err(note)) = &link {
-        on_event(Event::Note(note.clone()), 0)?;
+        observe(&Event::Note(note.clone()));
     }
     let folder = run_folder.path();
-    let reserve = match launch.disk {
-        Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
-        None => None,
-    };
-    let trace =
-        launch.trace.map(|path| TraceFile::create(path, placement.world_size())).transpose()?;
-    let trace = trace.map(Arc::new);
+    let reserve = launch.disk.map(|bytes| reserve(folder, bytes, observe));
+    let reserve = reserve.transpose()?.flatten();
+    let trace = trace_of(launch, placement.world_size())?;
     let work = |slot: usize, events: &EventSender| {
         let rank = placement.local()[slot];
         let recording = trace.as_ref().map(|trace| trace.record(rank)).transpose()?;
@@ -281,7 +286,10 @@ pub(in crate::run) fn run_workers<T>(
         None => record,
         Some(trace) => Some(Box::new(Records { trace: trace.clone(), of_command: record }) as _),
     };
-    let result = supervise(supervision, &work, records, on_event);
+    let result = supervise(supervision, &work, records, &mut |event, _| {
+        observe(&event);
+        Ok(())
+    });
     let carriage = carriage.take();
     let result = match &carriage {
         Some(carriage) => carriage.end(result),

@@ -202,24 +202,21 @@ pub(super) fn measure(
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64, cache };
     let resources = config.resources();
     let launch = Launch { stand_in: Some(stand_in), ..Launch::new(&resources, &partitions) };
-    let mut on_event = |event, _| {
-        match event {
-            Event::Epoch(report) => {
-                measured.io = report.io;
-                measured.epoch_s = measured.epoch_s.min(report.epoch_s);
-            }
-            Event::Usage(usage) => {
-                measured.disk = measured.disk.max(usage.disk as f64);
-                measured.memory[usage.rank] = usage.memory as f64;
-                measured.waiting[usage.rank] = usage.waiting as f64;
-                let files = usage.files.max(launcher.files);
-                measured.launcher = measured.launcher.max((launcher.anonymous + files) as f64);
-            }
-            _ => {}
+    let mut observe = |event: &Event| match event {
+        Event::Epoch(report) => {
+            measured.io = report.io;
+            measured.epoch_s = measured.epoch_s.min(report.epoch_s);
         }
-        Ok(())
+        Event::Usage(usage) => {
+            measured.disk = measured.disk.max(usage.disk as f64);
+            measured.memory[usage.rank] = usage.memory as f64;
+            measured.waiting[usage.rank] = usage.waiting as f64;
+            let files = usage.files.max(launcher.files);
+            measured.launcher = measured.launcher.max((launcher.anonymous + files) as f64);
+        }
+        _ => {}
     };
-    run_workers(&launch, &work, None, &mut on_event, |_| Ok(()))?;
+    run_workers(&launch, &work, None, &mut observe, |_| Ok(()))?;
     debug!(?what, ?measured, "stand-in");
     Ok(measured)
 }

@@ -16,7 +16,6 @@ pub(super) mod aside;
 mod bound;
 mod check;
 mod counts;
-mod disk_probe;
 mod edge_count;
 mod forecast;
 mod graph_shape;

@@ -1,13 +1,9 @@
 //! A process that chooses the number of partitions.
 
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
-
-use super::aside::{Aside, failed};
+use super::aside::{Aside, Asked};
 use super::graph_shape::GraphShape;
 use super::num_parts::{PlannedParts, check_run, num_parts};
 use crate::error::{Error, ErrorKind, ErrorRecord, Result};
-use crate::io::{decode, encode};
 use crate::run::config::RunConfig;
 
 /// A process that measures runs while this process reads the graph. Measuring forks workers, which only a
@@ -15,7 +11,7 @@ use crate::run::config::RunConfig;
 #[derive(Debug)]
 pub struct PartsChooser {
     run: RunConfig,
-    process: Aside,
+    process: Aside<PlannedParts>,
 }
 
 impl PartsChooser {
@@ -25,9 +21,11 @@ impl PartsChooser {
     /// If no number of partitions can be chosen for this kind of run, or the system starts no process.
     pub fn start(run: RunConfig) -> Result<Self> {
         check_run(&run)?;
-        let planned = &run;
-        let process =
-            Aside::start("a process that plans", &run.spill_dir, |link| answer(planned, link))?;
+        let planned =
+            |asked: &mut Asked| -> Result<PlannedParts> { num_parts(&run, &asked.read()?) };
+        let process = Aside::start("a process that plans", &run.spill_dir, |asked| {
+            planned(asked).map_err(|error| ErrorRecord::from(&error))
+        })?;
         Ok(PartsChooser { run, process })
     }
 
@@ -41,24 +39,8 @@ impl PartsChooser {
     /// # Errors
     /// If no number makes it fit, a measurement fails, or the user asks to stop.
     pub fn choose(mut self, shape: &GraphShape) -> Result<PlannedParts> {
-        self.process.ask(&encode(shape)?)?;
-        let bytes = self.process.answer()?;
-        if bytes.is_empty() {
-            return Err(Error::new(ErrorKind::Worker, "the process that plans has ended early"));
-        }
-        let answer: Result<PlannedParts, ErrorRecord> = decode(&bytes)?;
-        answer.map_err(Error::from)
+        self.process.ask(shape)?;
+        let ended = || Error::new(ErrorKind::Worker, "the process that plans has ended early");
+        self.process.answer()?.ok_or_else(ended)
     }
-}
-
-/// Work of the process: one question, one answer.
-fn answer(run: &RunConfig, mut link: UnixStream) -> Result<()> {
-    let mut question = Vec::new();
-    link.read_to_end(&mut question).map_err(failed)?;
-    if question.is_empty() {
-        return Ok(());
-    }
-    let planned = decode(&question).and_then(|shape| num_parts(run, &shape));
-    let answer = planned.map_err(|error| ErrorRecord::from(&error));
-    link.write_all(&encode(&answer)?).map_err(failed)
 }

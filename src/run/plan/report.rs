@@ -3,17 +3,18 @@
 use serde::Serialize;
 
 use super::advice::advice;
+use super::aside::Aside;
 use super::bound::bound;
-use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::launch::{AssumedGrowth, Limits, TurnGrowth};
 use crate::engine::turns::given_out;
 use crate::error::{Error, Result};
+use crate::io::DiskRate;
 use crate::platform::free_space;
 use crate::run::launch::bounds::{fits, rate};
 
-use crate::run::config::{MemoryBudget, RunConfig, check, check_initial, open_graph, relations};
+use crate::run::config::{MemoryBudget, RunConfig, check, check_initial, relations};
 
 /// Fraction of an epoch's bytes below which the time for the disk is ignored.
 const NEGLIGIBLE: f64 = 0.001;
@@ -130,14 +131,14 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     }
     check(config)?;
     check_initial(config)?;
-    let partitions = open_graph(config)?;
+    let partitions = config.open_graph()?;
     if relations::of_run(config, &partitions)?.is_some() {
         let problem = "a model with a layer per edge type cannot be planned";
         return Err(Error::config("part_json", problem)
             .with_hint("use a graph with features of one width on every node type"));
     }
     // A run that certainly fits into its budget is unlikely to write to the disk.
-    let probe = if fits(config, &partitions) { None } else { Some(DiskProbe::start(config)?) };
+    let probe = if fits(config, &partitions) { None } else { Some(disk_probe(config)?) };
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
     let resident = config.resident.unwrap_or(1);
@@ -169,11 +170,18 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     Ok(plan)
 }
 
+/// A process that measures the rates of the run's disk, while stand-ins are trained: waiting for a disk takes no
+/// processor time.
+fn disk_probe(config: &RunConfig) -> Result<Aside<Option<DiskRate>>> {
+    let RunConfig { spill_dir, io, .. } = config;
+    Aside::start("a process that measures the disk", spill_dir, |_| Ok(rate(spill_dir, *io)))
+}
+
 /// Seconds in which the disk moves an epoch's uncached bytes; 0 if the disk cannot be measured.
 fn disk_seconds(
     config: &RunConfig,
     epoch: &EpochForecast,
-    probe: Option<DiskProbe>,
+    probe: Option<Aside<Option<DiskRate>>>,
 ) -> Result<f64> {
     let EpochForecast { written, read, cached, .. } = *epoch;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
@@ -182,7 +190,7 @@ fn disk_seconds(
         return Ok(0.0);
     }
     let disk = match probe {
-        Some(probe) => probe.rate()?,
+        Some(probe) => probe.answer()?.flatten(),
         None => rate(&config.spill_dir, config.io),
     };
     Ok(disk.map_or(0.0, |disk| around * (written / disk.write + read / disk.read)))

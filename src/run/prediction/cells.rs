@@ -1,5 +1,7 @@
 //! The columns of a table, and their cells.
 
+use crate::error::{Error, Result};
+
 /// Name and type of a column.
 pub(super) struct OutputColumn {
     pub(super) name: String,
@@ -13,6 +15,14 @@ pub(super) enum ColumnKind {
     Int32,
     Int64,
     Float32,
+}
+
+/// A cell of a row.
+pub(super) enum Cell {
+    /// A text, or a number of a column of [`ColumnKind::Int64`] as the user has written it.
+    Text(Vec<u8>),
+    Int32(i32),
+    Float32(f32),
 }
 
 /// The cells of a column in some rows.
@@ -37,6 +47,29 @@ impl OutputColumn {
 }
 
 impl OutputCells {
+    /// No cells, for a column of this type to which [`Cell`]s are added.
+    pub(super) fn empty(kind: ColumnKind) -> Self {
+        match kind {
+            ColumnKind::Text => OutputCells::Text(Vec::new()),
+            ColumnKind::Int32 => OutputCells::Int32(Vec::new()),
+            ColumnKind::Int64 => OutputCells::Digits(Vec::new()),
+            ColumnKind::Float32 => OutputCells::Float32(Vec::new()),
+        }
+    }
+
+    /// Adds a cell.
+    pub(super) fn push(&mut self, cell: Cell) -> Result<()> {
+        match (self, cell) {
+            (OutputCells::Text(texts) | OutputCells::Digits(texts), Cell::Text(text)) => {
+                texts.push(text);
+            }
+            (OutputCells::Int32(numbers), Cell::Int32(number)) => numbers.push(number),
+            (OutputCells::Float32(numbers), Cell::Float32(number)) => numbers.push(number),
+            _ => return Err(Error::internal("a cell has another type than its column")),
+        }
+        Ok(())
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             OutputCells::Text(texts) | OutputCells::Digits(texts) => texts.len(),

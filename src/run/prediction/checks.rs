@@ -14,7 +14,7 @@ use crate::load::{GraphFingerprint, etypes_within};
 use crate::nn::{Task, verify_state_dict};
 use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
 use crate::run::METRICS;
-use crate::run::config::{Checksums, LinkConfig, RunConfig, open_graph};
+use crate::run::config::{Checksums, LinkConfig, RunConfig};
 use crate::run::rank::{LinkQuery, PredictConfig, Prediction, WEIGHTS};
 
 /// Checks that the prediction makes sense for the task.
@@ -35,6 +35,7 @@ pub(super) fn check(config: &PredictConfig) -> Result<()> {
         return Err(Error::config("layer", format!("has no effect on {name}"))
             .with_hint("leave it out, or pass ‹prediction=embeddings›"));
     }
+    config.hidden_layer()?;
     if config.correct_and_smooth.is_none() {
         return Ok(());
     }
@@ -80,7 +81,7 @@ pub(super) fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Eve
     if config.weights == config.run.out.join(WEIGHTS) {
         check_run(config, verified, observe)?;
     }
-    let partitions = open_graph(&config.run)?;
+    let partitions = config.run.open_graph()?;
     check_meanings(config, &partitions, observe)?;
     check_kept_back(config, &partitions)
 }

@@ -1,6 +1,5 @@
 //! A graph with nodes and edges added for one prediction.
 
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::predicted_graph::original_ids_of;
@@ -13,7 +12,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::KeptArrays;
 use crate::platform::signals;
 use crate::prepare::partition::{ExtendedPartitions, GraphAdditions, extend_partitions};
-use crate::run::config::{MemoryBudget, open_graph};
+use crate::run::config::MemoryBudget;
 use crate::run::launch::connection::is_one_of_several;
 use crate::run::launch::reservation::REMEDY;
 use crate::run::plan::aside::Aside;
@@ -41,7 +40,7 @@ impl ExtendedGraph {
             return Ok(None);
         }
         check_combination(config)?;
-        let partitions = open_graph(&config.run)?;
+        let partitions = config.run.open_graph()?;
         let partitions = original_ids_of(config, partitions)?;
         let partition = Partition::open(&partitions, partitions.first_present())?;
         let kept = KeptArrays::of(&partition, &config.run.keys)?;
@@ -128,25 +127,15 @@ fn extended(
         MemoryBudget::Bytes(bytes) => bytes,
     };
     let out = folder.join("graph");
-    let internal = |e: serde_json::Error| Error::internal(e.to_string());
-    let work = |mut link: UnixStream| {
+    let process = Aside::start("a process that adds nodes", &config.run.spill_dir, |_| {
         let mut observer = |_| signals::check();
         let done = extend_partitions(partitions, &config.added, kept, &out, memory, &mut observer);
-        let answer = done.map_err(|error| failed(&error));
-        serde_json::to_writer(&mut link, &answer).map_err(internal)
-    };
-    let mut process = Aside::start("a process that adds nodes", &config.run.spill_dir, work)?;
-    process.ask(&[])?;
-    let answer = process.answer()?;
-    if answer.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Worker,
-            "the process that adds nodes to the graph was killed",
-        )
-        .with_hint("the system may lack memory: try a smaller ‹memory_budget›"));
-    }
-    let answer: Result<_, ErrorRecord> = serde_json::from_slice(&answer).map_err(internal)?;
-    answer.map_err(Error::from)
+        done.map_err(|error| failed(&error))
+    })?;
+    process.answer()?.ok_or_else(|| {
+        Error::new(ErrorKind::Worker, "the process that adds nodes to the graph was killed")
+            .with_hint("the system may lack memory: try a smaller ‹memory_budget›")
+    })
 }
 
 /// An error as the answer. Too little memory concerns the prediction's budget, and a full disk its temporary folder.

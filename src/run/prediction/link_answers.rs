@@ -5,9 +5,11 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
-use super::link_table::{LinkHeadings, LinkRow, LinkTable};
+use super::cells::{Cell, ColumnKind, OutputColumn};
+use super::link_table::LinkTable;
 use super::name_index::NameIndex;
-use super::node_space::{NodePairs, NodeSpace};
+use super::node_space::NodeSpace;
+use super::words::Words;
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
@@ -20,7 +22,10 @@ const VALUES: u64 = 1 << 14;
 pub(super) struct PairTable<'a> {
     /// The scores that the ranks have written.
     pub(super) rows: &'a Path,
-    pub(super) pairs: &'a NodePairs,
+    /// Number of pairs.
+    pub(super) count: usize,
+    /// The words of the two nodes of each pair.
+    pub(super) words: &'a Words,
     /// Whether the nodes at each end have names.
     pub(super) named: [bool; 2],
     /// Headings of the columns of nodes.
@@ -31,14 +36,13 @@ impl PairTable<'_> {
     /// Writes the table in a format.
     pub(super) fn write(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
         let mut scores = StoredValues::open(self.rows)?;
-        let nodes = self.headings;
-        let numbers = &["score"];
-        let headings = LinkHeadings { nodes, types: None, rank: None, etype: None, numbers };
-        let mut table = LinkTable::open(place, format, headings, self.named)?;
-        for pair in 0..self.pairs.places.len() {
-            let nodes = [0, 1].map(|end| self.pairs.words.get(2 * pair + end).to_vec());
-            let numbers = vec![f32::from_le_bytes(scores.next()?)];
-            table.row(LinkRow { nodes, types: None, rank: None, etype: None, numbers })?;
+        let node = |end: usize| OutputColumn::of_nodes(self.headings[end], self.named[end]);
+        let columns = [node(0), node(1), OutputColumn::new("score", ColumnKind::Float32)];
+        let mut table = LinkTable::open(place, format, &columns)?;
+        for pair in 0..self.count {
+            let node = |end: usize| Cell::Text(self.words.get(2 * pair + end).to_vec());
+            let score = f32::from_le_bytes(scores.next()?);
+            table.row([node(0), node(1), Cell::Float32(score)])?;
         }
         table.finish()
     }
@@ -53,7 +57,7 @@ pub(super) struct PartnerTable<'a> {
     /// Number of partners of each node.
     pub(super) count: usize,
     /// Places of the nodes, in the order of rows; `None` means all nodes.
-    pub(super) places: Option<Vec<u64>>,
+    pub(super) places: Option<&'a [u64]>,
     /// The nodes at each end.
     pub(super) ends: &'a [NodeSpace<'a>; 2],
     /// Names of these nodes, if they have names.
@@ -73,23 +77,28 @@ impl PartnerTable<'_> {
     }
 
     fn write_table(&self, place: &Destination, format: PredictionFormat) -> Result<()> {
-        let nodes = self.headings;
         let typed = self.ends[0].has_types();
-        let types = typed.then_some(["node_type", "partner_type"]);
-        let numbers = &["score"];
-        let headings = LinkHeadings { nodes, types, rank: Some("rank"), etype: None, numbers };
-        let named = self.names.each_ref().map(Option::is_some);
-        let mut table = LinkTable::open(place, format, headings, named)?;
+        let node = |end: usize, ntype: &str| {
+            let nodes = OutputColumn::of_nodes(self.headings[end], self.names[end].is_some());
+            std::iter::once(nodes).chain(typed.then(|| OutputColumn::new(ntype, ColumnKind::Text)))
+        };
+        let mut columns: Vec<OutputColumn> = node(0, "node_type").collect();
+        columns.push(OutputColumn::new("rank", ColumnKind::Int32));
+        columns.extend(node(1, "partner_type"));
+        columns.push(OutputColumn::new("score", ColumnKind::Float32));
+        let mut table = LinkTable::open(place, format, &columns)?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
             }
-            let [(node, of_node), (other, of_other)] =
-                [self.node(0, place)?, self.node(1, partner.place)?];
-            let types = typed.then_some([of_node, of_other]);
-            let (nodes, rank) = ([node, other], Some(rank as i32));
-            let numbers = vec![partner.score];
-            table.row(LinkRow { nodes, types, rank, etype: None, numbers })
+            let node = |end: usize, place| {
+                let (label, ntype) = self.node(end, place)?;
+                let ntype = typed.then(|| Cell::Text(ntype.into_bytes()));
+                Ok::<_, Error>(std::iter::once(Cell::Text(label)).chain(ntype))
+            };
+            let (rank, score) = (Cell::Int32(rank as i32), Cell::Float32(partner.score));
+            let partner = node(1, partner.place)?;
+            table.row(node(0, place)?.chain([rank]).chain(partner).chain([score]))
         })?;
         table.finish()
     }
@@ -124,7 +133,7 @@ impl PartnerTable<'_> {
     fn visit(&self, mut each: impl FnMut(u64, usize, Partner) -> Result<()>) -> Result<()> {
         let mut partners = StoredValues::open(self.rows)?;
         for row in 0..self.num_rows {
-            let place = self.places.as_ref().map_or(row, |places| places[row as usize]);
+            let place = self.places.map_or(row, |places| places[row as usize]);
             for rank in 1..=self.count {
                 let bytes: [u8; PARTNER_BYTES] = partners.next()?;
                 each(place, rank, Partner::from_bytes(&bytes))?;

@@ -182,13 +182,14 @@ impl<'a> NodeSpace<'a> {
     }
 
     /// The place of the node that has a place among those of its type.
-    fn place(&self, ntype: usize, place: u64) -> Option<u64> {
+    fn place(&self, ntype: usize, place: u64) -> Result<u64> {
         let book = self.book();
         if !self.by_type {
-            return book.to_homogeneous(ntype, place);
+            let missing = || Error::internal("a node has no place");
+            return book.to_homogeneous(ntype, place).ok_or_else(missing);
         }
         let before = self.ntypes.iter().filter(|other| **other < ntype);
-        Some(before.map(|other| book.num_nodes_of_type(*other)).sum::<u64>() + place)
+        Ok(before.map(|other| book.num_nodes_of_type(*other)).sum::<u64>() + place)
     }
 
     /// The type of the nodes, if it is one.
@@ -256,9 +257,7 @@ impl<'a> NodeSpace<'a> {
         let end = |at: usize| -> Result<Vec<u64>> {
             let words = listed.words.all().skip(at).step_by(2);
             let places = self.of_type(ntypes[at]).places_of(&listed, words, 1)?;
-            let missing = || Error::internal("a node has no place");
-            let places = places.into_iter().map(|place| self.place(ntypes[at], place));
-            places.map(|place| place.ok_or_else(missing)).collect()
+            places.into_iter().map(|place| self.place(ntypes[at], place)).collect()
         };
         let (left, right) = (end(0)?, end(1)?);
         let places = left.into_iter().zip(right).map(|(left, right)| [left, right]).collect();
@@ -378,8 +377,7 @@ impl<'a> NodeSpace<'a> {
         for ntype in &self.ntypes {
             let end = book.num_nodes_of_type(*ntype);
             for id in end - counts.get(*ntype).copied().unwrap_or(0)..end {
-                let place = self.place(*ntype, id);
-                places.push(place.ok_or_else(|| Error::internal("a node has no place"))?);
+                places.push(self.place(*ntype, id)?);
             }
         }
         places.sort_unstable();
@@ -411,7 +409,6 @@ impl<'a> NodeSpace<'a> {
             let first_node = book.node_range(part).start;
             for ntype in &self.ntypes {
                 let ids = book.node_type_range(part, *ntype);
-                let missing = || Error::internal("a node has no place");
                 let own: Vec<u64> = match self.numbering.order {
                     NodeOrder::Original => original_ids(&partition, *ntype)?,
                     NodeOrder::Partition => {
@@ -421,7 +418,7 @@ impl<'a> NodeSpace<'a> {
                 };
                 for (own, id) in own.into_iter().zip(ids) {
                     if mask[(id - first_node) as usize] {
-                        places.push(self.place(*ntype, own).ok_or_else(missing)?);
+                        places.push(self.place(*ntype, own)?);
                     }
                 }
             }

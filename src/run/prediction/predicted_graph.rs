@@ -9,7 +9,6 @@ use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::check_original_order;
 use crate::prepare::import::read_original_ids;
-use crate::run::config::open_graph;
 use crate::run::launch::connection::reports;
 use crate::run::rank::{NodeOrder, PredictConfig};
 
@@ -24,7 +23,7 @@ pub(super) struct PredictedGraph {
 impl PredictedGraph {
     /// Opens the graph, and decides which types are predicted and how nodes are numbered.
     pub(super) fn open(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<Self> {
-        let partitions = open_graph(&config.run)?;
+        let partitions = config.run.open_graph()?;
         for note in partitions.notes() {
             observe(&Event::Note(note.clone()));
         }

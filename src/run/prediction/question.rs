@@ -5,8 +5,9 @@ use std::path::Path;
 use super::array::write_array;
 use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
-use super::node_space::{NodePairs, NodeSpace};
+use super::node_space::NodeSpace;
 use super::ranked_table::RankedTable;
+use super::words::Words;
 use crate::error::{Error, Result};
 use crate::io::{Destination, RowFile};
 use crate::load::{EdgeUse, TargetEdges};
@@ -19,57 +20,62 @@ use crate::run::rank::{
 pub(super) struct Question<'a> {
     /// The nodes whose rows are needed, ascending; `None` means all.
     pub(super) needed: Option<Vec<u64>>,
-    asked: Asked,
+    /// The question as ranks get it.
+    pub(super) asked: LinkQuestion,
+    /// The words of a file of pairs.
+    words: Words,
+    /// The places of nodes that get partners, among those at the first end; `None` means all.
+    places: Option<Vec<u64>>,
     /// The nodes at the two ends of pairs: those of the predicted edge type, or all.
     ends: [NodeSpace<'a>; 2],
-}
-
-enum Asked {
-    /// Pairs by places.
-    Pairs(NodePairs),
-    /// A number of partners of nodes at these places among those at the first end; `None` means all.
-    Partners { count: usize, places: Option<Vec<u64>> },
-    /// Ranks of the edges of a split.
-    Ranks(SplitName),
 }
 
 impl<'a> Question<'a> {
     /// The question of a configuration, if it asks one.
     pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'a>) -> Result<Option<Self>> {
         let Some(query) = &config.links else { return Ok(None) };
-        if let LinkQuery::Ranks(split) = query {
-            let (asked, ends) = (Asked::Ranks(*split), [space.clone(), space.clone()]);
-            return Ok(Some(Question { needed: None, asked, ends }));
-        }
         let ntypes = end_types(config, query, space)?;
         let ends = match ntypes {
             Some(ntypes) => ntypes.map(|ntype| space.of_type(ntype)),
             None => [space.clone(), space.clone()],
         };
-        let (needed, asked) = match query {
+        let (mut needed, mut words, mut places) = (None, Words::default(), None);
+        let asked = match query {
             LinkQuery::Pairs(path) => {
                 let pairs = match ntypes {
                     Some(ntypes) => space.typed_pairs(path, ntypes)?,
                     None => space.pairs(path)?,
                 };
-                let mut needed: Vec<u64> = pairs.places.iter().flatten().copied().collect();
-                needed.sort_unstable();
-                needed.dedup();
-                (Some(needed), Asked::Pairs(pairs))
+                let mut nodes: Vec<u64> = pairs.places.iter().flatten().copied().collect();
+                nodes.sort_unstable();
+                nodes.dedup();
+                let row = |place: &u64| nodes.partition_point(|other| other < place) as u64;
+                let rows = pairs.places.iter().map(|[a, b]| [row(a), row(b)]).collect();
+                (needed, words) = (Some(nodes), pairs.words);
+                LinkQuestion::Pairs(rows)
             }
             LinkQuery::Partners { count, of } => {
-                let places = match of {
+                places = match of {
                     Some(of) => Some(ends[0].listed_or_named(of)?),
                     None if config.new_nodes.iter().any(|count| *count > 0) => {
                         Some(ends[0].new_nodes(&config.new_nodes)?)
                     }
                     None => None,
                 };
-                (None, Asked::Partners { count: *count, places })
+                let nodes = places.as_deref().map(ChosenNodes::new);
+                LinkQuestion::Partners { count: *count, nodes }
             }
-            LinkQuery::Ranks(split) => (None, Asked::Ranks(*split)),
+            LinkQuery::Ranks(split) => {
+                let (wanted, name) = match split {
+                    SplitName::Train => (EdgeUse::Train, "train"),
+                    SplitName::Val => (EdgeUse::Val, "val"),
+                    // Other splits are refused.
+                    SplitName::Test | SplitName::All => (EdgeUse::Test, "test"),
+                };
+                LinkQuestion::Ranks { wanted, name }
+            }
         };
-        Ok(Some(Question { needed, asked, ends }))
+        Ok(Some(Question { needed, asked, words, places, ends }))
     }
 
     /// Checks that a question can be asked, before files are read.
@@ -101,36 +107,10 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The question as ranks get it.
-    pub(super) fn for_ranks(&self) -> LinkQuestion {
-        match (&self.asked, &self.needed) {
-            (Asked::Pairs(pairs), Some(needed)) => {
-                let row = |place: &u64| needed.partition_point(|other| other < place) as u64;
-                let rows = pairs.places.iter().map(|[a, b]| [row(a), row(b)]);
-                LinkQuestion::Pairs(rows.collect())
-            }
-            (Asked::Pairs(pairs), None) => LinkQuestion::Pairs(pairs.places.clone()),
-            (Asked::Partners { count, places }, _) => LinkQuestion::Partners {
-                count: *count,
-                nodes: places.as_deref().map(ChosenNodes::new),
-            },
-            (Asked::Ranks(SplitName::Train), _) => {
-                LinkQuestion::Ranks { wanted: EdgeUse::Train, name: "train" }
-            }
-            (Asked::Ranks(SplitName::Val), _) => {
-                LinkQuestion::Ranks { wanted: EdgeUse::Val, name: "val" }
-            }
-            // Other splits are refused.
-            (Asked::Ranks(SplitName::Test | SplitName::All), _) => {
-                LinkQuestion::Ranks { wanted: EdgeUse::Test, name: "test" }
-            }
-        }
-    }
-
     /// Writes the answer that the ranks have left in `rows`; if they have written the output themselves, gives it its final name.
     /// Temporary files go to `folder`.
     pub(super) fn write(
-        self,
+        &self,
         rows: &Path,
         place: &Destination,
         format: PredictionFormat,
@@ -147,32 +127,33 @@ impl<'a> Question<'a> {
         };
         let of_ends =
             || headings(["source", "destination"], ["partition_source", "partition_destination"]);
-        match self.asked {
-            Asked::Pairs(pairs) if format.is_table() => {
-                let headings = of_ends();
-                PairTable { rows, pairs: &pairs, named, headings }.write(place, format)
+        match &self.asked {
+            LinkQuestion::Pairs(pairs) if format.is_table() => {
+                let (count, words, headings) = (pairs.len(), &self.words, of_ends());
+                PairTable { rows, count, words, named, headings }.write(place, format)
             }
-            Asked::Pairs(pairs) => {
+            LinkQuestion::Pairs(pairs) => {
                 if let Some(path) = place.regular() {
                     return RowFile::keep(path);
                 }
-                let header = pair_form().header(format, pairs.places.len() as u64)?;
+                let header = pair_form().header(format, pairs.len() as u64)?;
                 write_array(&header, rows, place)
             }
-            Asked::Partners { count, places } => {
+            LinkQuestion::Partners { count, .. } => {
                 let [asked, found] = &self.ends;
                 let names = |space| {
                     if format.is_table() { NameIndex::new(space, folder) } else { Ok(None) }
                 };
                 let names = [names(asked)?, names(found)?];
-                let num_rows = places.as_ref().map_or_else(|| asked.len(), |p| p.len() as u64);
+                let (count, places) = (*count, self.places.as_deref());
+                let num_rows = places.map_or_else(|| asked.len(), |p| p.len() as u64);
                 let headings =
                     headings(["node", "partner"], ["partition_node", "partition_partner"]);
                 let ends = &self.ends;
                 PartnerTable { rows, num_rows, count, places, ends, names, headings }
                     .write(place, format)
             }
-            Asked::Ranks(_) => {
+            LinkQuestion::Ranks { .. } => {
                 let headings = of_ends();
                 RankedTable { rows, space: &self.ends[0], headings, folder }.write(place, format)
             }
@@ -195,7 +176,10 @@ fn end_types(
     query: &LinkQuery,
     space: &NodeSpace<'_>,
 ) -> Result<Option<[usize; 2]>> {
-    let Some(link) = &config.run.link else { return Ok(None) };
+    let Some(link) = config.run.link.as_ref().filter(|_| !matches!(query, LinkQuery::Ranks(_)))
+    else {
+        return Ok(None);
+    };
     let book = space.book();
     let searches = matches!(query, LinkQuery::Partners { .. }) && config.run.relations.is_some();
     if link.tells_etypes_apart(book) {

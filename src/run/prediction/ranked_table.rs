@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::cells::{Cell, ColumnKind, OutputColumn};
 use super::link_answers::StoredValues;
-use super::link_table::{LinkHeadings, LinkRow, LinkTable};
+use super::link_table::LinkTable;
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
 use crate::error::{Error, Result};
@@ -42,11 +43,11 @@ impl RankedTable<'_> {
             _ => Ok(place.to_string().into_bytes()),
         };
         let several = etypes.len() > 1;
-        let etype = several.then_some("edge_type");
-        let numbers = &["source_rank", "destination_rank"];
-        let nodes = self.headings;
-        let headings = LinkHeadings { nodes, types: None, rank: None, etype, numbers };
-        let mut table = LinkTable::open(place, format, headings, [named; 2])?;
+        let mut columns = Vec::from(self.headings.map(|name| OutputColumn::of_nodes(name, named)));
+        columns.extend(several.then(|| OutputColumn::new("edge_type", ColumnKind::Text)));
+        let ranks = ["source_rank", "destination_rank"];
+        columns.extend(ranks.map(|name| OutputColumn::new(name, ColumnKind::Float32)));
+        let mut table = LinkTable::open(place, format, &columns)?;
         let mut edges = StoredValues::open(self.rows)?;
         for _ in 0..count {
             let bytes: [u8; RANKED_EDGE_BYTES] = edges.next()?;
@@ -58,9 +59,10 @@ impl RankedTable<'_> {
                 Ok(_) => types.rel.clone(),
                 Err(_) => types.to_string(),
             };
-            let etype = several.then(name);
-            let numbers = ranks.to_vec();
-            table.row(LinkRow { nodes, types: None, rank: None, etype, numbers })?;
+            let etype = several.then(|| Cell::Text(name().into_bytes()));
+            table.row(
+                nodes.map(Cell::Text).into_iter().chain(etype).chain(ranks.map(Cell::Float32)),
+            )?;
         }
         table.finish()
     }

@@ -17,7 +17,7 @@ use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
 use crate::nn::state_dict_text;
 use crate::run::launch::bounds;
 use crate::run::launch::connection::reports;
-use crate::run::launch::this_machine::{ThisMachine, Undertaking, common};
+use crate::run::launch::this_machine::{ThisMachine, common};
 use crate::run::launch::workers::{Launch, run_workers};
 use crate::run::rank;
 use crate::run::rank::{
@@ -61,41 +61,32 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let needed = question.as_ref().and_then(|question| question.needed.as_deref());
     let chosen = needed.or(places.as_deref()).map(ChosenNodes::new);
     let labels = NodeLabels::new(&space, places, words);
-    let links = question.as_ref().map(Question::for_ranks);
+    let links = question.as_ref().map(|question| &question.asked);
     let output = place.as_ref().and_then(Destination::regular).filter(|_| !format.is_table());
-    let undertaking = undertaking(config, order, &ntypes)?;
+    let settings = settings(config, order, &ntypes)?;
+    let start = state_dict_text(&config.weights, CHECKSUM)?;
     let prediction = PredictionWork { config, ntypes, order, format, output, chosen, links };
     let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
-    let machine = ThisMachine::of(&undertaking, &partitions, config.run.partitions.as_ref())?;
+    let told = config.run.partitions.as_ref();
+    let machine = ThisMachine::of(&settings, &start, &partitions, told)?;
     let resources = config.run.resources();
-    let own_trace = trace.as_deref().zip(machine.as_ref());
-    let own_trace = own_trace.map(|(path, machine)| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         assumed: AssumedGrowth::of_prediction(&config.run, &partitions),
         alike: config.run.relations.is_none() && prediction.chosen.is_none(),
-        trace: own_trace.as_deref().or(trace.as_deref()),
+        trace: trace.as_deref(),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
     };
     let Some(place) = &place else {
-        let mut on_event = |event: Event, _| {
-            let remark = machine.as_ref().and_then(|machine| machine.remark(event));
-            remark.iter().for_each(&mut *observe);
-            Ok(())
-        };
-        return run_workers(&launch, &work, None, &mut on_event, |_| Ok(()));
+        return run_workers(&launch, &work, None, observe, |_| Ok(()));
     };
     try_to_write(place)?;
-    let mut on_event = |event: Event, _| {
-        observe(&event);
-        Ok(())
-    };
     let num_rows = prediction.chosen.as_ref().map_or_else(|| space.len(), ChosenNodes::num_rows);
     let folder = partitions.folder();
-    let result = run_workers(&launch, &work, None, &mut on_event, |spilled| {
+    let result = run_workers(&launch, &work, None, observe, |spilled| {
         let rows = table_rows(spilled);
-        if let Some(question) = question {
+        if let Some(question) = &question {
             return question.write(&rows, place, format, spilled);
         }
         if let Some(path) = output {
@@ -147,8 +138,8 @@ fn format(config: &PredictConfig) -> Result<PredictionFormat> {
     }
 }
 
-/// Values that must be the same on all machines.
-fn undertaking(config: &PredictConfig, order: NodeOrder, ntypes: &[usize]) -> Result<Undertaking> {
+/// Settings that must be the same on all machines.
+fn settings(config: &PredictConfig, order: NodeOrder, ntypes: &[usize]) -> Result<String> {
     let PredictConfig { run, prediction, target_type, layer, nodes, links, .. } = config;
     let PredictConfig { correct_and_smooth, format, .. } = config;
     let of_run = common(run).to_toml()?;
@@ -170,10 +161,9 @@ fn undertaking(config: &PredictConfig, order: NodeOrder, ntypes: &[usize]) -> Re
         None => String::new(),
     };
     let ids = config.orig_ids.iter().map(|file| crc_of(&file.path)).collect::<Result<Vec<_>>>()?;
-    let configuration = format!(
+    Ok(format!(
         "{of_run}{prediction:?}{target_type:?}{layer:?}{nodes}{links}{order:?}{ids:?}{ntypes:?}{correct_and_smooth:?}{format:?}"
-    );
-    Ok(Undertaking { configuration, start: state_dict_text(&config.weights, CHECKSUM)? })
+    ))
 }
 
 /// The checksum of a file of the user's, as text.

@@ -20,6 +20,7 @@ use crate::load::{EdgeData, NodeFeatures, construct_full_hetero_graph};
 use crate::nn::{
     HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
 };
+use crate::run::config::relations::outputs;
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
 use crate::train::{NodeInput, RelationDegrees, stored_rows};
@@ -64,10 +65,7 @@ impl RankHeteroGraph {
             let without = set_edge_sources(setup, &mut graph, key)?;
             check_needed(setup, run.model.kind, key, &without)?;
         }
-        let targets = match &run.link {
-            Some(link) => link.node_types(partition.book())?,
-            None => relations.target_types(partition.book())?,
-        };
+        let targets = outputs(run, relations, partition.book())?;
         let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
         Ok(RankHeteroGraph { graph, features, row_order, targets, config })
     }

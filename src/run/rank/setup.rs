@@ -1,5 +1,6 @@
 //! The setup of every rank before it works: turn, partition, graph.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use tch::{Kind, Tensor};
 
 use super::usage::metered;
 use crate::engine::comm::{FileGroup, Placement, ProcessGroup, Ranks, all_gather, sync_params};
-use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore, WaitingMemory};
+use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::engine::turns::{Control, TurnLock};
@@ -53,8 +54,8 @@ pub struct Surroundings<'a> {
     pub stand_in: Option<f64>,
     /// Page cache, in bytes, that a stand-in's files may use; its ranks keep nothing else in memory.
     pub cache: u64,
-    /// Stand-in runs only: records the memory of the rank while it waits.
-    pub waiting: Option<&'a Rc<WaitingMemory>>,
+    /// Stand-in runs only: maximum memory of the rank while it waits, in bytes.
+    pub waiting: Option<&'a Rc<Cell<u64>>>,
     /// The file that reserves disk space for the run, if there is one.
     pub reserve: Option<&'a Path>,
 }

@@ -1,10 +1,10 @@
 //! Resources that a rank uses, measured for plans.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::setup::Surroundings;
-use crate::engine::spill::WaitingMemory;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{AccountedStorage, DiskMeter, Storage};
@@ -31,34 +31,26 @@ pub fn measured(
     frees: bool,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<()> {
-    let memory = if frees {
+    let usage = if frees {
         measure_memory(here, work)?
     } else {
         work(here)?;
-        RankMemory::default()
+        Usage::default()
     };
     let Surroundings { rank, folder, .. } = here;
     let disk = DiskMeter::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
-    let RankMemory { peak, waiting, files } = memory;
-    here.events.send(Event::Usage(Usage { rank, memory: peak, waiting, files, disk }))
+    here.events.send(Event::Usage(Usage { rank, disk, ..usage }))
 }
 
-/// Memory of a rank in bytes, as in [`Usage`].
-#[derive(Default)]
-struct RankMemory {
-    peak: u64,
-    waiting: u64,
-    files: u64,
-}
-
+/// Runs a rank's work and measures its memory; `rank` and `disk` stay 0.
 fn measure_memory(
     here: Surroundings<'_>,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
-) -> Result<RankMemory> {
+) -> Result<Usage> {
     // Memory that the launcher had freed before the fork does not count as this process's own.
     give_memory_back();
     let before = reset_peak();
-    let waiting = Rc::new(WaitingMemory::default());
+    let waiting = Rc::new(Cell::new(0));
     work(Surroundings { waiting: Some(&waiting), ..here })?;
     // If the system does not report memory, the plan has no numbers for it.
     let peak = peak_anonymous_bytes("self");
@@ -66,9 +58,10 @@ fn measure_memory(
     let now = Rollup::of("self");
     let own = now.bytes("Anonymous:").saturating_sub(before);
     let changed = now.bytes("Private_Dirty:").saturating_sub(own);
-    Ok(RankMemory {
-        peak: peak.unwrap_or(0).saturating_sub(before),
-        waiting: waiting.anonymous().saturating_sub(before) + changed,
+    Ok(Usage {
+        memory: peak.unwrap_or(0).saturating_sub(before),
+        waiting: waiting.get().saturating_sub(before) + changed,
         files: Pages::of("self").unwrap_or_default().files,
+        ..Usage::default()
     })
 }

@@ -12,6 +12,7 @@ use super::crc32c::masked;
 use super::message::{scalars, step_of, version};
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
+use crate::run::config::RunConfig;
 
 /// Name of the file; TensorBoard looks for `tfevents`.
 const NAME: &str = "events.out.tfevents.sar-single";
@@ -29,8 +30,18 @@ pub(in crate::run) struct EventFile {
 }
 
 impl EventFile {
+    /// Path of the file of a run, if its configuration names a folder for it. If the run `is_new`, no other run may have
+    /// written the file.
+    pub(in crate::run) fn place(config: &RunConfig, is_new: bool) -> Result<Option<PathBuf>> {
+        let path = config.tensorboard.as_ref().map(|folder| Self::path(folder, &config.out));
+        match path {
+            Some(path) if is_new => Self::check_new(&path).map(|()| Some(path)),
+            path => Ok(path),
+        }
+    }
+
     /// Path of a run's file; TensorBoard shows the name of the run's results folder.
-    pub(in crate::run) fn path(folder: &Path, out: &Path) -> PathBuf {
+    fn path(folder: &Path, out: &Path) -> PathBuf {
         folder.join(out.file_name().unwrap_or_default()).join(NAME)
     }
 
@@ -43,7 +54,7 @@ impl EventFile {
     }
 
     /// Checks that no other run has written the file.
-    pub(super) fn check_new(path: &Path) -> Result<()> {
+    fn check_new(path: &Path) -> Result<()> {
         if !path.exists() {
             return Ok(());
         }

@@ -3,6 +3,5 @@
 mod crc32c;
 mod event_file;
 mod message;
-mod run_events;
 
-pub(super) use run_events::RunEvents;
+pub(super) use event_file::EventFile;

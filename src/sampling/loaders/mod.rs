@@ -2,7 +2,6 @@
 //! `DistEdgeDataLoader`.
 
 mod batches;
-mod collate;
 mod config;
 mod data_loader;
 mod edge_batch;
@@ -15,7 +14,6 @@ mod schedule;
 mod seed_loader;
 
 pub use batches::Batches;
-pub use collate::CollateTask;
 pub use config::DataLoaderConfig;
 pub use data_loader::{DataLoader, DistNodeDataLoader, NodeTask};
 pub use edge_batch::{EdgeMiniBatch, Pairs};

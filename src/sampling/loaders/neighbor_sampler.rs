@@ -22,7 +22,7 @@ pub type SampleFrontier =
 /// ```
 /// use sar::formats::dgl::config::PartitionConfig;
 /// use sar::sampling::loaders::DistNeighborSampler;
-/// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SampleKey};
+/// use sar::sampling::stores::{DistGraph, Fanout, GraphSource, IndexConfig, SampleKey};
 ///
 /// let folder = tempfile::tempdir().expect("a folder");
 /// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;

@@ -11,7 +11,6 @@ use crate::graph::PartitionBook;
 /// ([`lookup`](Self::lookup)) and returns their gradients ([`accumulate`](Self::accumulate)); an optimizer
 /// ([`SparseAdam`](super::SparseAdam), [`SparseAdagrad`](super::SparseAdagrad)) updates only those rows.
 pub struct DistEmbedding {
-    name: String,
     weight: DistTensor<f32>,
     /// Ids and gradients recorded since the last step.
     trace: (Vec<u64>, Vec<f32>),
@@ -54,12 +53,12 @@ impl DistEmbedding {
     }
 
     fn of(weight: DistTensor<f32>) -> Self {
-        DistEmbedding { name: weight.name().to_owned(), weight, trace: Default::default() }
+        DistEmbedding { weight, trace: Default::default() }
     }
 
     /// Name of the embedding.
     pub fn name(&self) -> &str {
-        &self.name
+        self.weight.name()
     }
 
     /// Number of rows (DGL's `num_embeddings`).

@@ -197,11 +197,37 @@ impl DistGraph {
         self.assigned.remove_edges(key)
     }
 
-    /// In-degrees of nodes (homogeneous ids).
-    ///
-    /// # Errors
-    /// If a node does not exist or a file cannot be read.
-    pub fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+    fn sorted(&self, nodes: &[u64]) -> Result<Sorted> {
+        Sorted::new(nodes, "node", self.book().num_nodes())
+    }
+
+    /// Passes each partition's nodes, counted inside the partition, and their original positions to `work`.
+    fn each_part(
+        &self,
+        sorted: &Sorted,
+        work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        sorted.each_part(self.book().num_parts(), |part| self.book().node_range(part), work)
+    }
+}
+
+impl GraphSource for DistGraph {
+    fn book(&self) -> &Arc<PartitionBook> {
+        self.config.book()
+    }
+
+    fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges> {
+        let sorted = self.sorted(nodes)?;
+        let mut parts = Vec::new();
+        self.each_part(&sorted, |part, local, _| {
+            let first = self.config.book().node_range(part).start;
+            parts.push(self.indexes[part].sample(local, first, how, key)?);
+            Ok(())
+        })?;
+        Ok(sorted.restore(&parts))
+    }
+
+    fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
         self.each_part(&sorted, |part, local, places| {
@@ -213,11 +239,7 @@ impl DistGraph {
         Ok(values)
     }
 
-    /// Out-degrees of nodes (homogeneous ids), over the whole graph.
-    ///
-    /// # Errors
-    /// If a node does not exist or a file cannot be read.
-    pub fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+    fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
         self.each_part(&sorted, |part, local, places| {
@@ -228,12 +250,8 @@ impl DistGraph {
         Ok(values)
     }
 
-    /// Source and destination of edges (homogeneous ids): DGL's `find_edges`.
-    ///
-    /// # Errors
-    /// If an edge does not exist, or the graph was opened without [`IndexConfig::ends`].
-    pub fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
-        let book = self.book();
+    fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+        let book = self.config.book();
         let sorted = Sorted::new(edges, "edge", book.num_edges())?;
         let (mut sources, mut destinations) = (vec![0; edges.len()], vec![0; edges.len()]);
         sorted.each_part(
@@ -249,48 +267,5 @@ impl DistGraph {
             },
         )?;
         Ok((sources, destinations))
-    }
-
-    /// All in-edges of nodes (homogeneous ids without duplicates), node by node: DGL's `in_subgraph`.
-    ///
-    /// # Errors
-    /// If a node does not exist or a file cannot be read.
-    pub fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
-        GraphSource::in_subgraph(self, nodes)
-    }
-
-    /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`, with weights if the graph was opened
-    /// with a weight key: DGL's `sample_neighbors` and, with a fan-out per type, `sample_etype_neighbors`. The sample is a pure
-    /// function of the graph, `how`, `key` and each node.
-    ///
-    /// # Errors
-    /// If a node does not exist or a file cannot be read.
-    pub fn sample_neighbors(
-        &self,
-        nodes: &[u64],
-        how: &Sampling,
-        key: SampleKey,
-    ) -> Result<InEdges> {
-        let sorted = self.sorted(nodes)?;
-        let mut parts = Vec::new();
-        self.each_part(&sorted, |part, local, _| {
-            let first = self.book().node_range(part).start;
-            parts.push(self.indexes[part].sample(local, first, how, key)?);
-            Ok(())
-        })?;
-        Ok(sorted.restore(&parts))
-    }
-
-    fn sorted(&self, nodes: &[u64]) -> Result<Sorted> {
-        Sorted::new(nodes, "node", self.book().num_nodes())
-    }
-
-    /// Passes each partition's nodes, counted inside the partition, and their original positions to `work`.
-    fn each_part(
-        &self,
-        sorted: &Sorted,
-        work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
-    ) -> Result<()> {
-        sorted.each_part(self.book().num_parts(), |part| self.book().node_range(part), work)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::dist_graph::DistGraph;
+use super::graph_source::GraphSource;
 use crate::error::Result;
 
 /// Selected edges with their ends. Nodes are renumbered in the order of their first occurrence, all sources first
@@ -23,7 +24,7 @@ impl DistGraph {
     /// The graph of selected edges (homogeneous ids) and their ends: DGL's `edge_subgraph`.
     ///
     /// # Errors
-    /// As for [`find_edges`](Self::find_edges).
+    /// As for [`find_edges`](GraphSource::find_edges).
     pub fn edge_subgraph(&self, edges: &[u64]) -> Result<EdgeSubgraph> {
         let (sources, destinations) = self.find_edges(edges)?;
         let (mut nodes, mut numbers) = (Vec::new(), HashMap::new());

@@ -40,20 +40,3 @@ impl From<i64> for Fanout {
         Fanout::Total(fanout)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::CanonicalEtype;
-
-    #[test]
-    fn every_edge_type_is_named_once() {
-        let etypes = vec![CanonicalEtype::new("a", "r", "a"), CanonicalEtype::new("a", "s", "a")];
-        let book = PartitionBook::new(vec!["a".into()], etypes, &[vec![1]], &[vec![0, 0]]).unwrap();
-        let fanouts = Fanout::per_etype(&book, &[("s", 3), ("a:r:a", -1)]).unwrap();
-        assert_eq!(fanouts, Fanout::PerEtype(vec![-1, 3]));
-        assert!(Fanout::per_etype(&book, &[("s", 3)]).is_err());
-        assert!(Fanout::per_etype(&book, &[("s", 3), ("s", 3), ("r", 1)]).is_err());
-        assert!(Fanout::per_etype(&book, &[("s", 3), ("t", 1)]).is_err());
-    }
-}

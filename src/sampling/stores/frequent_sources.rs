@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dist_graph::DistGraph;
+use super::graph_source::GraphSource;
 use crate::error::Result;
 
 /// Number of nodes whose degrees are read at a time.

@@ -19,7 +19,7 @@ pub struct IndexConfig {
     /// Whether probabilities come from a list passed to [`write_index`]. An edge of probability 0 then does not count in
     /// in-degrees.
     pub drawn: bool,
-    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::DistGraph::find_edges): 8 more
+    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::GraphSource::find_edges): 8 more
     /// bytes per edge.
     pub ends: bool,
 }

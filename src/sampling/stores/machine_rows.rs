@@ -1,7 +1,5 @@
 //! Transfer of rows of tensors on disk to the other machines' copies of the tensor.
 
-use std::ops::Range;
-
 use super::dist_tensor::{DistElement, DistTensor};
 use crate::engine::comm::{Inbox, Outbox, Ranks, Recipient, spans_machines, tell_machines};
 use crate::error::Result;
@@ -29,14 +27,15 @@ impl<T: DistElement> DistTensor<T> {
         })
     }
 
-    /// [`send_rows`](Self::send_rows) for all rows of this rank, the range `own`.
+    /// [`send_rows`](Self::send_rows) for all rows of this rank's partition.
     ///
     /// # Errors
     /// As for [`send_rows`](Self::send_rows).
-    pub fn send_own_rows(&self, own: Range<u64>, ranks: Ranks<'_>) -> Result<()> {
+    pub fn send_own_rows(&self, ranks: Ranks<'_>) -> Result<()> {
         if !spans_machines(ranks.group) {
             return Ok(());
         }
+        let own = self.rows_of(ranks.group.rank());
         let send = |outbox: &mut dyn Outbox| {
             outbox.write(bytemuck::cast_slice(&[own.start, own.end]))?;
             for rows in self.chunks(own.clone()) {

@@ -179,28 +179,20 @@ impl NeighborIndex {
     }
 
     /// Passes the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
-    pub(super) fn out_degrees(
-        &self,
-        nodes: &[u64],
-        mut visit: impl FnMut(usize, u32),
-    ) -> Result<()> {
+    pub(super) fn out_degrees(&self, nodes: &[u64], visit: impl FnMut(usize, u32)) -> Result<()> {
         let place = |i: usize| nodes[i]..nodes[i] + 1;
-        self.column(self.layout.out_degrees_at(), 4, nodes.len(), place, |i, bytes| {
-            visit(i, bytemuck::pod_read_unaligned(bytes));
-        })
+        self.values(self.layout.out_degrees_at(), nodes.len(), place, visit)
     }
 
     /// Passes each edge's global source and its destination, counted inside the partition, to `visit`. `edges` are
     /// counted inside the partition, ascending.
-    pub(super) fn ends(&self, edges: &[u64], mut visit: impl FnMut(usize, Record)) -> Result<()> {
+    pub(super) fn ends(&self, edges: &[u64], visit: impl FnMut(usize, Record)) -> Result<()> {
         if !self.layout.has_ends {
             let problem = "the graph was opened without the ends of edges";
             return Err(Error::config("find_edges", problem).with_hint("set IndexConfig::ends"));
         }
         let place = |i: usize| edges[i]..edges[i] + 1;
-        self.column(self.layout.ends_at(), RECORD, edges.len(), place, |i, bytes| {
-            visit(i, bytemuck::pod_read_unaligned(bytes));
-        })
+        self.values(self.layout.ends_at(), edges.len(), place, visit)
     }
 
     /// Passes the records of index ranges (ascending) to `visit`, with the range's position.
@@ -209,7 +201,7 @@ impl NeighborIndex {
         places: &[Range<u64>],
         visit: impl FnMut(usize, Record),
     ) -> Result<()> {
-        self.values(self.layout.records_at(), places, visit)
+        self.values(self.layout.records_at(), places.len(), |i| places[i].clone(), visit)
     }
 
     /// Like [`records`](Self::records), for the edges' weights.
@@ -218,7 +210,7 @@ impl NeighborIndex {
         places: &[Range<u64>],
         visit: impl FnMut(usize, f32),
     ) -> Result<()> {
-        self.values(self.layout.weights_at(), places, visit)
+        self.values(self.layout.weights_at(), places.len(), |i| places[i].clone(), visit)
     }
 
     /// Like [`records`](Self::records), for the edges' probabilities.
@@ -227,34 +219,25 @@ impl NeighborIndex {
         places: &[Range<u64>],
         visit: impl FnMut(usize, f32),
     ) -> Result<()> {
-        self.values(self.layout.probabilities_at(), places, visit)
+        self.values(self.layout.probabilities_at(), places.len(), |i| places[i].clone(), visit)
     }
 
+    /// Passes the values of `count` index ranges (ascending) of the part that begins at `start` to `visit`.
     fn values<T: Pod>(
         &self,
         start: u64,
-        places: &[Range<u64>],
+        count: usize,
+        place: impl Fn(usize) -> Range<u64>,
         mut visit: impl FnMut(usize, T),
     ) -> Result<()> {
-        let (size, place) = (size_of::<T>(), |i: usize| places[i].clone());
-        self.column(start, size as u64, places.len(), place, |i, bytes| {
+        let size = size_of::<T>();
+        let bytes = |i: usize| {
+            let Range { start: first, end } = place(i);
+            start + first * size as u64..start + end * size as u64
+        };
+        self.index.read(count, bytes, |i, bytes| {
             let values = bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned);
             values.for_each(|value| visit(i, value));
         })
-    }
-
-    fn column(
-        &self,
-        start: u64,
-        size: u64,
-        count: usize,
-        place: impl Fn(usize) -> Range<u64>,
-        visit: impl FnMut(usize, &[u8]),
-    ) -> Result<()> {
-        let bytes = |i: usize| {
-            let Range { start: first, end } = place(i);
-            start + first * size..start + end * size
-        };
-        self.index.read(count, bytes, visit)
     }
 }

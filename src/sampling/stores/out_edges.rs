@@ -57,7 +57,9 @@ impl OutEdgeIndex {
     ///
     /// ```
     /// use sar::formats::dgl::config::PartitionConfig;
-    /// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling};
+    /// use sar::sampling::stores::{
+    ///     DistGraph, Fanout, GraphSource, IndexConfig, OutEdgeIndex, SampleKey, Sampling,
+    /// };
     ///
     /// let folder = tempfile::tempdir().expect("a folder");
     /// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;

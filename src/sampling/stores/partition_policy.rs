@@ -57,15 +57,9 @@ impl PartitionPolicy {
 
     /// The rows of a partition.
     pub fn rows_of(self, book: &PartitionBook, part: usize) -> Range<u64> {
-        let lengths = (0..=part).map(|part| {
-            let range = match self {
-                PartitionPolicy::Nodes(ntype) => book.node_type_range(part, ntype),
-                PartitionPolicy::Edges(etype) => book.edge_type_range(part, etype),
-            };
-            range.end - range.start
-        });
-        let lengths: Vec<u64> = lengths.collect();
-        let end = lengths.iter().sum();
-        end - lengths[part]..end
+        match self {
+            PartitionPolicy::Nodes(ntype) => book.typewise_nodes(part, ntype),
+            PartitionPolicy::Edges(etype) => book.typewise_edges(part, etype),
+        }
     }
 }

@@ -72,7 +72,7 @@ def node_data(case):
     write_node_data(case, NODE, nodes, "")
     if case.draw.chance(0.5):
         write_split(case, NODE, nodes, "")
-    if not any(name in case.arguments for name in ("--node-data",)):
+    if "--node-data" not in case.arguments:
         case.add("--num-nodes", str(len(keys)))
 
 
@@ -94,7 +94,6 @@ def several_types(case):
     types = draw.sample(["user", "item", "author", "paper", "a/b"], 2)
     keys = {ntype: [f"{ntype[0]}{at}" for at in range(draw.randint(1, 8))] if draw.chance(0.4) else list(range(draw.randint(1, 8)))
             for ntype in types}
-    all_named = all(isinstance(keys[ntype][0], str) for ntype in types)
     for ntype in types:
         if isinstance(keys[ntype][0], str) or draw.chance(0.4):
             case.nodes[ntype] = write_node_table(case, ntype, keys[ntype], ntype + "=")
@@ -122,7 +121,6 @@ def several_types(case):
             case.may_refuse("columns without a use")
         if "--header" in case.arguments:
             case.may_refuse("a header in files of one type")
-    del all_named
 
 
 def graph(case):

@@ -22,7 +22,7 @@ impl GraphShardManager {
     pub fn cover_sums(&mut self) -> Result<()> {
         let mut shards = self.shards.clone();
         let mut weighted = false;
-        let transfer = self.exchange.post(Operation::CoverEdges, false, |rank, outbox| {
+        let posted = self.exchange.post(Operation::CoverEdges, false, |rank, outbox| {
             let shard = &self.shards[rank];
             let edges = shard.by_dst()?;
             let has_weights = edges.weights.is_some();
@@ -36,9 +36,7 @@ impl GraphShardManager {
             };
             wanted.write(has_weights, outbox)
         })?;
-        let Some(collective) = self.complete_all(vec![transfer])?.pop().flatten() else {
-            return Ok(());
-        };
+        let Some(collective) = self.exchange.complete(posted)? else { return Ok(()) };
         let mut requested = self.requested.clone();
         let mut sums: Vec<_> = shards.iter().map(|_| None).collect();
         for rank in self.exchange.others() {

@@ -21,17 +21,17 @@ impl GraphShardManager {
     /// # Errors
     /// If a weight is not positive, or the graph has no weights.
     pub fn normalise_edge_weights(&mut self) -> Result<()> {
-        let transfer = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
+        let posted = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
         let own = source_sums(self.local_shard())?;
         let own = self.exchange.manager.track("weight-sums", own);
-        let collective = self.complete_all(vec![transfer])?.pop().flatten();
+        let collective = self.exchange.complete(posted)?;
         let mut sources = own.take()?;
         self.pushed(collective.as_ref(), &[RowLayout::new(1, KIND)], &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut sources)
         })?;
-        let transfer = self.pull(&[&sources], &[RowLayout::new(1, KIND)], false)?;
+        let posted = self.pull(&[&sources], &[RowLayout::new(1, KIND)], false)?;
         let sources = self.exchange.manager.track("weight-sums", sources);
-        let collective = self.complete_all(vec![transfer])?.pop().flatten();
+        let collective = self.exchange.complete(posted)?;
         let mut destinations = vec![0.0; self.num_destinations()];
         for shard in self.shards() {
             let edges = shard.by_dst()?;

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::row_layout::RowLayout;
-use crate::engine::comm::{Collective, Operation, Outbox, Posted, ProcessGroup, Recipient};
+use crate::engine::comm::{
+    Collective, Operation, Outbox, Posted, ProcessGroup, Recipient, complete,
+};
 use crate::engine::spill::{PartitionDataManager, write_narrow};
 use crate::engine::tape::ops::messages::{Messages, SentRows};
 use crate::engine::tensor;
@@ -14,15 +16,6 @@ use crate::error::Result;
 use crate::event::{Span, SpanKind, span};
 use crate::io::Dtype;
 use crate::kernels::gather_rows;
-
-/// Messages in transit between the partitions of a graph.
-#[must_use]
-pub enum Transfer {
-    /// The graph is complete here; nothing is sent.
-    Nothing,
-    /// Messages that have been posted.
-    Posted(Posted),
-}
 
 /// Number of bytes that are collected before they are written to an outbox.
 const CHUNK: usize = 4 << 20;
@@ -41,16 +34,16 @@ impl Exchange {
         (0..self.group.world_size()).filter(move |q| *q != rank)
     }
 
-    /// Posts a message for each other rank, which `fill` writes. With `keep`, they can be read again while the collective
-    /// exists.
+    /// Posts a message for each other rank, which `fill` writes; `None` if there is only one rank. With `keep`, they can be
+    /// read again while the collective exists.
     pub(in crate::engine::tape) fn post(
         &self,
         operation: Operation,
         keep: bool,
         mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
-    ) -> Result<Transfer> {
+    ) -> Result<Option<Posted>> {
         if self.group.world_size() == 1 {
-            return Ok(Transfer::Nothing);
+            return Ok(None);
         }
         let mut write = || {
             let mut outbox = self.group.outbox(operation)?;
@@ -61,9 +54,17 @@ impl Exchange {
                 outbox.begin(Recipient::Rank(rank))?;
                 fill(rank, &mut *outbox)?;
             }
-            Ok(Transfer::Posted(outbox.post()?))
+            Ok(Some(outbox.post()?))
         };
         if keep { self.manager.write_lasting(&mut write) } else { write() }
+    }
+
+    /// Completes what this rank has posted, with a pause until all ranks have posted theirs.
+    pub(in crate::engine::tape) fn complete(
+        &self,
+        posted: Option<Posted>,
+    ) -> Result<Option<Collective>> {
+        posted.map(|posted| complete(&*self.group, posted, &*self.manager)).transpose()
     }
 
     /// The narrower type in which rows are sent, if there is one: a type that represents them exactly, or bfloat16.
@@ -108,33 +109,26 @@ impl Exchange {
         layout: &RowLayout,
         outbox: &mut dyn Outbox,
     ) -> Result<()> {
-        write_rows(part, rows, self.sent_as(layout), outbox)
-    }
-}
-
-fn write_rows(
-    part: &Tensor,
-    rows: &[u32],
-    sent_as: Option<Dtype>,
-    outbox: &mut dyn Outbox,
-) -> Result<()> {
-    let width = part.size()[1..].iter().product::<i64>() as usize;
-    if part.kind() == Kind::Int64 {
-        let part = &tensor::slice::<i64>(part);
-        return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
-    }
-    if let Some(dtype) = sent_as {
-        let part = &tensor::slice::<f32>(part);
-        return write_chunks(part, width, rows, |rows| {
-            write_narrow(rows, dtype, |bytes| outbox.write_elements(bytes, dtype.size()))
-        });
-    }
-    with_element!(part.kind(), T => {
-        let part = &tensor::slice::<T>(part);
-        write_chunks(part, width, rows, |rows| {
-            outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())
+        let width = part.size()[1..].iter().product::<i64>() as usize;
+        if part.kind() == Kind::Int64 {
+            let part = &tensor::slice::<i64>(part);
+            return write_chunks(part, width, rows, |rows| {
+                outbox.write(bytemuck::cast_slice(rows))
+            });
+        }
+        if let Some(dtype) = self.sent_as(layout) {
+            let part = &tensor::slice::<f32>(part);
+            return write_chunks(part, width, rows, |rows| {
+                write_narrow(rows, dtype, |bytes| outbox.write_elements(bytes, dtype.size()))
+            });
+        }
+        with_element!(part.kind(), T => {
+            let part = &tensor::slice::<T>(part);
+            write_chunks(part, width, rows, |rows| {
+                outbox.write_elements(bytemuck::cast_slice(rows), size_of::<T>())
+            })
         })
-    })
+    }
 }
 
 fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(

@@ -5,11 +5,11 @@ use std::ops::Range;
 use tch::Tensor;
 
 use super::edge_inputs::EdgeInputs;
-use super::exchange::{Exchange, Transfer};
+use super::exchange::Exchange;
 use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
 use super::row_layout::RowLayout;
-use crate::engine::comm::{Collective, Operation};
+use crate::engine::comm::{Collective, Operation, Posted};
 use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -105,11 +105,11 @@ impl Graph for FullPartitionGraph<'_> {
         vec![self.local_shard(), &self.halo]
     }
 
-    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
+    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Option<Posted>> {
         self.graph.pull(parts, layout, keep)
     }
 
-    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Option<Posted>> {
         let mut parts = Vec::new();
         if self.graph.exchange.others().next().is_some() {
             let pulled = kept.map(|Pulled { collective, layout }| self.receive(collective, layout));

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::edge_inputs::{EdgeInputs, edge_ids};
-use super::exchange::{Exchange, Transfer};
+use super::exchange::Exchange;
 use super::row_layout::RowLayout;
 use crate::engine::array::ArrayLayout;
-use crate::engine::comm::{Collective, ReduceOp, all_reduce, complete_all, post_reduce, reduced};
+use crate::engine::comm::{
+    Collective, Posted, ReduceOp, all_reduce, complete_all, post_reduce, reduced,
+};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 
@@ -59,7 +61,7 @@ pub(in crate::engine::tape) fn unknown_degrees(
 ///
 /// A pull (forward) fetches rows of sources; a push (backward) sends rows computed for sources to their owners. A
 /// message consists of parts with their own [`RowLayout`]. Both are posted, completed (this is the pause, which only
-/// `PointerTensor`s survive) and then read in the order of ranks. A graph that is complete here sends nothing.
+/// `PointerTensor`s survive) and then read in the order of ranks. A graph that is complete here posts nothing.
 pub trait Graph {
     /// Nodes at the two ends of the edges.
     fn ends(&self) -> &Ends;
@@ -154,8 +156,13 @@ pub trait Graph {
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
-    fn pull(&self, _parts: &[&Tensor], _layout: &[RowLayout], _keep: bool) -> Result<Transfer> {
-        Ok(Transfer::Nothing)
+    fn pull(
+        &self,
+        _parts: &[&Tensor],
+        _layout: &[RowLayout],
+        _keep: bool,
+    ) -> Result<Option<Posted>> {
+        Ok(None)
     }
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
@@ -163,8 +170,8 @@ pub trait Graph {
     ///
     /// # Errors
     /// If `make` fails, or a message cannot be written (`Io`, `OutOfDisk`).
-    fn push(&self, _kept: Option<Pulled<'_>>, _make: &mut MakeRows<'_>) -> Result<Transfer> {
-        Ok(Transfer::Nothing)
+    fn push(&self, _kept: Option<Pulled<'_>>, _make: &mut MakeRows<'_>) -> Result<Option<Posted>> {
+        Ok(None)
     }
 
     /// Sums of all ranks' values, in the shapes and types of this rank's values; a collective. A graph that is complete
@@ -182,15 +189,12 @@ pub trait Graph {
         }
     }
 
-    /// Posts values that [`sums`](Graph::sums) adds up over all ranks after a pause.
+    /// Posts values that [`sums`](Graph::sums) adds up over all ranks after a pause; `None` if there is only one rank.
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
-    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
-        match among_ranks(self) {
-            None => Ok(Transfer::Nothing),
-            Some(exchange) => Ok(Transfer::Posted(post_reduce(&*exchange.group, values)?)),
-        }
+    fn post_sums(&self, values: &[Tensor]) -> Result<Option<Posted>> {
+        among_ranks(self).map(|exchange| post_reduce(&*exchange.group, values)).transpose()
     }
 
     /// Sums of all ranks' [posted](Graph::post_sums) values, in these layouts.
@@ -204,21 +208,16 @@ pub trait Graph {
         reduced(&*exchange.group, collective, layouts, ReduceOp::Sum)
     }
 
-    /// Completes transfers, perhaps of several graphs of the same ranks, with one pause until all ranks have posted
-    /// theirs.
+    /// Completes what this rank has posted, perhaps for several graphs of the same ranks, with one pause until all ranks
+    /// have posted theirs.
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or the run is being stopped (`Aborted`, `Interrupted`).
-    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
-        let Some(Exchange { group, manager }) = among_ranks(self) else {
-            return Ok(transfers.iter().map(|_| None).collect());
-        };
-        let posted = transfers.into_iter().filter_map(|transfer| match transfer {
-            Transfer::Nothing => None,
-            Transfer::Posted(posted) => Some(posted),
-        });
-        let collectives = complete_all(&**group, posted.collect(), &**manager)?;
-        Ok(collectives.into_iter().map(Some).collect())
+    fn complete_all(&self, posted: Vec<Posted>) -> Result<Vec<Collective>> {
+        match self.exchange() {
+            None => Ok(Vec::new()),
+            Some(Exchange { group, manager }) => complete_all(&**group, posted, &**manager),
+        }
     }
 
     /// After a pull: passes every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to `visit`.

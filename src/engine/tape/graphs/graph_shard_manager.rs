@@ -5,12 +5,12 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::edge_inputs::{EdgeInputs, EdgeSource};
-use super::exchange::{Exchange, Transfer, edges_of};
+use super::exchange::{Exchange, edges_of};
 use super::graph::{Ends, Graph, MakeRows, Pulled, VisitRows, VisitShard, unknown_degrees};
 use super::partial_sums::PartialSums;
 use super::requests::{Requests, exchange_requests};
 use super::row_layout::RowLayout;
-use crate::engine::comm::{Collective, Hooks, Operation, ProcessGroup};
+use crate::engine::comm::{Collective, Hooks, Operation, Posted, ProcessGroup};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::engine::tape::ops::messages::Messages;
 use crate::error::{Error, Result};
@@ -193,7 +193,7 @@ impl Graph for GraphShardManager {
         (weighted == *has_weights).then_some(&**covered)
     }
 
-    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
+    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Option<Posted>> {
         self.exchange.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
             parts.iter().zip(layout).try_for_each(|(part, layout)| {
@@ -206,7 +206,7 @@ impl Graph for GraphShardManager {
         })
     }
 
-    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Option<Posted>> {
         let mut pulled =
             kept.map(|Pulled { collective, layout }| self.messages_of_sources(collective, layout));
         self.exchange.post(Operation::PushRows, false, |rank, outbox| {

@@ -160,21 +160,21 @@ impl<'a> Tape<'a> {
             spmm(&edges.ends, &factors, x, y)
         };
         let mut sum = match onto {
-            Some(onto) => onto.into_tensor()?,
+            Some(onto) => onto.into_tensor(false)?,
             None => tensor::zeros(&[graph.num_destinations() as i64, width], kind)?,
         };
         if let Some(bias) = bias {
             sum = sum.f_add_(&self.parameters().value(bias)?)?;
         }
-        let transfer = {
+        let posted = {
             let rows = x.pin_held()?;
-            let transfer = graph.pull(&[&rows], &layout, false)?;
+            let posted = graph.pull(&[&rows], &layout, false)?;
             product(graph.local_shard(), &rows, &mut sum)?;
-            transfer
+            posted
         };
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sum)?;
-        Computation::after(self, graph, transfer, move |tape, collective| {
+        Computation::after(self, graph, posted, move |tape, collective| {
             let mut sum = partial.take()?;
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 product(shard, &parts[0], &mut sum)
@@ -222,9 +222,9 @@ impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
             spmm(&edges.ends, &factors, &gy, &mut gx)?;
             Ok::<Tensor, Error>(gx)
         };
-        let transfer =
+        let posted =
             graph.push(None, &mut |shard, _| Ok(vec![product(shard, &gradient, held)?]))?;
-        Computation::after(tape, graph, transfer, move |tape, collective| {
+        Computation::after(tape, graph, posted, move |tape, collective| {
             // The own part is computed after the pause, so that it need not outlive it. If the result is added to
             // `onto`, the gradient outlives the pause anyway.
             let mut gx = product(graph.local_shard(), &gradient, kind)?;

@@ -2,7 +2,7 @@
 
 use tch::{Device, Tensor};
 
-use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
+use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources, Walk};
 use super::dense::column_sums;
 use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
@@ -100,23 +100,24 @@ impl<'a> Tape<'a> {
 
         let mut state =
             Running::start(graph.num_destinations() as i64, heads as i64, columns, kind)?;
-        let transfer = {
+        let posted = {
             let pinned = edges.pin(self.parameters(), graph)?;
             let parts = sources.pin(graph, dropout.is_some())?;
             let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
-            pinned.forward(graph.local_shard(), &parts, &mut state)?;
+            pinned.walk(graph.local_shard(), &parts, Walk::Forward(&mut state))?;
             graph.pull(&parts, &layout, record)?
         };
         let sources = record.then_some(sources);
         let [largest, sum, weighted] = [state.largest, state.sum, state.weighted]
             .map(|part| self.manager().track("attention-state", part));
-        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+        let computation = Computation::after(self, graph, posted, move |tape, collective| {
             let (largest, sum, weighted) = (largest.take()?, sum.take()?, weighted.take()?);
             let mut state = Running { largest, sum, weighted };
             {
                 let pinned = edges.pin(tape.parameters(), graph)?;
                 graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
-                    pinned.forward(shard, &parts.iter().collect::<Vec<_>>(), &mut state)
+                    let parts: Vec<_> = parts.iter().collect();
+                    pinned.walk(shard, &parts, Walk::Forward(&mut state))
                 })?;
             }
             let Running { largest, mut sum, weighted: y } = state.finish(heads as i64)?;
@@ -182,7 +183,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
         let (score_width, dst_width) = edges.gradient_widths();
         let rows = graph.num_destinations() as i64;
         let mut destinations = tensor::zeros(&[rows, dst_width], kind)?;
-        let (transfer, local) = {
+        let (posted, local) = {
             let gy = gradient.pin()?;
             let delta = head_products(&gy, &*output.pin()?, edges.heads as i64)?;
             drop(output);
@@ -199,7 +200,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
                     messages: &mut messages,
                     scores: &mut scores,
                 };
-                pinned.backward(shard, parts, &of, gradients)?;
+                pinned.walk(shard, parts, Walk::Backward(&of, gradients))?;
                 Ok([messages, scores])
             };
             let local = {
@@ -208,10 +209,10 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
                 gradients(graph.local_shard(), &parts)?
             };
             let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
-            let transfer = graph.push(kept, &mut |shard, parts| {
+            let posted = graph.push(kept, &mut |shard, parts| {
                 Ok(gradients(shard, &parts.iter().collect::<Vec<_>>())?.into())
             })?;
-            (transfer, local)
+            (posted, local)
         };
         drop((collective, gradient, softmax));
         let Sources { messages, scores } = &sources;
@@ -219,7 +220,7 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
         drop(sources);
         edges.hand_over(tape, destinations)?;
         drop(edges);
-        add_pushed(tape, graph, transfer, local, targets)
+        add_pushed(tape, graph, posted, local, targets)
     }
 }
 

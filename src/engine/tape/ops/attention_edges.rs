@@ -81,7 +81,7 @@ impl Edges {
         })
     }
 
-    /// Widths of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, and of destinations.
+    /// Widths of the gradients that a [backward](Walk::Backward) walk fills: of sources' scores, and of destinations.
     pub(in crate::engine::tape) fn gradient_widths(&self) -> (i64, i64) {
         match self.vector {
             Some(_) => (0, 2 * self.dst.width()),
@@ -118,35 +118,20 @@ pub(in crate::engine::tape) struct Outputs<'o> {
     pub(in crate::engine::tape) gy: &'o Tensor,
 }
 
-/// Direction of the walk.
-enum Walk<'w, 'g> {
+/// Direction of a walk over a shard's edges, and what they are added to.
+pub(in crate::engine::tape) enum Walk<'w, 'g> {
     Forward(&'w mut Running),
     Backward(&'w Outputs<'w>, ShardGradients<'g>),
 }
 
 impl PinnedEdges<'_> {
-    /// Adds a shard's edges to the state. `parts` are its sources' rows.
-    pub(in crate::engine::tape) fn forward(
+    /// Adds a shard's edges to the state, or their contributions to the gradients. `parts` are its sources' rows.
+    pub(in crate::engine::tape) fn walk(
         &self,
         shard: &ShardPointer,
         parts: &[&Tensor],
-        state: &mut Running,
+        walk: Walk<'_, '_>,
     ) -> Result<()> {
-        self.walk(shard, parts, Walk::Forward(state))
-    }
-
-    /// Adds the contributions of a shard's edges to the gradients.
-    pub(in crate::engine::tape) fn backward(
-        &self,
-        shard: &ShardPointer,
-        parts: &[&Tensor],
-        of: &Outputs<'_>,
-        gradients: ShardGradients<'_>,
-    ) -> Result<()> {
-        self.walk(shard, parts, Walk::Backward(of, gradients))
-    }
-
-    fn walk(&self, shard: &ShardPointer, parts: &[&Tensor], walk: Walk<'_, '_>) -> Result<()> {
         let heads = self.edges.heads;
         let ids = self.dst_ids.as_ref().zip(parts.last());
         let ids = ids.map(|(dst, src)| [src, &**dst].map(tensor::slice::<i64>));

@@ -8,7 +8,6 @@ use super::dense::total;
 use crate::engine::array::Elements;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::computation::{Begun, Computation};
-use crate::engine::tape::graphs::exchange::Transfer;
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::parameters::{Buffer, Parameter, ParameterSet};
 use crate::engine::tape::record::{PausingAdjoint, Tape};
@@ -98,12 +97,12 @@ impl<'a> Tape<'a> {
     /// Sums of the values of all ranks; one collective.
     fn begin_sums(&mut self, graph: &'a dyn Graph, values: Vec<Tensor>) -> Begun<'a, Vec<Tensor>> {
         let layouts = values.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
-        let transfer = graph.post_sums(&values)?;
-        if matches!(transfer, Transfer::Nothing) {
+        let posted = graph.post_sums(&values)?;
+        if posted.is_none() {
             return Ok(Computation::Complete(values));
         }
         drop(values);
-        Computation::after(self, graph, transfer, move |_, collective| {
+        Computation::after(self, graph, posted, move |_, collective| {
             let lost = || Error::internal("sums without a collective");
             graph.sums(&collective.ok_or_else(lost)?, &layouts)
         })

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
@@ -121,7 +121,7 @@ struct DropoutAdjoint {
 
 impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
-        let mut gx = in_place(gy, true)?;
+        let mut gx = gy.into_tensor(true)?;
         self.mask.apply(&mut gx)?;
         let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&self.x), gx)

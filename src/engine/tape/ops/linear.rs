@@ -10,7 +10,7 @@ use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::spill::{ComputeDtype, Pinned, PointerTensor};
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Saved, Target, Var};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -123,12 +123,11 @@ impl Tape<'_> {
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
         let x = x.value();
         if let Some(entries) = x.entries() {
-            let onto = onto.map(Var::into_tensor).transpose()?;
+            let onto = onto.map(|onto| onto.into_tensor(false)).transpose()?;
             return entries_product(&*entries.by_dst()?, &weight, bias.as_ref(), onto);
         }
         let x = self.factor(&x)?;
-        let onto =
-            onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
+        let onto = onto.map(|onto| onto.into_tensor(is_narrow(&x)));
         self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
     }
 
@@ -210,11 +209,11 @@ impl Adjoint for LinearAdjoint {
         let spare = others.is_none() && onto.is_none() && gradient.is_unique();
         let gx = if spare && weight.size()[0] == weight.size()[1] {
             drop(gy);
-            let mut gx = in_place(gradient, narrow)?;
+            let mut gx = gradient.into_tensor(narrow)?;
             square_product(&mut gx, &weight)?;
             gx
         } else {
-            let others = others.map(|sum| in_place(sum, narrow)).transpose()?;
+            let others = others.map(|sum| sum.into_tensor(narrow)).transpose()?;
             let gx = tape.product(&gy, &weight, None, others)?;
             drop(gy);
             tape.add_grad(onto.as_ref(), gradient)?;

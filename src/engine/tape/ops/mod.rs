@@ -12,7 +12,6 @@ mod edge_softmax;
 mod entries;
 pub(super) mod linear;
 pub(super) mod messages;
-mod pick_rows;
 pub(super) mod propagate;
 mod pushed;
 mod relu;

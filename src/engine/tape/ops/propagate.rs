@@ -145,7 +145,7 @@ impl<'a> Tape<'a> {
         let values = messages.values(self)?;
         let width = messages.width(inputs.map(|v| v.map_or(0, Var::width)), kind, &values)?;
         let mut rows = Collected::new(how, [how.rows(graph)?, width], kind)?;
-        let transfer = {
+        let posted = {
             let (src, dst) = (src.pin()?, dst.pin()?);
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             let ends = Inputs { src: &src, dst: &dst, edge: edge.as_deref() };
@@ -155,7 +155,7 @@ impl<'a> Tape<'a> {
         drop(values);
         let src = record.then_some(src);
         let paused = rows.pause(self.manager())?;
-        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+        let computation = Computation::after(self, graph, posted, move |tape, collective| {
             let mut rows = paused.resume()?;
             {
                 let (values, dst) = (messages.values(tape)?, dst.pin()?);
@@ -361,7 +361,7 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
             parameters: messages.parameters.iter().map(parameter_zeros).collect::<Result<_>>()?,
             edges: 0,
         };
-        let (transfer, local) = {
+        let (posted, local) = {
             let mut gy = tensor::copy(&*gradient.pin()?)?;
             if how == Collect::Reduce(Reduce::Mean) {
                 gy = over_degrees(graph, gy)?;
@@ -379,7 +379,7 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
                 messages.collect_adjoint(&edges, ends, &values, &output, &mut gradients)?
             };
             let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
-            let transfer = graph.push(kept, &mut |shard, parts| {
+            let posted = graph.push(kept, &mut |shard, parts| {
                 let ends = Inputs { src: &parts[0], dst: &dst, edge };
                 let edges = shard.by_dst()?;
                 Ok(vec![messages.collect_adjoint(
@@ -390,7 +390,7 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
                     &mut gradients,
                 )?])
             })?;
-            (transfer, local)
+            (posted, local)
         };
         drop((collective, gradient, winner, src, dst, edge));
         let Gradients { dst, edge, parameters, .. } = gradients;
@@ -404,6 +404,6 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
             }
         }
         let [src, ..] = targets;
-        add_pushed(tape, graph, transfer, [local], [src])
+        add_pushed(tape, graph, posted, [local], [src])
     }
 }

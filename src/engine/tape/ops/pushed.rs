@@ -3,9 +3,9 @@
 use tch::Tensor;
 
 use super::aggregate::add_rows;
+use crate::engine::comm::Posted;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::computation::{Begun, Computation};
-use crate::engine::tape::graphs::exchange::Transfer;
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::record::Tape;
@@ -17,13 +17,13 @@ use crate::error::Result;
 pub(super) fn add_pushed<'a, const N: usize>(
     tape: &mut Tape<'a>,
     graph: &'a dyn Graph,
-    transfer: Transfer,
+    posted: Option<Posted>,
     parts: [Tensor; N],
     targets: [Option<Target>; N],
 ) -> Begun<'a> {
     let parts = parts.into_iter().map(|part| tape.manager().track_rows("partial-gradient", part));
     let parts = parts.collect::<Result<Vec<_>>>()?;
-    Computation::after(tape, graph, transfer, move |tape, collective| {
+    Computation::after(tape, graph, posted, move |tape, collective| {
         let sums = parts.into_iter().map(PointerTensor::take);
         let mut sums = sums.collect::<Result<Vec<_>>>()?;
         let rows = |sum: &Tensor| RowLayout::new(sum.size()[1] as usize, sum.kind());

@@ -6,7 +6,7 @@ use tch::Tensor;
 
 use super::dropout::Mask;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
@@ -42,7 +42,7 @@ impl Tape<'_> {
         let (target, needs_grad) = (x.target(), x.needs_grad());
         let scale = mask.as_ref().map_or(1.0, Mask::scale);
         let value = if x.is_spare() {
-            let y = rectified(x.into_held()?, mask.as_ref())?;
+            let y = rectified(x.into_tensor(true)?, mask.as_ref())?;
             self.manager().track_rows("relu", y)?
         } else {
             let layout = (x.size().to_vec(), x.kind());
@@ -87,7 +87,7 @@ impl Adjoint for ReluAdjoint {
         let ReluAdjoint { x, y, scale } = *self;
         // A recomputable value may be held in another type than its gradient.
         let as_held = y.held_kind() == gradient.held_kind();
-        let mut g = in_place(gradient, as_held)?;
+        let mut g = gradient.into_tensor(as_held)?;
         {
             let y = if as_held { y.pin_held()? } else { y.pin()? };
             with_element!(g.kind(), E => {

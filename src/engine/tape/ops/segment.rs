@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::segment_grad::SegmentGrad;
 use crate::engine::spill::{Lent, PartitionDataManager, PointerTensor};
 use crate::engine::tape::parameters::{Parameter, ParameterSet};
-use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Saved, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::{BLOCK_ROWS, Shared, map_row_blocks};
@@ -226,7 +226,7 @@ impl Adjoint for Rematerialised {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
-        let gy = in_place(gradient, true)?;
+        let gy = gradient.into_tensor(true)?;
         // A block of the output's gradient is used before the same block of an input's is written, so one of the
         // inputs' gradients may reuse its memory.
         let mut place = Some(gy.shallow_clone());

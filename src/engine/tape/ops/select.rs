@@ -35,7 +35,7 @@ impl<'a> Tape<'a> {
         let size = [graph.num_destinations() as i64, x.width()];
         let mut state = Selected::new(selection, &size, kind)?;
         let layout = [x.rows()];
-        let transfer = {
+        let posted = {
             let rows = x.pin()?;
             state.take_from(graph.local_shard(), &rows)?;
             graph.pull(&[&rows], &layout, false)?
@@ -44,7 +44,7 @@ impl<'a> Tape<'a> {
         let Selected { value, source, base, .. } = state;
         let value = self.manager().track_rows("partial-maximum", value)?;
         let source = self.manager().track("partial-source", source);
-        Computation::after(self, graph, transfer, move |tape, collective| {
+        Computation::after(self, graph, posted, move |tape, collective| {
             let (value, source) = (value.take()?, source.take()?);
             let mut state = Selected { selection, value, source, base };
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
@@ -111,7 +111,7 @@ impl<'a> PausingAdjoint<'a> for SelectAdjoint<'a> {
     fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let SelectAdjoint { graph, x, source } = *self;
         let (width, kind) = (gradient.size()[1], gradient.kind());
-        let (transfer, partial) = {
+        let (posted, partial) = {
             let (gy, source) = (gradient.pin()?, source.pin()?);
             let source = tensor::slice::<i32>(&source);
             let source: &[u32] = bytemuck::cast_slice(&source);
@@ -133,6 +133,6 @@ impl<'a> PausingAdjoint<'a> for SelectAdjoint<'a> {
             (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));
-        add_pushed(tape, graph, transfer, [partial], [Some(x)])
+        add_pushed(tape, graph, posted, [partial], [Some(x)])
     }
 }

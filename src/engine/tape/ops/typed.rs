@@ -54,14 +54,14 @@ impl<'a> Tape<'a> {
             })
         };
         let layout = [x.rows()];
-        let transfer = {
+        let posted = {
             let rows = x.pin()?;
             add(graph.local_shard(), &rows, &mut sums)?;
             graph.pull(&[&rows], &layout, false)?
         };
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sums)?;
-        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+        let computation = Computation::after(self, graph, posted, move |tape, collective| {
             let mut sums = partial.take()?;
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 add(shard, &parts[0], &mut sums)
@@ -87,7 +87,7 @@ impl<'a> PausingAdjoint<'a> for TypedAdjoint<'a> {
     fn begin(self: Box<Self>, tape: &mut Tape<'a>, gradient: PointerTensor) -> Begun<'a> {
         let TypedAdjoint { graph, x, num_types } = *self;
         let (width, kind) = (x.size[1], gradient.kind());
-        let (transfer, partial) = {
+        let (posted, partial) = {
             let gy = gradient.pin()?;
             let gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
                 let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
@@ -100,11 +100,11 @@ impl<'a> PausingAdjoint<'a> for TypedAdjoint<'a> {
                 })?;
                 Ok(gx)
             };
-            let transfer = graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?;
-            (transfer, gradient_of(graph.local_shard())?)
+            let posted = graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?;
+            (posted, gradient_of(graph.local_shard())?)
         };
         drop(gradient);
-        add_pushed(tape, graph, transfer, [partial], [Some(x)])
+        add_pushed(tape, graph, posted, [partial], [Some(x)])
     }
 }
 

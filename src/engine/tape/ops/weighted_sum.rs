@@ -51,14 +51,14 @@ impl<'a> Tape<'a> {
         let layout = [x.rows()];
         let mut y = tensor::zeros(&[graph.num_destinations() as i64, columns], kind)?;
         let mut edges = EdgeValues { heads, first: 0 };
-        let transfer = {
+        let posted = {
             let (rows, factors) = (x.pin()?, factors.pin()?);
             edges.add(graph.local_shard(), &factors, &rows, &mut y)?;
             graph.pull(&[&rows], &layout, record)?
         };
         let x = record.then_some(x);
         let partial = self.manager().track_rows("partial-sum", y)?;
-        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+        let computation = Computation::after(self, graph, posted, move |tape, collective| {
             let mut y = partial.take()?;
             {
                 let factors = factors.pin()?;
@@ -164,21 +164,21 @@ impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
         let mut edges = EdgeValues { heads: factors.width() as usize, first: 0 };
         let zeros = factors_target.as_ref().map(|target| tensor::zeros(&target.size, kind));
         let mut gfactors = zeros.transpose()?;
-        let (transfer, local) = {
+        let (posted, local) = {
             let (gy, values) = (gradient.pin()?, factors.pin()?);
             let known = AdjointInputs { factors: &values, gy: &gy };
             let local = edges.adjoint(graph.local_shard(), &known, &*x.pin()?, &mut gfactors)?;
             let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
-            let transfer = graph.push(kept, &mut |shard, parts| {
+            let posted = graph.push(kept, &mut |shard, parts| {
                 Ok(vec![edges.adjoint(shard, &known, &parts[0], &mut gfactors)?])
             })?;
-            (transfer, local)
+            (posted, local)
         };
         drop((collective, gradient, x, factors));
         if let Some(gradient) = gfactors {
             let gradient = tape.manager().track_rows("gradient", gradient)?;
             tape.add_grad(factors_target.as_ref(), gradient)?;
         }
-        add_pushed(tape, graph, transfer, [local], [x_target])
+        add_pushed(tape, graph, posted, [local], [x_target])
     }
 }

@@ -195,7 +195,7 @@ mod tests {
             for (turn, mib) in [(0, 8), (1, 8), (2, 8), (3, 32)] {
                 control.note_growth(Work::Training, turn, mib * MIB, true);
             }
-            control.take_growth(Work::Training);
+            control.growth(Work::Training).take();
         }
         let pool = [0, 3].map(|turn| control.pool_after(Work::Training, turn));
         assert!(pool[0] > pool[1] && pool[1] > 0, "{pool:?}");

@@ -20,8 +20,7 @@ impl InputFile {
     /// Opens `path`.
     pub(crate) fn open(path: &Path) -> Result<Arc<Self>> {
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
-        let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
-        Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
+        Self::from_open(path, file)
     }
 
     /// Wraps an open file; errors name `path`, from which its content came.

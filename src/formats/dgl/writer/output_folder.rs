@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -54,7 +55,8 @@ impl OutputFolder {
             return Err(Error::config("out", problem).with_hint(EMPTY));
         }
         let made = MadeFolders::create(path, "out")?;
-        let lock = FolderLock::take(path)?;
+        let folder = File::open(path).map_err(|e| unwritable(path, &e))?;
+        let lock = FolderLock::take(folder, path)?;
         clear(path, lock.is_some())?;
         let staging =
             tempfile::Builder::new().prefix(UNFINISHED).rand_bytes(RANDOM).tempdir_in(path);
@@ -62,6 +64,22 @@ impl OutputFolder {
         let unfinished = Unfinished::note(staging.path().to_owned(), made.paths().to_vec());
         let path = path.to_owned();
         Ok(OutputFolder { staging, path, made, _unfinished: unfinished, _lock: lock })
+    }
+
+    /// Removes a folder that holds only what killed processes have left. An empty folder stays: a process may have just
+    /// created it.
+    pub(crate) fn remove_abandoned(path: &Path) {
+        // The folder is opened before its entries are read. So if another process replaces it, the lock is not on the new
+        // folder, which that process is about to lock.
+        let Ok(folder) = File::open(path) else { return };
+        let is_abandoned = |found: &Vec<DirEntry>| !found.is_empty() && found.iter().all(is_left);
+        if entries(path).is_ok_and(|found| is_abandoned(&found))
+            && let Ok(Some(_lock)) = FolderLock::take(folder, path)
+            && clear(path, true).is_ok()
+        {
+            // A folder that stays counts as taken.
+            let _ = fs::remove_dir(path);
+        }
     }
 
     /// The folder to write to.
@@ -74,8 +92,16 @@ impl OutputFolder {
         &self.path
     }
 
-    /// Moves `names` from the staging folder to their final places, in this order; all or none.
-    pub(crate) fn commit(self, names: &[String]) -> Result<()> {
+    /// Moves all files and folders from the staging folder to their final places, `last` after the others; all or none.
+    pub(crate) fn commit(self, last: &str) -> Result<()> {
+        let failed = |e| Error::io("read", self.staging(), e);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.staging()).map_err(failed)? {
+            names.push(entry.map_err(failed)?.file_name());
+        }
+        // NFS keeps files that are removed while they are open, under hidden names.
+        names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+        names.sort_unstable_by_key(|name| name == last);
         for (done, name) in names.iter().enumerate() {
             let target = self.path.join(name);
             if let Err(error) = fs::rename(self.staging().join(name), &target) {
@@ -118,12 +144,12 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
 struct FolderLock(File);
 
 impl FolderLock {
-    /// Locks a folder, unless its file system locks none.
-    fn take(path: &Path) -> Result<Option<Self>> {
-        let folder = File::open(path).map_err(|e| unwritable(path, &e))?;
+    /// Locks a folder that was opened at a path, unless its file system locks none.
+    fn take(folder: File, path: &Path) -> Result<Option<Self>> {
         match folder.try_lock() {
-            Ok(()) => Ok(Some(FolderLock(folder))),
-            Err(TryLockError::WouldBlock) => {
+            // Since it was opened, another process may have removed it and created the next one.
+            Ok(()) if is_at(&folder, path) => Ok(Some(FolderLock(folder))),
+            Ok(()) | Err(TryLockError::WouldBlock) => {
                 let problem = format!("another process is writing to {}", path.display());
                 Err(Error::config("out", problem).with_hint(EMPTY))
             }
@@ -139,11 +165,22 @@ impl Drop for FolderLock {
     }
 }
 
+/// Whether an open folder is the one at a path.
+fn is_at(folder: &File, path: &Path) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let there = fs::metadata(path).map(identity);
+    there.is_ok_and(|there| folder.metadata().map(identity).is_ok_and(|open| open == there))
+}
+
+/// The entries of a folder.
+fn entries(path: &Path) -> io::Result<Vec<DirEntry>> {
+    fs::read_dir(path).and_then(Iterator::collect)
+}
+
 /// Checks that a folder holds nothing but what killed processes have left, and removes this. Only the lock shows that
 /// they are dead.
 fn clear(path: &Path, is_locked: bool) -> Result<()> {
-    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let entries = entries.map_err(|e| unwritable(path, &e))?;
+    let entries = entries(path).map_err(|e| unwritable(path, &e))?;
     if let Some(other) = entries.iter().find(|entry| !is_left(entry)) {
         let name = other.file_name();
         let problem = format!("{} is not empty: it holds {}", path.display(), name.display());

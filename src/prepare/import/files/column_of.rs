@@ -44,18 +44,3 @@ impl<T: PartialEq> ColumnOf<T> {
         Ok(None)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_choice_for_a_type_comes_first() {
-        let parse = |text| ColumnOf::parse(text, |ty| (ty.len() == 1).then(|| ty.to_owned()));
-        let choices = [parse("x=y"), parse("no=type")];
-        let one = |ty: &str| ColumnOf::one("id", &choices, &ty.to_owned()).unwrap();
-        assert_eq!((one("x"), one("z")), (Some("y"), Some("no=type")));
-        let twice = [parse("a"), parse("b")];
-        assert!(ColumnOf::one("id", &twice, &"x".to_owned()).is_err());
-    }
-}

@@ -40,59 +40,17 @@ fn is_mask(origin: &str) -> bool {
     is_data(origin) && origin.ends_with("mask")
 }
 
-/// The reason why a file's word for a node is refused.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    problem: String,
-    hint: Option<String>,
-}
+/// Makes the error for a mistake in a file's word for a node.
+type Fail<'f> = &'f dyn Fn(String) -> Error;
 
-impl Refusal {
-    fn new(problem: String) -> Self {
-        Refusal { problem, hint: None }
-    }
-
-    fn with_hint(self, hint: &str) -> Self {
-        Refusal { hint: Some(hint.to_owned()), ..self }
-    }
-
-    /// The refusal as an error, which `fail` makes.
-    pub(crate) fn error(self, fail: impl FnOnce(String) -> Error) -> Error {
-        let error = fail(self.problem);
-        match self.hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    }
-}
-
-/// A value that identifies a node: its number or its name.
-enum NodeKey<'v> {
-    Id(u64),
-    Name(Cow<'v, [u8]>),
-}
-
-impl<'v> NodeKey<'v> {
-    /// Interprets a value as a name or a number.
-    fn of(value: CellValue<'v>, is_named: bool) -> Result<Self, Refusal> {
-        match value {
-            CellValue::Missing => Err(missing("nothing")),
-            CellValue::Text(word) if is_named => Ok(NodeKey::Name(Cow::Borrowed(word))),
-            CellValue::Whole(number) if is_named => {
-                Ok(NodeKey::Name(Cow::Owned(number.to_string().into_bytes())))
-            }
-            CellValue::Text(word) => parse_id(word).map(NodeKey::Id).ok_or_else(|| not_an_id(word)),
-            CellValue::Whole(number) => match u64::try_from(number) {
-                Ok(id) => Ok(NodeKey::Id(id)),
-                Err(_) => Err(not_an_id(number.to_string().as_bytes())),
-            },
-            CellValue::Real(number) => Err(not_an_id(format!("{number:?}").as_bytes())),
-            CellValue::Truth(_) | CellValue::Date(_) => {
-                let hint = "nodes are numbered or have names; choose another column";
-                Err(Refusal::new(format!("{} is not a node", value.shown())).with_hint(hint))
-            }
-        }
-    }
+/// The node that a value identifies.
+enum FoundNode<'v> {
+    /// The id of a node that has a number in files.
+    Numbered(u64),
+    /// The id of a node whose name is known.
+    Named(u64),
+    /// The name of a new node.
+    New(Cow<'v, [u8]>),
 }
 
 /// The ids of one node type.
@@ -190,14 +148,6 @@ impl IdSpace {
         self.first == 1
     }
 
-    /// The id, from 0, of a node's number in files.
-    fn counted(&self, number: u64) -> Result<u64, Refusal> {
-        number.checked_sub(self.first).ok_or_else(|| {
-            let refusal = Refusal::new("node 0 does not exist in lists of KONECT".to_owned());
-            refusal.with_hint("if nodes count from 0, delete the first line of the list: % asym …")
-        })
-    }
-
     /// The number in files of an id, which counts from 0.
     pub(crate) fn number_of(&self, id: u64) -> u64 {
         id + self.first
@@ -215,88 +165,135 @@ impl IdSpace {
 
     /// Whether a word is the name of a node that was listed before.
     pub(crate) fn lists(&self, word: &[u8]) -> bool {
-        let names = self.names.as_ref().filter(|names| !names.is_open());
-        names.is_some_and(|names| names.known(word).is_some())
+        self.listed(word).is_some()
     }
 
-    /// The id of a value; the inner `Err` describes a mistake in the value.
-    pub(crate) fn id_of(&mut self, value: CellValue<'_>) -> Result<Result<u64, Refusal>> {
-        match NodeKey::of(value, self.is_named()) {
-            Ok(NodeKey::Id(number)) => Ok(self.counted(number).and_then(|id| self.admit(id))),
-            Ok(NodeKey::Name(name)) => self.id_of_name(&name),
-            Err(refusal) => Ok(Err(refusal)),
+    /// The node with this name, if it was listed before.
+    pub(crate) fn listed(&self, word: &[u8]) -> Option<u64> {
+        self.names.as_ref().filter(|names| !names.is_open())?.known(word)
+    }
+
+    /// The file that lists the names of all nodes, in the order of rows of node data.
+    pub(crate) fn list_of_names(&self) -> Option<&Path> {
+        self.listed_in.as_deref().filter(|_| self.is_named())
+    }
+
+    /// Refuses a file of node data without ids, if a table has the ids from 0 in another order.
+    pub(crate) fn check_order(&self, data: &Path) -> Result<()> {
+        let of_table = self.known.as_ref().filter(|(_, by)| by.starts_with("node_table="));
+        let names = of_table.and(self.names.as_ref());
+        let (Some(names), Some(table)) = (names, &self.listed_in) else { return Ok(()) };
+        let place = |id: u64| names.known(id.to_string().as_bytes());
+        let mut ids = 0..names.len();
+        let are_in_order = ids.try_fold(true, |so_far, id| Some(place(id)? == id && so_far));
+        if are_in_order != Some(false) {
+            return Ok(());
         }
+        let problem = format!("has the ids from 0 out of order, and {} has no ids", data.display());
+        Err(Error::input(table, "", problem).with_hint(
+            "if the first row of the other file is that of node 0, sort the table by its ids; if its rows are in the order of the \
+             table, add them to the table as columns",
+        ))
     }
 
-    /// The refusal of a value, if it is invalid. Unlike [`id_of`](Self::id_of), records nothing.
-    pub(crate) fn refusal(&self, value: CellValue<'_>) -> Option<Refusal> {
-        match NodeKey::of(value, self.is_named()) {
-            Ok(NodeKey::Id(number)) => match self.counted(number) {
-                Ok(id) => self.refusal_of_id(id),
-                Err(refusal) => Some(refusal),
-            },
-            Ok(NodeKey::Name(name)) => {
-                let names = self.names.as_ref().filter(|names| names.known(&name).is_none())?;
-                self.refusal_of_name(names, &name)
+    /// The id of a value. `fail` makes the error for a mistake in the value.
+    pub(crate) fn id_of(&mut self, value: CellValue<'_>, fail: Fail<'_>) -> Result<u64> {
+        match self.find(value, fail)? {
+            FoundNode::Numbered(id) => {
+                if id >= self.end {
+                    (self.end, self.largest) = (id + 1, self.place);
+                }
+                Ok(id)
             }
-            Err(refusal) => Some(refusal),
+            FoundNode::Named(id) => Ok(id),
+            FoundNode::New(name) => match &mut self.names {
+                Some(names) => names.add(&name),
+                None => Err(Error::internal("a name among nodes without names")),
+            },
         }
     }
 
-    fn id_of_name(&mut self, word: &[u8]) -> Result<Result<u64, Refusal>> {
-        let Some(names) = &self.names else { return Ok(Err(not_an_id(word))) };
-        if let Some(id) = names.known(word) {
-            return Ok(Ok(id));
-        }
-        if let Some(refusal) = self.refusal_of_name(names, word) {
-            return Ok(Err(refusal));
-        }
-        let id = self.names.as_mut().map(|names| names.id(word)).transpose()?.flatten();
-        Ok(id.ok_or_else(|| not_an_id(word)))
+    /// Checks a value like [`id_of`](Self::id_of), but records nothing.
+    pub(crate) fn check(&self, value: CellValue<'_>, fail: Fail<'_>) -> Result<()> {
+        self.find(value, fail).map(drop)
     }
 
-    /// The refusal of a name that no node has.
-    fn refusal_of_name(&self, names: &NodeNames, word: &[u8]) -> Option<Refusal> {
+    fn find<'v>(&self, value: CellValue<'v>, fail: Fail<'_>) -> Result<FoundNode<'v>> {
+        let number = match (value, &self.names) {
+            (CellValue::Missing, _) => return Err(missing("nothing", fail)),
+            (CellValue::Text(word), Some(names)) => {
+                return self.find_name(names, Cow::Borrowed(word), fail);
+            }
+            (CellValue::Whole(number), Some(names)) => {
+                return self.find_name(names, Cow::Owned(number.to_string().into_bytes()), fail);
+            }
+            (CellValue::Text(word), None) => parse_id(word).ok_or_else(|| not_an_id(word, fail))?,
+            (CellValue::Whole(number), None) => {
+                u64::try_from(number).map_err(|_| not_an_id(number.to_string().as_bytes(), fail))?
+            }
+            (CellValue::Real(number), _) => {
+                return Err(not_an_id(format!("{number:?}").as_bytes(), fail));
+            }
+            (CellValue::Truth(_) | CellValue::Date(_), _) => {
+                let hint = "nodes are numbered or have names; choose another column";
+                return Err(fail(format!("{} is not a node", value.shown())).with_hint(hint));
+            }
+        };
+        let id = number.checked_sub(self.first).ok_or_else(|| {
+            let error = fail("node 0 does not exist in lists of KONECT".to_owned());
+            error.with_hint("if nodes count from 0, delete the first line of the list: % asym …")
+        })?;
+        self.check_id(id, fail)?;
+        Ok(FoundNode::Numbered(id))
+    }
+
+    fn find_name<'v>(
+        &self,
+        names: &NodeNames,
+        word: Cow<'v, [u8]>,
+        fail: Fail<'_>,
+    ) -> Result<FoundNode<'v>> {
+        if let Some(id) = names.known(&word) {
+            return Ok(FoundNode::Named(id));
+        }
         if is_missing(word.trim_ascii()) {
-            return Some(missing(&shown(word)));
+            return Err(missing(&shown(&word), fail));
         }
         if word.contains(&b'\n') {
             let problem = "holds a line break, but a file of names has one name per line";
-            return Some(Refusal::new(format!("the name {} {problem}", shown(word))));
+            return Err(fail(format!("the name {} {problem}", shown(&word))));
         }
         if names.is_open() {
-            return None;
+            return Ok(FoundNode::New(word));
         }
-        let refusal = Refusal::new(format!("{} is not the name of a node", shown(word)));
+        let error = fail(format!("{} is not the name of a node", shown(&word)));
         let listed = self.listed_in.as_ref().map(|path| path.display().to_string());
-        let twin = with_or_without_decimals(word);
+        let twin = with_or_without_decimals(&word);
         if let Some(path) = &listed
             && names.known(&twin).is_some()
         {
-            return Some(refusal.with_hint(&format!("{path} lists {}; {DECIMALS}", shown(&twin))));
+            return Err(error.with_hint(format!("{path} lists {}; {DECIMALS}", shown(&twin))));
         }
-        let near = names.nearest(word).map(|near| format!("did you mean {near}?"));
+        let near = names.nearest(&word).map(|near| format!("did you mean {near}?"));
         let listed = listed.map(|path| format!("{path} lists all nodes"));
         let hints: Vec<String> = near.into_iter().chain(listed).collect();
-        Some(if hints.is_empty() { refusal } else { refusal.with_hint(&hints.join(" ")) })
+        Err(if hints.is_empty() { error } else { error.with_hint(hints.join(" ")) })
     }
 
-    /// The refusal of an id, if it is invalid.
-    fn refusal_of_id(&self, id: u64) -> Option<Refusal> {
+    fn check_id(&self, id: u64, fail: Fail<'_>) -> Result<()> {
         let number = self.number_of(id);
         match &self.known {
             Some((count, origin)) if id >= *count && origin == WITH_NEW_NODES => {
                 let problem = format!("node {number} of type {} does not exist", self.name);
-                let refusal = Refusal::new(problem);
-                Some(refusal.with_hint("each new node has a row in the file of ‹add_nodes›"))
+                Err(fail(problem).with_hint("each new node has a row in the file of ‹add_nodes›"))
             }
             Some((count, origin)) if id >= *count => {
-                let refusal = Refusal::new(format!(
+                let error = fail(format!(
                     "node {number} is beyond the {count} nodes of type {} that {} states",
                     self.name,
                     mark(origin)
                 ));
-                Some(refusal.with_hint(match () {
+                Err(error.with_hint(match () {
                     () if is_mask(origin) => LIST,
                     () if id == *count && number == id && is_data(origin) => FROM_ONE,
                     () if self.counts_from_one() => "state more rows or a larger number",
@@ -304,24 +301,11 @@ impl IdSpace {
                 }))
             }
             None if id >= MAX_IDS => {
-                let refusal = Refusal::new(format!("node {number} is beyond 2^40 nodes"));
-                Some(
-                    refusal.with_hint("for other numbers than those from 0 pass ‹node_ids=string›"),
-                )
+                let error = fail(format!("node {number} is beyond 2^40 nodes"));
+                Err(error.with_hint("for other numbers than those from 0 pass ‹node_ids=string›"))
             }
-            _ => None,
+            _ => Ok(()),
         }
-    }
-
-    /// Records an id; `Err` describes a mistake in it.
-    pub(crate) fn admit(&mut self, id: u64) -> Result<u64, Refusal> {
-        if let Some(refusal) = self.refusal_of_id(id) {
-            return Err(refusal);
-        }
-        if id >= self.end {
-            (self.end, self.largest) = (id + 1, self.place);
-        }
-        Ok(id)
     }
 
     /// Sets the line or edge in which the next ids occur.
@@ -421,19 +405,18 @@ impl IdSpace {
     }
 }
 
-/// The refusal of a missing value, or of a word for one.
-fn missing(word: &str) -> Refusal {
-    let problem = format!("the node is missing: {word}");
-    Refusal::new(problem)
+/// The error for a missing value, or for a word that stands for one.
+fn missing(word: &str, fail: Fail<'_>) -> Error {
+    fail(format!("the node is missing: {word}"))
         .with_hint("every edge has a source and a destination, and every list names nodes")
 }
 
-fn not_an_id(word: &[u8]) -> Refusal {
+fn not_an_id(word: &[u8], fail: Fail<'_>) -> Error {
     if is_missing(word.trim_ascii()) {
-        return missing(&shown(word));
+        return missing(&shown(word), fail);
     }
-    let refusal = Refusal::new(format!("{} is not a node id", shown(word)));
-    refusal.with_hint(if parse_id(&with_or_without_decimals(word)).is_some() {
+    let error = fail(format!("{} is not a node id", shown(word)));
+    error.with_hint(if parse_id(&with_or_without_decimals(word)).is_some() {
         DECIMALS
     } else if matches!(CellValue::of(word), CellValue::Real(number) if number >= 0.0 && number.fract() == 0.0)
     {

@@ -40,7 +40,7 @@ pub(super) fn memory_of_rest(rows: &mut FileRows) -> Result<u64> {
 }
 
 /// Memory that the names of all types share.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct NamesMemory(Arc<NameTotals>);
 
 #[derive(Debug, Default)]
@@ -65,10 +65,6 @@ impl NameTotals {
     fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
-
-    fn is_full(&self) -> bool {
-        self.taken() > self.limit
-    }
 }
 
 /// The names of the nodes of one type; a node's id is the index of its name.
@@ -86,11 +82,6 @@ impl NodeNames {
     /// An empty list of names; nodes are numbered in the order of their first occurrence.
     pub(crate) fn new(memory: &NamesMemory) -> Self {
         NodeNames { ids: HashMap::new(), open: true, own: 0, memory: memory.0.clone() }
-    }
-
-    /// The memory that these names share with others.
-    pub(crate) fn shared_memory(&self) -> NamesMemory {
-        NamesMemory(self.memory.clone())
     }
 
     /// The names that a file lists, a row for each, and a note on how it was read.
@@ -183,7 +174,7 @@ impl NodeNames {
 
     /// Whether a name has exceeded the limit.
     pub(crate) fn is_full(&self) -> bool {
-        self.memory.is_full()
+        self.memory.taken() > self.memory.limit
     }
 
     /// The error for names that exceed the limit; all names take `more` bytes more than those read so far.

@@ -23,12 +23,6 @@ struct FoundRows {
     first: Option<Error>,
 }
 
-/// The number of bad rows, and the error of the first.
-pub(crate) struct BadRowSummary {
-    pub(crate) count: u64,
-    pub(crate) first: Error,
-}
-
 impl BadRowList {
     /// A list without rows; `path` will contain the list, and temporary files take space in `folder`.
     pub(crate) fn new(path: &Path, folder: &Path) -> Self {
@@ -58,8 +52,8 @@ impl BadRowList {
         Ok(())
     }
 
-    /// Writes the list for the user, unless all rows were good.
-    pub(crate) fn finish(&self) -> Result<Option<BadRowSummary>> {
+    /// Writes the list for the user, unless all rows were good; returns the number of bad rows, and the error of the first.
+    pub(crate) fn finish(&self) -> Result<Option<(u64, Error)>> {
         let FoundRows { lines, count, first } = self.found.take();
         let Some((lines, first)) = lines.zip(first) else { return Ok(None) };
         let mut lines = lines.finish()?.file;
@@ -67,6 +61,6 @@ impl BadRowList {
         std::io::copy(&mut lines, &mut list.file())
             .map_err(|e| Error::io("write", &self.path, e))?;
         list.commit()?;
-        Ok(Some(BadRowSummary { count, first }))
+        Ok(Some((count, first)))
     }
 }

@@ -62,8 +62,4 @@ impl CellBlock {
         self.bytes.extend_from_slice(text);
         TextSpan::new(start, self.bytes.len())
     }
-
-    pub(crate) fn text(&self, span: TextSpan) -> &[u8] {
-        span.of(&self.bytes)
-    }
 }

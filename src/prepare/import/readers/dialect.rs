@@ -1,10 +1,11 @@
 //! Detection of a text file's format from its first lines.
 
+use super::ambiguous::{check_comments, check_lines};
 use super::fields::Separator;
 use super::input::Input;
 use super::look::{Ask, Comment, GraphFacts, Wants};
 use super::names::{UsualEnds, is_usual_id, listed, typed_ends, usual_ends};
-use super::sample::{Comments, MOST_COLUMNS, Sample, SampleLine};
+use super::sample::{Comments, MOST_COLUMNS, Sample};
 use super::separators::guess;
 use super::values::{CellValue, is_missing, is_value, parse_id};
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ impl Dialect {
             Some(Comment::Char(char)) => Comments::Char(char as u8),
         };
         let mut sample = Sample::of(input, comments)?;
+        check_lines(input, &sample, comments, ask.wants)?;
         let is_unsure = comments == Comments::Usual && ask.ids_are_names;
         if sample.lines.is_empty() && is_unsure {
             check_comments(input, &sample, |_| true)?;
@@ -259,18 +261,4 @@ fn heed(comment: &str, facts: &mut GraphFacts) {
         _ => return,
     }
     facts.counts_from_one = true;
-}
-
-/// Returns an error for a file of names whose first lines may be comments or rows: `#a,bob`.
-fn check_comments(input: &Input, sample: &Sample, fits: impl Fn(&str) -> bool) -> Result<()> {
-    for SampleLine { number, text } in &sample.comments {
-        let behind = text.chars().nth(1).unwrap_or(' ');
-        if !behind.is_whitespace() && !"#%!".contains(behind) && fits(text) {
-            let problem = format!("{text:?} may be a comment or the first row");
-            return Err(Error::input(&input.path, &format!("line {number}"), problem).with_hint(
-                "if it is a row, pass ‹comment=none›; if it is a comment, pass ‹comment=#›",
-            ));
-        }
-    }
-    Ok(())
 }

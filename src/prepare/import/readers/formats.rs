@@ -23,7 +23,7 @@ pub(crate) fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     refused::check(input)?;
     let format = FORMATS.iter().find(|format| (format.has)(input)).unwrap_or(&&text::FORMAT);
     if let Some(packing) = input.packing.filter(|_| format.needs_places) {
-        let problem = format!("is a {} file that is compressed by {packing}", format.name);
+        let problem = format!("is a {} file that is compressed by {}", format.name, packing.name);
         return Err(input.fail(problem).with_hint("decompress it first"));
     }
     (format.open)(input, ask)

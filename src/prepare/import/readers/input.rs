@@ -19,8 +19,8 @@ const HEAD: u64 = 64 << 10;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// A compression or archive format, recognised by a file's first bytes.
-struct Packing {
-    name: &'static str,
+pub(crate) struct Packing {
+    pub(crate) name: &'static str,
     magic: &'static [u8],
     /// Whether a file has this packing, judged by its first bytes.
     has: fn(&Path) -> bool,
@@ -28,7 +28,7 @@ struct Packing {
 }
 
 /// All ways to pack a file.
-const PACKINGS: [Packing; 3] = [
+static PACKINGS: [Packing; 3] = [
     Packing {
         name: "gzip",
         magic: &[0x1f, 0x8b],
@@ -57,7 +57,7 @@ pub(crate) struct Input {
     /// Whether `head` is the whole file.
     pub(crate) is_whole: bool,
     /// How the file is packed.
-    pub(crate) packing: Option<&'static str>,
+    pub(crate) packing: Option<&'static Packing>,
 }
 
 /// The bytes of a file from its start on.
@@ -94,7 +94,6 @@ impl Input {
         read.map_err(|e| Error::unreadable(path, &e))?;
         let mut packings = PACKINGS.iter().filter(|packing| start.starts_with(packing.magic));
         let packing = packings.find(|packing| (packing.has)(path));
-        let packing = packing.map(|packing| packing.name);
         let mut input = Input { path: path.to_owned(), head: Vec::new(), is_whole: false, packing };
         let mut head = Vec::new();
         let read = input.stream()?.take(HEAD).read_to_end(&mut head);
@@ -110,8 +109,7 @@ impl Input {
         let file = open_input(&self.path).map_err(fail)?;
         let read = Arc::new(AtomicU64::new(0));
         let file = Counted { file, read: Arc::clone(&read) };
-        let packing = PACKINGS.iter().find(|packing| Some(packing.name) == self.packing);
-        let mut bytes: Box<dyn Read> = match packing {
+        let mut bytes: Box<dyn Read> = match self.packing {
             Some(packing) => (packing.unpack)(file).map_err(fail)?,
             None => Box::new(file),
         };

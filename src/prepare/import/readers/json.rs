@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::block::{CellBlock, Cells, TextSpan};
 use super::format::{Format, SAME_LENGTH};
 use super::input::Input;
-use super::json_objects::{JsonObject, JsonObjects};
+use super::json_objects::{JsonObject, JsonObjects, LISTS};
 use super::look::{Ask, Column, Form, Opened, Reader};
 use crate::error::{Error, Result};
 
@@ -41,7 +41,7 @@ fn has(input: &Input) -> bool {
     }
 }
 
-fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
+fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     let is_map = is_map(input);
     let mut objects = JsonObjects::open(input, is_map)?;
     let mut sample = Vec::new();
@@ -56,9 +56,9 @@ fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
         && only.fields.iter().any(|field| is_nested(&field.value))
     {
         let problem = "is one JSON object, not an object for each row";
-        return Err(input.fail(problem).with_hint(HINT));
+        return Err(input.fail(problem).with_hint(hint_for(only)));
     }
-    let columns = columns_of(&sample);
+    let columns = columns_of(&sample, ask.lists);
     if columns.is_empty() {
         return Err(input.fail("is JSON without an object that has keys").with_hint(HINT));
     }
@@ -71,6 +71,17 @@ fn open(input: &Input, _: &Ask<'_>) -> Result<Opened> {
     let objects = JsonObjects::open(input, is_map)?;
     let reader = JsonReader { objects, columns: columns.clone() };
     Ok(Opened { unit: "line", first: 1, ..Opened::new(columns, kind, Box::new(reader)) })
+}
+
+/// The hint for an object of columns: their lists may differ in length, or be in the form that pandas calls `split`.
+fn hint_for(object: &JsonObject) -> &'static str {
+    let fields = &object.fields;
+    if ["columns", "data"].iter().all(|key| fields.iter().any(|field| field.key == *key)) {
+        return "convert it in Python: pandas.read_json(\"x.json\", orient=\"split\").to_csv(\"x.csv\", index=False)";
+    }
+    let mut lists = fields.iter().filter_map(|field| field.value.as_array().map(Vec::len));
+    let first = lists.next();
+    if lists.all(|len| Some(len) == first) { HINT } else { LISTS }
 }
 
 /// Whether a file is one object whose keys are ids: `{"0": [1, 5], "1": [3]}`.
@@ -86,8 +97,8 @@ fn is_map(input: &Input) -> bool {
     is_one && digits > 0 && key.get(digits) == Some(&b'"')
 }
 
-/// Keys of these objects, in the order of the object with the most.
-fn columns_of(sample: &[JsonObject]) -> Vec<Column> {
+/// Keys of these objects, in the order of the object with the most; those in `lists` stay lists.
+fn columns_of(sample: &[JsonObject], lists: &[&str]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let most = sample.iter().rev().max_by_key(|object| object.fields.len());
@@ -105,7 +116,8 @@ fn columns_of(sample: &[JsonObject]) -> Vec<Column> {
             Value::Array(values) if matches!(column.form, Form::Text | Form::List) => {
                 // Lists of one length are rows of numbers.
                 let width = column.width.get_or_insert(values.len());
-                if *width != values.len() || values.iter().any(Value::is_string) {
+                let is_list = lists.contains(&field.key.as_str());
+                if is_list || *width != values.len() || values.iter().any(Value::is_string) {
                     column.form = Form::List;
                 }
             }
@@ -202,7 +214,9 @@ impl JsonReader {
             _ => "one value".to_owned(),
         };
         let problem = format!("column {}: {found}, but other objects have {due}", column.name);
-        self.objects.fail(problem).with_hint(SAME_LENGTH)
+        self.objects.fail(problem).with_hint(format!(
+            "{SAME_LENGTH}; for sets of numbers, put lists of several lengths among the first {SAMPLE} objects"
+        ))
     }
 }
 

@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 /// Maximum length of an object in bytes; parsed, it takes several times as much.
 const LONGEST: usize = 4 << 20;
 
+/// Hint for an object of lists that are not the columns of one table.
+pub(super) const LISTS: &str = "save each of its lists in Python: numpy.savetxt(\"NAME.txt\", json.load(open(\"x.json\"))[\"NAME\"], \"%s\")";
+
 /// A value of an object, and its key.
 pub(super) struct JsonField {
     pub(super) key: String,
@@ -189,7 +192,10 @@ impl JsonObjects {
             if self.text.len() > LONGEST {
                 let what = if is_map { "a value" } else { "an object" };
                 let problem = format!("begins {what} that is longer than {} MiB", LONGEST >> 20);
-                return Err(self.fail(problem).with_hint("write each row as a separate object"));
+                let hint = format!(
+                    "write each row as a separate object; if it is an object of lists, {LISTS}"
+                );
+                return Err(self.fail(problem).with_hint(hint));
             }
         }
     }

@@ -72,6 +72,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) has_others: bool,
     /// Columns of a table of which the file is a part; they decide on lists.
     pub(crate) columns: &'a [Column],
+    /// Names of columns whose lists are sets or rows of labels, even if all have one length.
+    pub(crate) lists: &'a [&'a str],
     /// Name of the array in an archive of several.
     pub(crate) array: Option<&'a str>,
     pub(crate) rules: TextRules,
@@ -94,6 +96,7 @@ impl<'a> Ask<'a> {
             is_node: None,
             has_others: false,
             columns: &[],
+            lists: &[],
             array: None,
             rules: TextRules::default(),
             bad_rows: None,

@@ -1,6 +1,7 @@
 //! Files of any format as rows of typed columns.
 
 mod adjacency_lists;
+mod ambiguous;
 mod archive_arrays;
 mod bad_rows;
 mod block;
@@ -9,6 +10,7 @@ mod fields;
 mod folder;
 mod format;
 mod formats;
+mod graph_texts;
 mod input;
 mod json;
 mod json_objects;
@@ -35,7 +37,7 @@ mod values;
 mod zip_member;
 
 pub(crate) use archive_arrays::ArchiveArrays;
-pub(crate) use bad_rows::{BadRowList, BadRowSummary};
+pub(crate) use bad_rows::BadRowList;
 pub(crate) use look::{Ask, Column, Form, Wants, holding_all};
 pub use look::{Comment, EdgeShape, TextRules};
 pub(crate) use names::{

@@ -122,7 +122,9 @@ pub(crate) fn usual_ends<'n>(names: impl Iterator<Item = &'n str>) -> UsualEnds 
 
 /// Whether the name is usual for a column of nodes.
 pub(crate) fn is_usual_id(name: &str) -> bool {
-    IDS.contains(&plain(name).as_str())
+    // neo4j writes `personId:ID(Person)`.
+    let of_neo4j = name.split_once('(').map_or(name, |(name, _)| name).ends_with(":ID");
+    of_neo4j || IDS.contains(&plain(name).as_str())
 }
 
 /// Whether a column with this name holds ids, if it numbers the rows: `index`, `paper_id`, `PaperID`.
@@ -169,7 +171,8 @@ mod tests {
         assert_eq!(ends("time,Target,Source"), UsualEnds::Pair([2, 1]));
         assert_eq!(ends("from,to,source,target"), UsualEnds::Many);
         assert_eq!(ends("ann,bob"), UsualEnds::None);
-        assert!(is_usual_id("Node ID") && !is_usual_id("idea"));
+        assert!(["Node ID", ":ID", "personId:ID(Person)"].into_iter().all(is_usual_id));
+        assert!(!["idea", "userid", ":START_ID(Person)"].into_iter().any(is_usual_id));
         assert!(["index", "paper_id", "PaperID", "userIdx"].into_iter().all(is_like_id));
         assert!(!["valid", "GRID", "covid", "id_of", ""].into_iter().any(is_like_id));
     }

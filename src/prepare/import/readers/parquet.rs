@@ -77,7 +77,10 @@ fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
             }
             width = Some(first);
             let is_whole = matches!(&form, Form::Number(dtype) if lists_hold(*dtype));
-            if is_whole && !are_of_length(&file, at, first).map_err(|e| unreadable(path, &e))? {
+            if is_whole
+                && (ask.lists.contains(&name.as_str())
+                    || !are_of_length(&file, at, first).map_err(|e| unreadable(path, &e))?)
+            {
                 (form, width) = (Form::List, None);
             }
         }

@@ -265,6 +265,7 @@ impl Values {
             }};
         }
         let words = match reader {
+            ColumnReader::BoolColumnReader(reader) => words!(reader, bool::to_string),
             ColumnReader::Int32ColumnReader(reader) => words!(reader, i32::to_string),
             ColumnReader::Int64ColumnReader(reader) => words!(reader, i64::to_string),
             ColumnReader::ByteArrayColumnReader(reader) => words!(reader, |value| {

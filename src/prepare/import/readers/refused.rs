@@ -2,6 +2,9 @@
 
 use serde::de::IgnoredAny;
 
+use super::graph_texts::{
+    is_dimacs, is_linqs_edges, is_linqs_nodes, is_n_triples, is_turtle, is_ucinet,
+};
 use super::input::Input;
 use crate::error::Result;
 use crate::formats::dgl::magic::{GRAPH_FILE, TENSOR_FILE};
@@ -30,16 +33,26 @@ macro_rules! networkx {
 
 const ARROW: &str =
     "convert it in Python: pandas.read_feather(\"x.feather\").to_parquet(\"x.parquet\")";
+const ARROW_STREAM: &str = "convert it in Python: pyarrow.parquet.write_table(\
+                            pyarrow.ipc.open_stream(open(\"x.arrow\", \"rb\")).read_all(), \"x.parquet\")";
 const DGL_GRAPH: &str = "partition it in Python, dgl.distributed.partition_graph(dgl.load_graphs(\"x.bin\")[0][0], \"g\", 1, \"parts\"), \
                          and pass ‹part_json=parts/g.json›";
 const DGL_TENSORS: &str = "save its tensors in Python: numpy.save(\"x.npy\", dgl.data.utils.load_tensors(\"x.dgl\")[\"NAME\"].numpy())";
+const DIMACS: &str = "keep its edges, with nodes from 0: awk '/^[ae] / {print $2 - 1, $3 - 1}' FILE > edges.txt; \
+                      those in lines that begin with e have no direction: pass ‹undirected›";
 const DOT: &str = networkx!("nx_pydot.read_dot(\"x.dot\")");
 const EXCEL: &str =
     "convert it in Python: pandas.read_excel(\"x.xls\").to_csv(\"x.csv\", index=False)";
+const GDF: &str = "keep its edges: sed '1,/^edgedef>/d' FILE | cut -d , -f 1,2 > edges.csv; the lines before are nodes";
 const GML: &str = networkx!("read_gml(\"x.gml\")");
 const HDF5: &str = "convert it in Python: numpy.save(\"x.npy\", h5py.File(\"x.h5\")[\"NAME\"][:])";
-const MATLAB: &str =
-    "convert it in Python: numpy.save(\"x.npy\", scipy.io.loadmat(\"x.mat\")[\"NAME\"])";
+const LINQS_EDGES: &str = "keep its edges: awk -F '\\t' 'NR > 2 {sub(/.*:/, \"\", $2); sub(/.*:/, \"\", $4); print $2, $4}' FILE > edges.txt";
+const LINQS_NODES: &str = "convert it in Python: pandas.DataFrame(dict(word.split(\"=\", 1) for word in (\"id=\" + line.strip()).split(\"\\t\")) \
+                           for line in list(open(\"x.tab\"))[2:]).drop(columns=\"summary\").fillna(0).to_csv(\"x.csv\", index=False)";
+const MATLAB: &str = "convert it in Python: numpy.save(\"x.npy\", scipy.io.loadmat(\"x.mat\")[\"NAME\"]), or, if the matrix is \
+                      sparse, scipy.sparse.save_npz(\"x.npz\", scipy.io.loadmat(\"x.mat\")[\"NAME\"])";
+const N_TRIPLES: &str = "keep the triples of nodes: awk -v OFS='\\t' '$3 ~ /^[<_]/ {print $1, $2, $3}' FILE > triples.tsv, and pass \
+                         ‹relation_column=2›";
 const NETWORKX: &str = "write it without them: networkx.write_edgelist(g, \"edges.txt\", data=False), or with numbers only: \
                         networkx.write_weighted_edgelist(g, \"edges.txt\")";
 const NODE_LINK: &str = "make tables of its lists in Python: pandas.DataFrame(json.load(open(\"x.json\"))[\"links\"])\
@@ -49,9 +62,15 @@ const PICKLE: &str = "pickles can run any code, so they are not read; save the a
                       numpy.save(\"x.npy\", x)";
 const SQLITE: &str =
     "export the table: sqlite3 -header -csv x.db \"SELECT * FROM edges\" > edges.csv";
+const STATA: &str =
+    "convert it in Python: pandas.read_stata(\"x.dta\").to_csv(\"x.csv\", index=False)";
+const TURTLE: &str = "keep the triples of nodes in Python: open(\"triples.tsv\", \"w\").writelines(f\"{s}\\t{p}\\t{o}\\n\" for s, p, o in \
+                      rdflib.Graph().parse(\"x.ttl\") if not isinstance(o, rdflib.Literal)), and pass ‹relation_column=2›";
+const UCINET: &str =
+    "convert it in Python: igraph.Graph.Read_DL(\"x.dl\").write_ncol(\"edges.txt\", weights=None)";
 
 /// Formats that are not read: name, mark, and the tool that converts them. The first match is named.
-const REFUSED: [(&str, Mark, &str); 41] = [
+const REFUSED: &[(&str, Mark, &str)] = &[
     ("compressed by bzip2", Mark::First(b"BZh"), "decompress it: bunzip2 FILE"),
     ("compressed by xz", Mark::First(b"\xfd7zXZ\0"), "decompress it: unxz FILE"),
     ("compressed by lz4", Mark::First(b"\x04\x22\x4d\x18"), "decompress it: unlz4 FILE"),
@@ -77,10 +96,11 @@ const REFUSED: [(&str, Mark, &str); 41] = [
     ("an HDF5 file", Mark::First(b"\x89HDF\r\n\x1a\n"), HDF5),
     ("a file of MATLAB", Mark::First(b"MATLAB 5.0 MAT-file"), MATLAB),
     ("an Arrow (Feather) file", Mark::First(b"ARROW1"), ARROW),
-    ("an Arrow (Feather) file", Mark::First(b"\xff\xff\xff\xff"), ARROW),
+    ("a stream of Arrow", Mark::First(b"\xff\xff\xff\xff"), ARROW_STREAM),
     ("an ORC file", Mark::First(b"ORC"), "convert it to Parquet"),
     ("an Avro file", Mark::First(b"Obj\x01"), "convert it to Parquet"),
     ("an SQLite database", Mark::First(b"SQLite format 3\0"), SQLITE),
+    ("a file of Stata", Mark::Other(is_stata), STATA),
     ("a pickle", Mark::Other(is_pickle), PICKLE),
     ("an old workbook of Excel, or of another program", Mark::First(b"\xd0\xcf\x11\xe0"), EXCEL),
     ("a graph of DGL", Mark::First(&GRAPH_FILE.to_le_bytes()), DGL_GRAPH),
@@ -90,8 +110,15 @@ const REFUSED: [(&str, Mark, &str); 41] = [
         Mark::First(b"version https://git-lfs.github.com/"),
         "fetch the file that it stands for: git lfs pull",
     ),
+    ("RDF in N-Triples", Mark::Other(is_n_triples), N_TRIPLES),
+    ("RDF in Turtle", Mark::Other(is_turtle), TURTLE),
     ("a web page", Mark::Word(b"<!DOCTYPE html"), "download the file itself"),
     ("a web page", Mark::Word(b"<html"), "download the file itself"),
+    (
+        "a table in HTML",
+        Mark::Word(b"<table"),
+        "convert it in Python: pandas.read_html(\"x.html\")[0].to_csv(\"x.csv\", index=False)",
+    ),
     ("the error of a server", Mark::Word(b"<Error><Code>"), "download the file itself"),
     ("GraphML", Mark::Word(b"<graphml"), networkx!("read_graphml(\"x.graphml\")")),
     ("GEXF", Mark::Word(b"<gexf"), networkx!("read_gexf(\"x.gexf\")")),
@@ -102,6 +129,11 @@ const REFUSED: [(&str, Mark, &str); 41] = [
     ("sparse6", Mark::First(b">>sparse6<<"), networkx!("read_sparse6(\"x.s6\")")),
     ("a file of LEDA", Mark::Word(b"LEDA.GRAPH"), networkx!("read_leda(\"x.lgr\")")),
     ("a file of Graphviz", Mark::Other(is_dot), DOT),
+    ("a graph in GDF", Mark::Word(b"nodedef>"), GDF),
+    ("a graph of DIMACS", Mark::Other(is_dimacs), DIMACS),
+    ("a graph of UCINET", Mark::Other(is_ucinet), UCINET),
+    ("a list of edges of LINQS", Mark::Other(is_linqs_edges), LINQS_EDGES),
+    ("a table of nodes of LINQS", Mark::Other(is_linqs_nodes), LINQS_NODES),
     (
         "a graph in JSON",
         Mark::Json(b"\"adjacency\":[["),
@@ -147,6 +179,11 @@ fn is_pickle(head: &[u8]) -> bool {
     let starts = [&b"(dp0\n"[..], b"(dp1\n", b"(lp0\n", b"(lp1\n", b"cnumpy.core.multiarray\n"];
     matches!(head, [0x80, 2..=5, ..] | [b'}' | b']', b'q', 0, ..])
         || starts.iter().any(|start| head.starts_with(start))
+}
+
+/// Whether the bytes begin like a file of Stata, of any version since 8.
+fn is_stata(head: &[u8]) -> bool {
+    head.starts_with(b"<stata_dta>") || matches!(head, [0x71..=0x73, 1 | 2, 1, 0, ..])
 }
 
 fn has_word(head: &[u8], word: &[u8]) -> bool {

@@ -80,25 +80,13 @@ impl FileRows {
             (Some(at), None) => Ok(at),
             (None, _) => {
                 let error = Error::input(&self.path, "", format!("has no column {name:?}"));
-                let (names, mut hint) = if self.file.named {
-                    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-                    let mut hint = format!("its columns are {}", listed(&names));
-                    if names.iter().any(|name| !name.is_empty() && is_value(name.as_bytes())) {
-                        hint += "; if these are values, the file needs a first line with names";
-                    }
-                    (names, hint)
-                } else {
-                    let hint =
-                        "its columns have no names; if the first line holds them, pass ‹header›";
-                    (Vec::new(), hint.to_owned())
-                };
+                let mut hint = self.named_columns();
                 if !of_nodes.is_empty() {
                     hint.extend(["; those of nodes are ", &listed(of_nodes)]);
                 }
-                let near = nearest(
-                    name,
-                    names.iter().chain(of_nodes).copied().filter(|name| !name.is_empty()),
-                );
+                let names = columns.iter().map(|column| column.name.as_str());
+                let names = names.filter(|_| self.file.named).chain(of_nodes.iter().copied());
+                let near = nearest(name, names.filter(|name| !name.is_empty()));
                 Err(error.with_hint(match near {
                     Some(near) => format!("did you mean {near}? {hint}"),
                     None => hint,
@@ -106,8 +94,25 @@ impl FileRows {
             }
             _ => {
                 let problem = format!("has more than one column {name:?}");
-                Err(Error::input(&self.path, "", problem).with_hint("rename one of them"))
+                let hint = format!("rename one of them; {}", self.named_columns());
+                Err(Error::input(&self.path, "", problem).with_hint(hint))
             }
+        }
+    }
+
+    /// Names of the columns for a hint.
+    pub(crate) fn named_columns(&self) -> String {
+        let names: Vec<&str> = self.columns().iter().map(|column| column.name.as_str()).collect();
+        let are_values = names.iter().any(|name| !name.is_empty() && is_value(name.as_bytes()));
+        let needs = "the file needs a first line with names";
+        match (self.file.named, are_values) {
+            (true, false) => format!("its columns are {}", listed(&names)),
+            (true, true) => {
+                format!("its columns are {}; if these are values, {needs}", listed(&names))
+            }
+            _ => format!(
+                "its columns have no names; if the first line holds them, pass ‹header›, and if not, {needs}"
+            ),
         }
     }
 
@@ -175,7 +180,7 @@ impl FileRows {
         let column = &self.file.columns[self.columns[place]];
         let at = self.at * column.width.unwrap_or(1) + element;
         match (&self.block.columns[place], &column.form) {
-            (Cells::Text(spans), _) => match self.block.text(spans[at]) {
+            (Cells::Text(spans), _) => match spans[at].of(&self.block.bytes) {
                 [] => CellValue::Missing,
                 text => CellValue::Text(text),
             },

@@ -123,7 +123,8 @@ pub(crate) fn edge_value<'r>(rows: &'r FileRows, at: usize, name: &str) -> Resul
 }
 
 /// Hint for an edge data value that is not a number.
-pub(crate) const NUMBERS: &str = "edge data are numbers; correct it, or leave the column out";
+pub(crate) const NUMBERS: &str = "edge data are numbers: correct it, or leave the column out; several values of each edge are an array: \
+                                  ‹edge_data=NAME=FILE.npy›";
 
 /// Whether single precision would make different values equal.
 pub(crate) fn needs_double(value: CellValue<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! Number files with a row per node or edge.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::array_writer::ConvertedArray;
@@ -7,7 +8,7 @@ use super::row_numbers::RowNumbers;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
-use crate::prepare::import::ids::LIST;
+use crate::prepare::import::ids::{IdSpace, LIST};
 use crate::prepare::import::readers::{
     Ask, CellValue, Column, FileRows, Form, has_ends, holding_all, is_index, is_like_id,
     is_usual_id, listed, parse_id,
@@ -21,18 +22,26 @@ const GAPS: &str = "write a number in each row (in pandas: df.fillna(0)); a ‹n
 const SEVERAL_COLUMNS: &str = "labels have one column of class numbers, or a column of 0 and 1 for each class; a table with a column of ids is read \
      with ‹node_table=FILE›";
 
+/// Hint for ids out of order in a file without names.
+const NAMELESS: &str = "write a first line with names of columns: a table with ids is read with ‹node_table=FILE› and ‹id=NAME›, and a column with \
+     another name than one of ids is data";
+
+/// Number of rows whose first values differ before the first column of a file without names may hold ids.
+const DIFFERENT: usize = 9;
+
 /// Opens the array in a file; `name` is the data's name.
 pub(crate) fn open_array(path: &Path, name: &str, ask: &Ask<'_>) -> Result<ArrayRef> {
-    let (mut arrays, _) = open_arrays(&[(path, ask.array)], name, ask)?;
+    let (mut arrays, _) = open_arrays(&[(path, ask.array)], name, None, ask)?;
     arrays.pop().ok_or_else(|| Error::internal("a file without an array"))
 }
 
 /// Opens the arrays in files, given with the name of each in its archive; also returns notes on how they were read. Files in
-/// formats other than NumPy's are converted to unnamed files.
+/// formats other than NumPy's are converted to unnamed files. Rows of node data have the order of `nodes`.
 /// Consecutive files that state no type of numbers, such as texts, make one array.
 pub(crate) fn open_arrays(
     files: &[(&Path, Option<&str>)],
     name: &str,
+    nodes: Option<&IdSpace>,
     ask: &Ask<'_>,
 ) -> Result<(Vec<ArrayRef>, Vec<String>)> {
     let (mut arrays, mut notes, mut open) = (Vec::new(), Vec::new(), None);
@@ -40,13 +49,16 @@ pub(crate) fn open_arrays(
     for (path, array) in files {
         let ask = Ask { array: *array, ..*ask };
         let mut rows = FileRows::open(path, &ask)?;
+        let mut table = ArrayColumns::of(&rows)?;
+        table.find_row_numbers(&rows, &ask)?;
+        if let Some(nodes) = nodes.filter(|_| table.id.is_none()) {
+            nodes.check_order(path)?;
+        }
         if let Some(array) = rows.file.array.take() {
             arrays.extend(open.take().map(finish).transpose()?);
             arrays.push(array);
             continue;
         }
-        let mut table = ArrayColumns::of(&rows)?;
-        table.find_row_numbers(&rows, &ask)?;
         let shape = table.row_shape(&rows);
         let is_label = name.starts_with("label");
         // Whole numbers with gaps need another type, and most columns of Parquet may have gaps.
@@ -63,7 +75,7 @@ pub(crate) fn open_arrays(
                 (if is_label { out.taking_missing() } else { out }, shape)
             }
         };
-        table.convert(&mut rows, name, &mut out)?;
+        table.convert(&mut rows, name, nodes, &mut out)?;
         notes.push(table.note(&rows, name));
         open = Some((out, shape));
     }
@@ -73,7 +85,7 @@ pub(crate) fn open_arrays(
 
 /// Columns of a file that become an array.
 struct ArrayColumns {
-    /// The column of ids, which must equal the row numbers.
+    /// The column of ids, which must equal the names of the nodes, or the row numbers.
     id: Option<usize>,
     data: Vec<usize>,
     /// Columns of pandas' index.
@@ -104,7 +116,13 @@ impl ArrayColumns {
     }
 
     /// Appends all rows of the file to an array.
-    fn convert(&self, rows: &mut FileRows, name: &str, out: &mut ConvertedArray) -> Result<()> {
+    fn convert(
+        &self,
+        rows: &mut FileRows,
+        name: &str,
+        nodes: Option<&IdSpace>,
+        out: &mut ConvertedArray,
+    ) -> Result<()> {
         let index = self.index.first().copied();
         let index = index.filter(|at| self.index.len() == 1 && may_count(rows, *at));
         let others = self.id.into_iter().chain(index);
@@ -117,7 +135,7 @@ impl ArrayColumns {
         while rows.advance()? {
             let mut place = self.data.len();
             if let Some(id) = self.id {
-                check_id(rows, place, &rows.name(id), count)?;
+                check_id(rows, place, &rows.name(id), nodes, count)?;
                 place += 1;
             }
             if let Some(index) = &index {
@@ -187,14 +205,20 @@ impl ArrayColumns {
         rows.note(&more)
     }
 
-    /// Takes a column as ids whose name is like one of ids, and whose values number the rows.
+    /// Takes a column as ids whose values number the rows, if its name is like one of ids, or if it may hold ids in a file
+    /// without names.
     fn find_row_numbers(&mut self, rows: &FileRows, ask: &Ask<'_>) -> Result<()> {
         let columns = rows.columns();
-        let is_like = |at: &usize| is_like_id(&columns[*at].name) && columns[*at].width.is_none();
-        let like = self.data.iter().copied().find(is_like).filter(|_| self.data.len() > 1);
-        let Some(like) = like.filter(|_| rows.file.named && self.id.is_none()) else {
+        if self.id.is_some() || self.data.len() < 2 {
             return Ok(());
+        }
+        let is_like = |at: &usize| is_like_id(&columns[*at].name) && columns[*at].width.is_none();
+        let like = if rows.file.named {
+            self.data.iter().copied().find(is_like)
+        } else {
+            may_begin_with_ids(rows.path(), ask)?.then_some(0)
         };
+        let Some(like) = like else { return Ok(()) };
         let (mut rows, mut numbers) = (FileRows::open(rows.path(), ask)?, RowNumbers::default());
         rows.select([like])?;
         while rows.advance()? {
@@ -216,6 +240,24 @@ impl ArrayColumns {
         let dtypes: Vec<Dtype> = dtypes.collect::<Option<_>>()?;
         (!dtypes.is_empty()).then(|| holding_all(&dtypes))
     }
+}
+
+/// Whether the first rows of a file without names have different whole numbers before other columns with fractions, as files of
+/// embeddings do.
+fn may_begin_with_ids(path: &Path, ask: &Ask<'_>) -> Result<bool> {
+    let mut rows = FileRows::open(path, ask)?;
+    let width = rows.columns().len();
+    rows.select(0..width)?;
+    let (mut ids, mut has_fractions) = (BTreeSet::new(), false);
+    while ids.len() < DIFFERENT && rows.advance()? {
+        match rows.value(0).parsed() {
+            CellValue::Whole(id) if ids.insert(id) => {}
+            _ => return Ok(false),
+        }
+        let is_real = |at| matches!(rows.value(at).parsed(), CellValue::Real(_));
+        has_fractions |= (1..width).any(is_real);
+    }
+    Ok(has_fractions && ids.len() == DIFFERENT)
 }
 
 /// Whether a column of pandas' index may count the rows. Others, such as hashes or bytes, need not even be readable.
@@ -257,21 +299,34 @@ impl IndexOrder {
     }
 }
 
-/// Checks that the column of ids, which is selected as number `place`, counts the rows.
-fn check_id(rows: &FileRows, place: usize, name: &str, due: u64) -> Result<()> {
-    let found = match rows.value(place) {
-        CellValue::Whole(number) => u64::try_from(number).ok(),
-        CellValue::Text(word) => parse_id(word),
-        _ => None,
-    };
-    if found == Some(due) {
+/// Checks that the column of ids, which is selected as number `place`, has the name of node `due`, or counts the rows.
+fn check_id(
+    rows: &FileRows,
+    place: usize,
+    name: &str,
+    nodes: Option<&IdSpace>,
+    due: u64,
+) -> Result<()> {
+    let value = rows.value(place);
+    let id = |word: &[u8]| nodes.and_then(|nodes| nodes.listed(word)).or_else(|| parse_id(word));
+    if value.name().and_then(|word| id(&word)) == Some(due) {
         return Ok(());
     }
-    let value = rows.value(place).shown();
+    let value = value.shown();
+    if let Some(list) = nodes.and_then(IdSpace::list_of_names) {
+        let list = list.display();
+        let problem = format!("column {name}: {value}, but rows are in the order of {list}");
+        let hint = "sort both files by their ids, or add these columns to a ‹node_table›";
+        return Err(rows.fail(problem).with_hint(hint));
+    }
     let problem =
         format!("column {name}: {value}, but rows are in the order of nodes or edges from 0");
-    Err(rows.fail(problem).with_hint(format!(
-        "a table whose column {name} has ids is read with ‹node_table=FILE› and ‹id={name}›; of \
-         edges, with ‹edge_columns=NAME› from the file of edges; rename the column if it is data"
-    )))
+    Err(rows.fail(problem).with_hint(if rows.file.named {
+        format!(
+            "a table whose column {name} has ids is read with ‹node_table=FILE› and ‹id={name}›; of \
+             edges, with ‹edge_columns=NAME› from the file of edges; rename the column if it is data"
+        )
+    } else {
+        NAMELESS.to_owned()
+    }))
 }

@@ -57,21 +57,20 @@ pub(crate) fn class_names_beside(json: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// Writes class names; returns the name of the file, or of the folder, if there are any.
-pub(crate) fn write_class_names(folder: &Path, names: &ClassNames) -> Result<Option<String>> {
+/// Writes class names, if there are any.
+pub(crate) fn write_class_names(folder: &Path, names: &ClassNames) -> Result<()> {
     let write = |path: &Path, names: &[String]| {
         fs::write(path, names.join("\n") + "\n").map_err(|e| Error::io("write", path, e))
     };
     let mut types = names.iter();
-    let Some((_, first)) = types.next() else { return Ok(None) };
+    let Some((_, first)) = types.next() else { return Ok(()) };
     if types.len() == 0 {
-        write(&folder.join(CLASS_NAMES), first)?;
-        return Ok(Some(CLASS_NAMES.to_owned()));
+        return write(&folder.join(CLASS_NAMES), first);
     }
     let by_type = folder.join(BY_TYPE);
     fs::create_dir(&by_type).map_err(|e| Error::io("create", &by_type, e))?;
     for (ntype, names) in names {
         write(&class_names_file(folder, ntype), names)?;
     }
-    Ok(Some(BY_TYPE.to_owned()))
+    Ok(())
 }

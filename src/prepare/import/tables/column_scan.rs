@@ -7,7 +7,7 @@ use std::path::Path;
 use super::encoding::{Encoding, WordPlaces, split_of};
 use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
-use super::node_columns::{ColumnRole, UsedColumn};
+use super::node_columns::{ColumnRole, UsedColumn, mask_hint};
 use super::notation::notation;
 use super::row_numbers::RowNumbers;
 use super::unlabelled::SIGNS;
@@ -34,7 +34,7 @@ pub(super) fn missing_value(rows: &FileRows, column: &str) -> Error {
 /// Values of a column, counted in bounded memory.
 #[derive(Default)]
 pub(super) struct ColumnScan {
-    pub(super) name: String,
+    name: String,
     role: ColumnRole,
     numbers: Moments,
     /// The values, if the column's name is like one of ids.
@@ -213,7 +213,7 @@ impl ColumnScan {
     }
 
     /// The number of strings, if the column has too many for features.
-    pub(super) fn too_many(&self) -> Option<String> {
+    fn too_many(&self) -> Option<String> {
         let is_feature =
             self.is_strings() && self.role == ColumnRole::Feature && !self.lists.is_lists();
         let more = if self.different.len() == COUNTED { " or more" } else { "" };
@@ -230,47 +230,58 @@ impl ColumnScan {
             self.first_wrong = self.first_truth.take();
         }
         let others = self.numbers.count + self.dates.count;
-        let drop = format!("leave the column out: ‹drop={}›", self.name);
+        let (drop, empty) = match self.role {
+            ColumnRole::Label => {
+                ("leave ‹label› out".to_owned(), "leave it empty, which means no label")
+            }
+            _ => (
+                format!("leave the column out: ‹drop={}›", self.name),
+                "leave it empty and pass ‹fill_missing=mean›",
+            ),
+        };
         if self.words <= others && self.first_wrong.is_some() {
             let error = self.first_wrong.take()?;
-            let hint =
-                format!("correct it, leave it empty and pass ‹fill_missing=mean›, or {drop}");
+            let hint = format!("correct it, {empty}, or {drop}");
             let is_mask = self.role == ColumnRole::Mask;
             return Some(error.with_hint(if is_mask { LIST.to_owned() } else { hint }));
         }
         if self.role == ColumnRole::Mask || self.words == 0 {
             return None;
         }
-        let hint = if self.odd > 0 && 2 * (self.odd + others) >= self.words {
+        let are_odd = self.odd > 0 && 2 * (self.odd + others) >= self.words;
+        let hint = if are_odd && !self.lists.is_lists() {
             format!("{}, or {drop}", self.remedy)
         } else if self.words <= others {
-            format!(
-                "most values of the column are numbers: correct this one, leave it empty and pass \
-                 ‹fill_missing=mean›, or {drop}"
-            )
+            format!("most values of the column are numbers: correct this one, {empty}, or {drop}")
         } else {
             return None;
         };
         self.first_word.take().map(|error| error.with_hint(hint))
     }
 
-    /// Whether lists of one word are numbers, which are not among the lists: `7` besides `12|14`.
-    pub(super) fn lacks_words(&self) -> bool {
-        self.lists.is_lists() && self.has_others()
+    /// Empties the lists, if they have to take all values again: some came before the form of lists was clear, or are numbers, which
+    /// are lists of one word: `7` besides `12|14`.
+    pub(super) fn empties_lists(&mut self) -> bool {
+        let lacks_words = self.lists.is_lists() && (self.has_others() || self.lists.is_late());
+        if lacks_words {
+            self.lists = self.lists.emptied();
+        }
+        lacks_words
     }
 
-    /// Adds a value, if it is a list that was not added.
-    pub(super) fn add_late(&mut self, raw: CellValue<'_>) {
+    /// Adds a value to emptied lists.
+    pub(super) fn add_again(&mut self, raw: CellValue<'_>) {
         if let CellValue::Text(word) = raw
-            && !matches!(raw.parsed(), CellValue::Text(_) | CellValue::Missing)
+            && raw.parsed() != CellValue::Missing
         {
             self.lists.add(word);
         }
     }
 
-    /// Whether there are values other than lists. In a label column, lists of one word may be numbers.
+    /// Whether there are values other than lists. In a label column with bars, lists of one word may be numbers.
     fn has_others(&self) -> bool {
-        self.role == ColumnRole::Feature && self.numbers.count + self.dates.count > 0
+        let are_lists = self.role == ColumnRole::Label && self.lists.has_bars();
+        !are_lists && self.numbers.count + self.dates.count > 0
     }
 
     fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
@@ -389,6 +400,10 @@ impl ColumnScan {
                 "say what it is with ‹id={name}›, leave it out: ‹drop={name}›, or rename it if it is data"
             )));
         }
+        if self.first_truth.is_some() && split_of(name.as_bytes()).is_some() {
+            let problem = format!("column {name} holds truth values and would become a feature");
+            return Err(Error::input(path, "", problem).with_hint(mask_hint(name)));
+        }
         let (moments, begin) = match self.dates.count {
             0 => (self.numbers, 0.0),
             _ => (self.dates, self.first_date),
@@ -436,6 +451,27 @@ impl ColumnScan {
             Some(broken) => Err(line_break(path, name, broken)),
         }
     }
+}
+
+/// Refuses columns with too many different strings for one-hot features.
+pub(super) fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
+    let wide: Vec<(&str, String)> =
+        scans.iter().filter_map(|scan| Some((&*scan.name, scan.too_many()?))).collect();
+    if wide.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = wide
+        .iter()
+        .map(|(name, count)| format!("column {name} holds {count} different strings"))
+        .collect();
+    let problem = format!("{}; up to {MOST_STRINGS} become features", list.join(", "));
+    let flags = |flag: &str| {
+        let flags: Vec<String> = wide.iter().map(|(name, _)| format!("‹{flag}={name}›")).collect();
+        flags.join(" ")
+    };
+    let hint =
+        format!("leave out: {}, or learn a row for each string: {}", flags("drop"), flags("embed"));
+    Err(Error::input(path, "", problem).with_hint(hint))
 }
 
 /// The problem of a number that cannot be stored in a column with this role.

@@ -130,12 +130,9 @@ impl Encoding {
         }
     }
 
-    /// Whether values are rows of labels.
-    pub(super) fn is_label_list(&self) -> bool {
-        matches!(
-            self,
-            Encoding::Words { is_label: true, .. } | Encoding::Row { is_label: true, .. }
-        )
+    /// Whether values are stored as rows, even those of one number: features, and lists of labels.
+    pub(super) fn makes_rows(&self) -> bool {
+        self.is_feature() || matches!(self, Encoding::Words { .. } | Encoding::Row { .. })
     }
 
     /// Appends a value. Returns false if the encoding was not made for it.

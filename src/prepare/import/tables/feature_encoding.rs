@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::encoding::Encoding;
-use super::scanned_table::ScannedTable;
+use super::scanned_table::{ScannedTable, StoredColumn};
 use crate::error::{Error, Result};
 use crate::io::{Dtype, read_if_there};
 use crate::prepare::import::files::NodeTables;
@@ -18,8 +18,7 @@ pub(crate) const FEATURE_ENCODING: &str = "feature_encoding.json";
 
 /// The features of one node type.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(bound(deserialize = "E: Deserialize<'de>"))]
-pub(crate) struct TableEncoding<E = Encoding> {
+pub(crate) struct TableEncoding {
     /// The column of ids.
     id: String,
     /// Whether a missing value has a replacement.
@@ -27,40 +26,23 @@ pub(crate) struct TableEncoding<E = Encoding> {
     /// Columns whose values are nodes.
     pub(crate) embedded: Vec<String>,
     /// The parts of a row of features, in order.
-    columns: Vec<EncodedColumn<E>>,
-}
-
-/// A column's part of a row of features.
-#[derive(Debug, Serialize, Deserialize)]
-struct EncodedColumn<E> {
-    column: String,
-    /// Place in the column's lists; 0 without lists.
-    element: usize,
-    is_dates: bool,
-    encoding: E,
+    columns: Vec<StoredColumn>,
 }
 
 impl ScannedTable {
     /// The content of the file; empty without tables, or if a string of a table is not UTF-8.
-    pub(crate) fn feature_encoding(tables: &[Self], rules: &NodeTables) -> String {
-        let of_table = |table: &Self| {
-            let columns = table.columns.iter().filter(|column| column.encoding.is_feature());
-            let columns = columns.map(|stored| EncodedColumn {
-                column: stored.column.clone(),
-                element: stored.element,
-                is_dates: stored.is_dates,
-                encoding: &stored.encoding,
+    pub(crate) fn feature_encoding(tables: Vec<Self>, rules: &NodeTables) -> String {
+        let of_table = |table: Self| {
+            let columns = table.columns.into_iter();
+            let encoding = serde_json::to_value(TableEncoding {
+                id: table.id,
+                fills_missing: rules.fill_missing.is_some(),
+                embedded: table.embedded.into_iter().map(|column| column.name).collect(),
+                columns: columns.filter(|column| column.encoding.is_feature()).collect(),
             });
-            let (id, fills_missing) = (table.id.clone(), rules.fill_missing.is_some());
-            let embedded = table.embedded.iter().map(|column| column.name.clone()).collect();
-            serde_json::to_value(TableEncoding {
-                id,
-                fills_missing,
-                embedded,
-                columns: columns.collect(),
-            })
+            Ok((table.file.ty, encoding?))
         };
-        let all = tables.iter().map(|table| Ok((table.file.ty.clone(), of_table(table)?)));
+        let all = tables.into_iter().map(of_table);
         let all: serde_json::Result<BTreeMap<String, serde_json::Value>> = all.collect();
         let text = all.ok().filter(|all| !all.is_empty());
         let text = text.and_then(|all| serde_json::to_string_pretty(&all).ok());
@@ -98,7 +80,7 @@ impl TableEncoding {
 
     /// The columns to select in a table, one for each part of a row of features.
     pub(crate) fn select(&self, rows: &FileRows) -> Result<Vec<usize>> {
-        let find = |own: &EncodedColumn<Encoding>| {
+        let find = |own: &StoredColumn| {
             let at = rows.column(&own.column)?;
             let places = self.columns.iter().filter(|other| other.column == own.column).count();
             let width = rows.columns()[at].width.unwrap_or(1);
@@ -145,7 +127,7 @@ fn is_finite(number: f64) -> bool {
     (number as f32).is_finite()
 }
 
-impl EncodedColumn<Encoding> {
+impl StoredColumn {
     fn is_number(&self) -> bool {
         matches!(self.encoding, Encoding::Number { .. })
     }

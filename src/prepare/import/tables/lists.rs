@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ListForm {
-    /// In brackets; or numbers without them, separated by commas.
+    /// In brackets; or numbers without them, separated by commas, where a number is a list of one.
     Brackets,
     /// Separated by vertical bars; a field without one is a list of one word.
     Bars,
@@ -29,7 +29,7 @@ impl ListForm {
     pub(super) fn words(self, field: &[u8]) -> Option<Vec<Vec<u8>>> {
         match self {
             ListForm::Bars => Some(split(field, |byte| *byte == b'|')),
-            ListForm::Brackets if is_row(field) => Some(split(field, |byte| *byte == b',')),
+            ListForm::Brackets if are_numbers(field) => Some(split(field, |byte| *byte == b',')),
             ListForm::Brackets => {
                 let inner = field.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
                 match serde_json::from_slice::<Vec<Value>>(field) {
@@ -45,15 +45,24 @@ impl ListForm {
     }
 }
 
-/// Whether a field is a row of numbers with commas that cannot be those of decimals or thousands: blanks follow them, or two
-/// numbers have a point.
-fn is_row(field: &[u8]) -> bool {
-    let numbers = || field.split(|byte| *byte == b',');
-    let has_point = |number: &&[u8]| number.contains(&b'.');
+/// Whether a field is a number, or several with commas between them.
+fn are_numbers(field: &[u8]) -> bool {
     let is_number = |number: &[u8]| CellValue::of(number).number().is_some_and(f64::is_finite);
-    let are_clear = numbers().skip(1).all(|number| number.starts_with(b" "))
-        || numbers().filter(has_point).count() > 1;
-    field.contains(&b',') && are_clear && numbers().all(is_number)
+    field.split(|byte| *byte == b',').all(is_number)
+}
+
+/// Whether the commas between numbers cannot be those of decimals or thousands: blanks follow them, two numbers have a point, or
+/// digits have other groups than `1,234,567` and `12,34,567`.
+fn has_clear_commas(field: &[u8]) -> bool {
+    let numbers: Vec<&[u8]> = field.split(|byte| *byte == b',').collect();
+    let Some((last, between)) = numbers[1..].split_last() else { return false };
+    let has_blank = |number: &&[u8]| number.starts_with(b" ");
+    let digits = |number: &[u8]| number.iter().take_while(|byte| **byte != b'.').count();
+    let are_groups = digits(last) == 3
+        && [2, 3].into_iter().any(|size| between.iter().all(|number| digits(number) == size));
+    has_blank(last) && between.iter().all(has_blank)
+        || numbers.iter().filter(|number| number.contains(&b'.')).count() > 1
+        || !between.is_empty() && !are_groups
 }
 
 fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
@@ -97,10 +106,23 @@ struct Numbers {
     are_bits: bool,
 }
 
+/// Evidence about commas, from fields without brackets.
+#[derive(Debug, Default)]
+struct Commas {
+    /// Whether a field holds more than numbers and commas.
+    has_words: bool,
+    /// Number of fields whose commas are clear, and of those whose commas may be in one number.
+    clear: u64,
+    doubtful: u64,
+    /// Whether fields were taken in another form, before a row of numbers was clear.
+    is_late: bool,
+}
+
 /// Lists of a column, while its fields are read.
 #[derive(Debug, Default)]
 pub(super) struct ListScan {
     form: Option<ListForm>,
+    commas: Commas,
     /// Whether a field is not a list.
     is_broken: bool,
     has_bar: bool,
@@ -117,12 +139,12 @@ pub(super) struct ListScan {
 impl ListScan {
     /// Takes a field that is not missing.
     pub(super) fn add(&mut self, field: &[u8]) {
-        let is_first = self.form.is_none();
-        let form = *self.form.get_or_insert(match field.first() {
-            Some(b'[') => ListForm::Brackets,
-            _ if is_row(field) => ListForm::Brackets,
-            _ => ListForm::Bars,
-        });
+        let is_clear = has_clear_commas(field);
+        let form = self.form_with(field, is_clear);
+        self.form = Some(form);
+        self.commas.clear += u64::from(is_clear);
+        self.commas.doubtful +=
+            u64::from(!is_clear && field.contains(&b',') && !field.starts_with(b"["));
         self.has_bar |= field.contains(&b'|');
         if self.is_broken || self.are_too_many() {
             return;
@@ -131,8 +153,8 @@ impl ListScan {
             (self.is_broken, self.words) = (true, BTreeMap::new());
             return;
         };
+        self.add_numbers(&words, self.lists == 0);
         self.lists += 1;
-        self.add_numbers(&words, is_first);
         let mut words: Vec<Box<[u8]>> = words.into_iter().map(Into::into).collect();
         words.sort_unstable();
         words.dedup();
@@ -145,6 +167,38 @@ impl ListScan {
                 self.words.insert(word, 1);
             }
         }
+    }
+
+    /// The form of the fields so far and another one.
+    fn form_with(&mut self, field: &[u8], is_clear: bool) -> ListForm {
+        match self.form {
+            Some(ListForm::Brackets) => ListForm::Brackets,
+            None if field.starts_with(b"[") => ListForm::Brackets,
+            before if !self.commas.has_words && is_clear && are_numbers(field) => {
+                self.commas.is_late = before.is_some();
+                ListForm::Brackets
+            }
+            _ => {
+                self.commas.has_words = self.commas.has_words || !are_numbers(field);
+                ListForm::Bars
+            }
+        }
+    }
+
+    /// Whether fields were taken in another form than that of the lists.
+    pub(super) fn is_late(&self) -> bool {
+        self.commas.is_late
+    }
+
+    /// Whether bars separate the words.
+    pub(super) fn has_bars(&self) -> bool {
+        self.form == Some(ListForm::Bars)
+    }
+
+    /// Lists of the same form without their values.
+    pub(super) fn emptied(&self) -> Self {
+        let commas = Commas { has_words: true, ..Commas::default() };
+        ListScan { form: self.form, commas, ..ListScan::default() }
     }
 
     fn add_numbers(&mut self, words: &[Vec<u8>], is_first: bool) {
@@ -176,7 +230,7 @@ impl ListScan {
     /// Whether the fields are lists.
     pub(super) fn is_lists(&self) -> bool {
         let is_list = match self.form {
-            Some(ListForm::Brackets) => true,
+            Some(ListForm::Brackets) => self.commas.doubtful <= self.commas.clear,
             // A bar in one of many titles separates nothing.
             Some(ListForm::Bars) => {
                 let few = self.words.len() <= MOST_STRINGS;
@@ -231,6 +285,8 @@ mod tests {
             ("[]", &[]),
             ("0.5, 1", &["0.5", "1"]),
             ("0.5,1.5", &["0.5", "1.5"]),
+            ("30,42", &["30", "42"]),
+            ("7", &["7"]),
         ] {
             assert_eq!(
                 words(field).as_deref(),
@@ -239,9 +295,13 @@ mod tests {
         }
         assert_eq!(words("[deleted"), None);
         assert_eq!(words("[[1], [2]]"), None);
-        for not_a_row in ["1,5", "1.234,5", "1,234.5", "1,234,567", "a, b"] {
-            assert_eq!(words(not_a_row), None, "{not_a_row}");
+        for row in ["0.5, 1", "0.5,1.5", "0,1,0", "30,42,284,306"] {
+            assert!(has_clear_commas(row.as_bytes()), "{row}");
         }
+        for row in ["7", "1,5", "1.234,5", "1,234.5", "1,234,567", "1,234,567.5", "12,34,567"] {
+            assert!(!has_clear_commas(row.as_bytes()), "{row}");
+        }
+        assert_eq!(words("a, b"), None);
         assert_eq!(
             ListForm::Bars.words(b"Drama|Comedy "),
             Some(vec![b"Drama".to_vec(), b"Comedy".to_vec()])

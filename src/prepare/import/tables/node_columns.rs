@@ -57,7 +57,7 @@ pub(crate) struct EmbeddedColumn {
 impl EmbeddedColumn {
     /// The relation from a value to the nodes of a type that have it.
     pub(crate) fn etype(&self, ntype: &str) -> CanonicalEtype {
-        CanonicalEtype::new(&self.name, &format!("{}_of", self.name), ntype)
+        CanonicalEtype::of_column(&self.name, ntype)
     }
 }
 
@@ -78,6 +78,11 @@ impl NodeTables {
     pub(super) fn names(&self) -> Vec<&str> {
         let all = [&self.ids, &self.labels, &self.drops, &self.embeds, &self.splits, &self.orders];
         all.into_iter().flatten().map(|choice| choice.column.as_str()).collect()
+    }
+
+    /// Names of the columns that may be labels.
+    pub(super) fn label_names(&self) -> Vec<&str> {
+        self.labels.iter().map(|choice| choice.column.as_str()).collect()
     }
 
     /// Refuses choices that match no table. `tables` holds the rows of all files.
@@ -199,11 +204,12 @@ impl NodeTables {
         }
         let columns = rows.columns();
         let mut usual = (0..columns.len()).filter(|at| is_usual_id(&columns[*at].name));
-        match (usual.next(), usual.next()) {
-            (Some(at), None) => rows.plain(at),
-            _ => Err(Error::config("id", format!("does not name the column of ids of type {ty}"))
-                .with_hint(format!("add ‹id={ty}=COLUMN›"))),
+        if let (Some(at), None) = (usual.next(), usual.next()) {
+            return rows.plain(at);
         }
+        let problem = format!("does not show which column holds the ids of type {ty}");
+        let hint = format!("name it: ‹id={ty}=COLUMN›; {}", rows.named_columns());
+        Err(Error::input(rows.path(), "", problem).with_hint(hint))
     }
 
     fn label_column(&self, ty: &String, rows: &FileRows) -> Result<Option<usize>> {
@@ -265,23 +271,35 @@ fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
     let known = NO_FEATURES.iter().find(|(other, _)| *other == lower);
     let flag = known.filter(|_| !(has_label && matches!(&*lower, "class" | "target")));
     let flag = flag.map(|(_, flag)| *flag).or(is_usual_id(name).then_some("id"));
-    let is_mask = is_like_mask(&lower);
-    if flag.is_none() && !is_mask {
-        return Ok(());
-    }
-    let mut hint = format!("leave it out: ‹drop={name}›");
-    if let Some(flag) = flag {
-        hint = format!("say what it is with ‹{flag}={name}›, or {hint}");
-    } else {
-        hint = format!("masks are called {}: rename it, or {hint}", MASKS.join(", "));
-    }
+    let hint = match flag {
+        Some(flag) => {
+            format!("say what it is with ‹{flag}={name}›, or leave it out: ‹drop={name}›")
+        }
+        None if is_like_mask(rows, name) => mask_hint(name),
+        None => return Ok(()),
+    };
     let problem = format!("column {name} would become a feature");
     Err(Error::input(rows.path(), "", problem).with_hint(hint))
 }
 
-/// Whether a name is close to a mask's: `Train_Mask`, `valid_mask`, `is_train`, `train`.
-fn is_like_mask(name: &str) -> bool {
-    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+/// Hint for a feature that may be a mask.
+pub(super) fn mask_hint(name: &str) -> String {
+    let masks = MASKS.join(", ");
+    format!("masks are called {masks}: rename it, or leave it out: ‹drop={name}›")
+}
+
+/// Whether a name is close to a mask's: `Train_Mask`, `valid_mask`, `is_train`, `train`; `test` is, if the table also has `val`.
+fn is_like_mask(rows: &FileRows, name: &str) -> bool {
+    let others = || rows.columns().iter().filter_map(|other| mask_of(&other.name));
+    mask_of(name).is_some_and(|(mask, is_bare)| {
+        !is_bare || mask == 0 || others().any(|(other, _)| other != mask)
+    })
+}
+
+/// The mask to which a name is close, and whether the name is just that of the split.
+fn mask_of(name: &str) -> Option<(usize, bool)> {
+    let lower = name.to_lowercase();
+    let plain: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
     let bare = plain.strip_prefix("is").or(plain.strip_suffix("mask")).unwrap_or(&plain);
-    split_of(bare.as_bytes()).is_some_and(|mask| bare != plain || mask == 0)
+    split_of(bare.as_bytes()).map(|mask| (mask, bare == plain))
 }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::rc::Rc;
 
-use super::column_scan::ColumnScan;
+use serde::{Deserialize, Serialize};
+
+use super::column_scan::{ColumnScan, refuse_many_strings};
 use super::encoding::Encoding;
-use super::late_words::add_late_words;
-use super::lists::MOST_STRINGS;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -21,16 +20,14 @@ use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
 /// Rules for reading tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
-    /// Rules for opening files.
+    /// Rules for opening files, and the list for bad rows; without it, the first is an error.
     pub(crate) ask: Ask<'a>,
-    /// The list for bad rows; without it, the first is an error.
-    pub(crate) bad_rows: Option<&'a Rc<BadRowList>>,
     /// Whether ids of bad rows are nodes, so that their edges are not bad, too.
     pub(crate) keeps_bad_ids: bool,
     /// Whether to keep names that equal the row numbers.
     pub(crate) keep_names: bool,
-    /// Bytes that the names of all tables may take.
-    pub(crate) memory: u64,
+    /// Memory for the names of all tables.
+    pub(crate) names: &'a NamesMemory,
 }
 
 /// A table after a first pass, which finds its nodes and each column's encoding.
@@ -41,8 +38,6 @@ pub(crate) struct ScannedTable {
     pub(crate) rows: u64,
     /// Numbers of bad rows, which are left out.
     bad: BTreeSet<u64>,
-    /// Whether lines with a wrong number of columns are left out, too.
-    skips: bool,
     keeps_bad_ids: bool,
     /// Names of the nodes, unless they are the row numbers from 0.
     pub(crate) names: Option<NodeNames>,
@@ -56,16 +51,22 @@ pub(crate) struct ScannedTable {
     pub(crate) values: Vec<NodeNames>,
 }
 
+/// A column, and how it is stored. For new nodes, only the fields that describe features are saved.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredColumn {
+    #[serde(skip)]
     at: usize,
-    pub(super) element: usize,
     /// Name of the column in the file.
     pub(super) column: String,
+    /// Place in the column's lists; 0 without lists.
+    pub(super) element: usize,
+    #[serde(skip)]
     name: String,
-    pub(super) encoding: Encoding,
     /// Whether the values are dates, and whether single precision rounds them.
     pub(super) is_dates: bool,
+    #[serde(skip)]
     is_rounded: bool,
+    pub(super) encoding: Encoding,
 }
 
 impl StoredColumn {
@@ -91,9 +92,10 @@ struct GrowingArray<'n> {
     name: &'n str,
     dtype: Dtype,
     is_feature: bool,
+    /// Number of values of a row, if rows are lists.
+    width: Option<u64>,
     file: ArrayFile,
     row: Vec<u8>,
-    row_bytes: usize,
 }
 
 impl ChosenColumns {
@@ -112,17 +114,23 @@ impl ChosenColumns {
     }
 }
 
+/// Opens a table that is read several times. Bad lines, which another reading reports, are left out.
+fn open_again(tables: &NodeTables, path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
+    let unheeded = BadRowList::unheeded(ask.folder);
+    let bad_rows = ask.bad_rows.map(|_| &unheeded);
+    let (names, lists) = (tables.names(), tables.label_names());
+    FileRows::open(path, &Ask { names: &names, lists: &lists, bad_rows, ..*ask })
+}
+
 /// All values of the columns, which decide which of them are bad.
 fn judges(
     tables: &NodeTables,
     file: &NodeTableFile,
     chosen: &ChosenColumns,
-    scan: TableScan<'_>,
+    ask: &Ask<'_>,
 ) -> Result<Vec<ColumnScan>> {
-    let unheeded = BadRowList::unheeded(scan.ask.folder);
-    let ask = Ask { names: &tables.names(), bad_rows: Some(&unheeded), ..scan.ask };
     let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
-    let mut rows = FileRows::open(&file.path, &ask)?;
+    let mut rows = open_again(tables, &file.path, ask)?;
     chosen.select(&mut rows)?;
     while rows.advance()? {
         chosen.add(&rows, &mut judges);
@@ -133,14 +141,13 @@ fn judges(
 impl ScannedTable {
     /// Reads all tables once.
     pub(crate) fn scan_all(tables: &NodeTables, scan: TableScan<'_>) -> Result<Vec<Self>> {
-        let names = tables.names();
-        let ask = Ask { names: &names, bad_rows: scan.bad_rows, ..scan.ask };
+        let (names, lists) = (tables.names(), tables.label_names());
+        let ask = Ask { names: &names, lists: &lists, ..scan.ask };
         let opened = tables.files.iter().map(|file| FileRows::open(&file.path, &ask));
         let opened: Vec<FileRows> = opened.collect::<Result<_>>()?;
         tables.check(&opened)?;
-        let memory = &NamesMemory::new(scan.memory);
         let all = tables.files.iter().zip(opened);
-        all.map(|(file, rows)| Self::scan(tables, file, rows, scan, memory)).collect()
+        all.map(|(file, rows)| Self::scan(tables, file, rows, scan)).collect()
     }
 
     fn scan(
@@ -148,19 +155,20 @@ impl ScannedTable {
         file: &NodeTableFile,
         mut rows: FileRows,
         scan: TableScan<'_>,
-        memory: &NamesMemory,
     ) -> Result<Self> {
         let chosen = tables.columns(file, &rows)?;
         let id_name = rows.name(chosen.id);
-        let judges = match scan.bad_rows {
-            Some(_) => judges(tables, file, &chosen, scan)?,
+        let bad_rows = scan.ask.bad_rows;
+        let judges = match bad_rows {
+            Some(_) => judges(tables, file, &chosen, &scan.ask)?,
             None => Vec::new(),
         };
         chosen.select(&mut rows)?;
         let ChosenColumns { used, embedded, left_out, .. } = &chosen;
-        let mut values: Vec<NodeNames> = embedded.iter().map(|_| NodeNames::new(memory)).collect();
+        let mut values: Vec<NodeNames> =
+            embedded.iter().map(|_| NodeNames::new(scan.names)).collect();
         let mut scans: Vec<ColumnScan> = used.iter().map(ColumnScan::new).collect();
-        let mut ids = TableIds::new(scan.keep_names, memory);
+        let mut ids = TableIds::new(scan.keep_names, scan.names);
         let (mut count, mut all, mut bad) = (0, 0, BTreeSet::new());
         while rows.advance()? {
             all += 1;
@@ -172,13 +180,13 @@ impl ScannedTable {
                 match ids.add(&rows, &id_name, count) {
                     Ok(()) if fault.is_some() => count += 1,
                     Ok(()) => {}
-                    Err(error) => match (ids.too_many(&mut rows), scan.bad_rows) {
+                    Err(error) => match (ids.too_many(&mut rows), bad_rows) {
                         (Ok(None), Some(_)) => fault = fault.or(Some(error)),
                         (full, _) => return Err(full?.unwrap_or(error)),
                     },
                 }
             }
-            if let Some((list, error)) = scan.bad_rows.zip(fault) {
+            if let Some((list, error)) = bad_rows.zip(fault) {
                 list.take(error)?;
                 bad.insert(all - 1);
                 continue;
@@ -206,18 +214,16 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = encode(tables, &file.path, used, scans, scan)?;
+        let columns = encode(tables, &file.path, used, scans, &scan.ask)?;
         let kind = rows.file.kind.clone();
         let (file, names, left_out) = (file.clone(), ids.into_names(), left_out.clone());
         let embedded = chosen.embedded;
-        let (skips, keeps_bad_ids) = (scan.bad_rows.is_some(), scan.keeps_bad_ids);
         Ok(ScannedTable {
             file,
             id: id_name,
             rows: count,
             bad,
-            skips,
-            keeps_bad_ids,
+            keeps_bad_ids: scan.keeps_bad_ids,
             names,
             columns,
             left_out,
@@ -242,19 +248,23 @@ impl ScannedTable {
         // The array of each column; all features share one.
         let mut places = Vec::new();
         for column in &self.columns {
-            let name = match &column.encoding {
-                encoding if encoding.is_feature() => "feat",
-                Encoding::Mask | Encoding::Split(_) | Encoding::Order => &column.name,
-                _ => "label",
-            };
-            let known = arrays.iter().position(|array| array.name == name);
-            places.push(known.unwrap_or(arrays.len()));
+            let (encoding, is_feature) = (&column.encoding, column.encoding.is_feature());
+            let known = arrays.iter().position(|array| array.is_feature && is_feature);
+            let place = known.unwrap_or(arrays.len());
             if known.is_none() {
-                let (dtype, file) = (column.encoding.dtype(), ArrayFile::create(ask.folder)?);
-                let (row, row_bytes) = (Vec::new(), 0);
-                let is_feature = column.encoding.is_feature();
-                arrays.push(GrowingArray { name, dtype, is_feature, file, row, row_bytes });
+                let name = match encoding {
+                    _ if is_feature => "feat",
+                    Encoding::Mask | Encoding::Split(_) | Encoding::Order => &column.name,
+                    _ => "label",
+                };
+                let (dtype, file) = (encoding.dtype(), ArrayFile::create(ask.folder)?);
+                let (width, row) = (encoding.makes_rows().then_some(0), Vec::new());
+                arrays.push(GrowingArray { name, dtype, is_feature, width, file, row });
             }
+            if let Some(width) = &mut arrays[place].width {
+                *width += encoding.width() as u64;
+            }
+            places.push(place);
         }
         let columns = self.columns.iter().map(|column| column.at);
         self.read_again(columns, tables, ask, |_, rows| {
@@ -266,16 +276,12 @@ impl ScannedTable {
             }
             for array in &mut arrays {
                 array.file.write(&array.row)?;
-                array.row_bytes = array.row.len();
                 array.row.clear();
             }
             Ok(())
         })?;
-        let has_lists = self.columns.iter().any(|column| column.encoding.is_label_list());
         let finish = |array: GrowingArray<'_>| {
-            let width = (array.row_bytes / array.dtype.size()) as u64;
-            let is_row = array.is_feature || array.name == "label" && (width != 1 || has_lists);
-            let shape = if is_row { vec![self.rows, width] } else { vec![self.rows] };
+            let shape = [self.rows].into_iter().chain(array.width).collect();
             let stored = array.file.finish(path, array.dtype, shape)?;
             Ok((array.name.to_owned(), Table::new(vec![stored])?))
         };
@@ -304,10 +310,7 @@ impl ScannedTable {
         ask: &Ask<'_>,
         mut take: impl FnMut(u64, &FileRows) -> Result<()>,
     ) -> Result<()> {
-        let unheeded = BadRowList::unheeded(ask.folder);
-        let bad_rows = Some(&unheeded).filter(|_| self.skips);
-        let ask = Ask { names: &tables.names(), bad_rows, ..*ask };
-        let mut rows = FileRows::open(&self.file.path, &ask)?;
+        let mut rows = open_again(tables, &self.file.path, ask)?;
         rows.select(columns)?;
         let (mut count, mut all) = (0, 0);
         while rows.advance()? {
@@ -418,12 +421,12 @@ fn encode(
     path: &Path,
     used: &[UsedColumn],
     mut scans: Vec<ColumnScan>,
-    scan: TableScan<'_>,
+    ask: &Ask<'_>,
 ) -> Result<Vec<StoredColumn>> {
     if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
         return Err(error);
     }
-    add_late_words(tables, path, used, &mut scans, scan)?;
+    read_lists_again(tables, path, used, &mut scans, ask)?;
     refuse_many_strings(path, &scans)?;
     let mut columns = Vec::new();
     for (column, scan) in used.iter().zip(scans) {
@@ -440,12 +443,12 @@ fn encode(
         if !is_empty {
             columns.push(StoredColumn {
                 at,
-                element,
                 column,
+                element,
                 name,
-                encoding,
                 is_dates,
                 is_rounded,
+                encoding,
             });
         }
     }
@@ -460,23 +463,24 @@ fn encode(
     Ok(columns)
 }
 
-/// Refuses columns with too many different strings for one-hot features.
-fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
-    let wide: Vec<(&str, String)> =
-        scans.iter().filter_map(|scan| Some((&*scan.name, scan.too_many()?))).collect();
-    if wide.is_empty() {
+/// Reads columns again whose lists lack values.
+fn read_lists_again(
+    tables: &NodeTables,
+    path: &Path,
+    used: &[UsedColumn],
+    scans: &mut [ColumnScan],
+    ask: &Ask<'_>,
+) -> Result<()> {
+    let late: Vec<usize> = (0..scans.len()).filter(|at| scans[*at].empties_lists()).collect();
+    if late.is_empty() {
         return Ok(());
     }
-    let list: Vec<String> = wide
-        .iter()
-        .map(|(name, count)| format!("column {name} holds {count} different strings"))
-        .collect();
-    let problem = format!("{}; up to {MOST_STRINGS} become features", list.join(", "));
-    let flags = |flag: &str| {
-        let flags: Vec<String> = wide.iter().map(|(name, _)| format!("‹{flag}={name}›")).collect();
-        flags.join(" ")
-    };
-    let hint =
-        format!("leave out: {}, or learn a row for each string: {}", flags("drop"), flags("embed"));
-    Err(Error::input(path, "", problem).with_hint(hint))
+    let mut rows = open_again(tables, path, ask)?;
+    rows.select(late.iter().map(|at| used[*at].at))?;
+    while rows.advance()? {
+        for (place, at) in late.iter().enumerate() {
+            scans[*at].add_again(rows.element(place, used[*at].element));
+        }
+    }
+    Ok(())
 }

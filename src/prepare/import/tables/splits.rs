@@ -54,8 +54,7 @@ pub(crate) fn read_split(
         let mut count = 0;
         while rows.advance()? {
             count += 1;
-            let id = space.id_of(rows.value(0))?;
-            let id = id.map_err(|refusal| refusal.error(|problem| rows.fail(problem)))?;
+            let id = space.id_of(rows.value(0), &|problem| rows.fail(problem))?;
             if members.contains(id) {
                 let problem = format!("node {} is listed twice", rows.value(0).shown());
                 return Err(rows.fail(problem).with_hint(LIST));

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::additions::GraphAdditions;
-use super::given_parts::GivenParts;
 use super::more_edges::{MoreEdges, kept_data};
 use super::more_nodes::MoreNodes;
 use crate::error::Result;
@@ -75,10 +74,10 @@ pub fn extend_partitions(
         memory,
         seed: 0,
     };
-    let parts = GivenParts::new(edges.votes.into_parts(book));
+    let parts = edges.votes.into_parts(book);
     let notes = edges.new.notes;
     let count = edges.count;
-    let written =
-        write_partitions(graph, &request, EdgeRules::default(), &parts, folder, observer)?;
+    let unchanged = EdgeRules::default();
+    let written = write_partitions(graph, &request, unchanged, |_, _| Ok(parts), folder, observer)?;
     Ok(ExtendedPartitions { json: written.json, nodes: counts, edges: count, notes })
 }

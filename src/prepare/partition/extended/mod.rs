@@ -5,7 +5,6 @@
 mod additions;
 mod edge_data;
 mod extend;
-mod given_parts;
 mod more_edges;
 mod more_nodes;
 mod votes;

@@ -10,4 +10,4 @@ mod quotient;
 mod refine;
 mod stream_partitioner;
 
-pub(super) use stream_partitioner::StreamPartitioner;
+pub(super) use stream_partitioner::stream_parts;

@@ -127,6 +127,35 @@ impl PredictConfig {
         form
     }
 
+    /// The hidden layer whose output is written; `None` for the model's output.
+    pub(in crate::run) fn hidden_layer(&self) -> Result<Option<usize>> {
+        let RunConfig { model, link, .. } = &self.run;
+        // Pairs of nodes are scored by the model's output.
+        let of_pairs = link.is_some() && self.layer.is_none();
+        if self.prediction != Prediction::Embeddings || of_pairs {
+            return Ok(None);
+        }
+        let (name, layers) = (model.kind.spec().name, model.num_hidden_layers());
+        let layer = self.layer.unwrap_or(layers);
+        if (1..=layers).contains(&layer) {
+            return Ok(Some(layer));
+        }
+        let none = format!("the model ({name}) has no hidden layers");
+        let (field, problem) = match (self.layer, layers) {
+            (None, _) => {
+                ("prediction", format!("embeddings are rows of a hidden layer, but {none}"))
+            }
+            (_, 0) => ("layer", none),
+            _ => {
+                let all = format!("the hidden layers of the model ({name}) are 1 to {layers}");
+                ("layer", format!("is {layer}, but {all}"))
+            }
+        };
+        Err(Error::config(field, problem).with_hint(
+            "pass ‹prediction=logits› for the last layer's output, or train a model with more layers",
+        ))
+    }
+
     /// The node types whose nodes are predicted, ascending: those that the model was trained to predict, those whose pairs are scored,
     /// or one.
     pub(in crate::run) fn node_types(&self, partitions: &PartitionConfig) -> Result<Vec<usize>> {

@@ -8,18 +8,16 @@ use rayon::prelude::*;
 use tch::Tensor;
 
 use super::held_edges::{HeldEdge, HeldEdges, KnownEnds};
+use super::links::Linked;
 use super::own_prediction::OwnPrediction;
 use super::partners::places_in_type;
 use super::rows::{self, table_rows};
-use super::scored_by::ScoredBy;
 use super::shared_rows::SharedRows;
 use crate::engine::comm::{ReduceOp, all_reduce};
-use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{Event, Metric, PredictionScores, SetScores};
 use crate::load::EdgeUse;
-use crate::run::config::LinkConfig;
 
 /// Number of edges that are ranked at a time.
 const BLOCK: usize = 1024;
@@ -63,22 +61,13 @@ impl RankedEdge {
     }
 }
 
-/// The ranking of edges by a run's scores.
-pub(super) struct EdgeRanks<'a> {
-    pub(super) own: &'a OwnPrediction<'a>,
-    pub(super) link: &'a LinkConfig,
-    pub(super) scored_by: ScoredBy<'a>,
-    /// The model's output for each part of the nodes.
-    pub(super) outputs: &'a [PointerTensor],
-}
-
 /// Numbers of candidates with a higher score than the edge, and with the same.
 type Counts = [i64; 2];
 
-impl EdgeRanks<'_> {
+impl Linked<'_> {
     /// Ranks the edges of one use; known edges of the same type do not count. Each rank compares all edges with its own nodes; then the
     /// counts are added. Reports the scores, and writes a row per edge. Four collectives.
-    pub(super) fn run(&self, wanted: EdgeUse, name: &str) -> Result<()> {
+    pub(super) fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
         let OwnPrediction { setup, here, .. } = *self.own;
         let uses = self.link.uses(&setup.partition, self.own.work.config.run.seed)?;
         let held = HeldEdges::share(self.own, uses, wanted)?;
@@ -104,7 +93,7 @@ impl EdgeRanks<'_> {
             ];
             here.events.send(Event::Predicted(PredictionScores { corrected: false, sets }))?;
         }
-        self.write(&held, [sources, destinations])
+        self.write_ranks(&held, [sources, destinations])
     }
 
     /// The counts of all edges among this rank's nodes, first for sources, then for destinations.
@@ -176,7 +165,7 @@ impl EdgeRanks<'_> {
     }
 
     /// Writes this rank's edges to their places in the table's rows.
-    fn write(&self, held: &HeldEdges, ranks: [&[f64]; 2]) -> Result<()> {
+    fn write_ranks(&self, held: &HeldEdges, ranks: [&[f64]; 2]) -> Result<()> {
         let OwnPrediction { setup, here, .. } = *self.own;
         let own = held.own.clone();
         let places = [SOURCE, DESTINATION].map(|end| self.places(&held.edges[own.clone()], end));

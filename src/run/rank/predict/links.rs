@@ -1,19 +1,15 @@
 //! Answers about pairs of nodes, by the score with which a run has learned to predict edges.
 
-use std::rc::Rc;
-
-use super::edge_ranks::EdgeRanks;
-use super::own_nodes::ChosenNodes;
+use super::chosen_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
-use super::pairs::score_pairs;
 use super::partners::{PairEnd, PartnerSearch};
 use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{GraphShardManager, ParameterSet, Relation};
+use crate::engine::tape::{GraphShardManager, Relation};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::load::{EdgeData, EdgeUse, TargetEdges, construct_full_hetero_graph};
-use crate::nn::LinkScore;
+use crate::load::{EdgeData, TargetEdges, construct_full_hetero_graph};
+use crate::run::config::LinkConfig;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
@@ -21,8 +17,8 @@ use crate::run::rank::setup::RankSetup;
 /// The rows of the predicted nodes, from which questions are answered.
 pub(super) struct Linked<'a> {
     pub(super) own: &'a OwnPrediction<'a>,
-    pub(super) score: Option<&'a LinkScore>,
-    pub(super) parameters: &'a Rc<ParameterSet>,
+    pub(super) link: &'a LinkConfig,
+    pub(super) scored_by: ScoredBy<'a>,
     /// The model's output for each part of the nodes.
     pub(super) outputs: &'a [PointerTensor],
 }
@@ -36,7 +32,7 @@ impl Linked<'_> {
         graph: &GraphShardManager,
     ) -> Result<()> {
         let RankSetup { manager, group, partition } = self.own.setup;
-        let Some(TargetEdges { etype, .. }) = self.target()? else {
+        let Some(TargetEdges { etype, .. }) = self.link.target(partition.book())? else {
             let end = PairEnd { ntype: None, part: &self.own.parts[0], output: &self.outputs[0] };
             return self.search(count, nodes, [end, end], graph);
         };
@@ -59,9 +55,7 @@ impl Linked<'_> {
         nodes: Option<&ChosenNodes>,
         hetero: &RankHeteroGraph,
     ) -> Result<()> {
-        let link = self.own.work.config.run.link.as_ref();
-        let searched = link.map(|link| link.searched(self.own.setup.partition.book()));
-        let target = searched.transpose()?.flatten();
+        let target = self.link.searched(self.own.setup.partition.book())?;
         let target = target.ok_or_else(|| Error::internal("no edge type is searched"))?;
         let relation = &hetero.graph.relations()[target.etype];
         let output = |ntype: usize| {
@@ -89,25 +83,6 @@ impl Linked<'_> {
         self.search(count, nodes, [end(0), end(1)], &relation.graph)
     }
 
-    fn target(&self) -> Result<Option<TargetEdges>> {
-        let link = self.own.work.config.run.link.as_ref();
-        let target = link.map(|link| link.target(self.own.setup.partition.book()));
-        Ok(target.transpose()?.flatten())
-    }
-
-    /// Writes the scores of pairs.
-    pub(super) fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
-        score_pairs(self.own, pairs, self.scored_by()?, self.outputs)
-    }
-
-    /// Writes the ranks of edges.
-    pub(super) fn rank(&self, wanted: EdgeUse, name: &str) -> Result<()> {
-        let Linked { own, outputs, .. } = *self;
-        let link = own.work.config.run.link.as_ref();
-        let link = link.ok_or_else(|| Error::internal("a run that predicts no edges"))?;
-        EdgeRanks { own, link, scored_by: self.scored_by()?, outputs }.run(wanted, name)
-    }
-
     fn search(
         &self,
         count: usize,
@@ -115,13 +90,6 @@ impl Linked<'_> {
         [asked, found]: [PairEnd<'_>; 2],
         graph: &GraphShardManager,
     ) -> Result<()> {
-        PartnerSearch { count, nodes, scored_by: self.scored_by()?, asked, found }
-            .run(self.own, graph)
-    }
-
-    fn scored_by(&self) -> Result<ScoredBy<'_>> {
-        let missing = || Error::internal("a run without a score");
-        let score = self.score.ok_or_else(missing)?;
-        Ok(ScoredBy { score, parameters: self.parameters })
+        PartnerSearch { count, nodes, scored_by: self.scored_by, asked, found }.run(self.own, graph)
     }
 }

@@ -1,13 +1,14 @@
 //! From a model's outputs to the rows of a prediction, or to answers about pairs of nodes.
 
+use super::chosen_nodes::ChosenNodes;
 use super::correction::known_labels;
-use super::linked::LinkQuestion;
 use super::links::Linked;
-use super::own_nodes::ChosenNodes;
 use super::own_prediction::OwnPrediction;
+use super::scored_by::ScoredBy;
 use super::scores::{Truth, tell_scores};
+use super::work::LinkQuestion;
 use crate::engine::tape::{GraphShardManager, Tape, Var};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::rank_graph::BuiltModel;
 
@@ -52,15 +53,16 @@ impl<'t, M> ModelOutputs<'t, M> {
         let values = values.into_iter().map(|value| value.value());
         let outputs = own.by_part(values.collect(), has_all_rows)?;
         tell_scores(own, truth.as_ref(), &outputs, how.is_some())?;
+        let Some(question) = work.links else { return own.write(&outputs) };
         let BuiltModel { score, parameters, .. } = built;
-        let linked = Linked { own, score: score.as_ref(), parameters, outputs: &outputs };
-        match &work.links {
-            None => own.write(&outputs),
-            Some(LinkQuestion::Pairs(pairs)) => linked.score(pairs),
-            Some(LinkQuestion::Ranks { wanted, name }) => linked.rank(*wanted, name),
-            Some(LinkQuestion::Partners { count, nodes }) => {
-                search(&linked, *count, nodes.as_ref())
-            }
+        let missing = || Error::internal("a run without a score");
+        let link = work.config.run.link.as_ref().ok_or_else(missing)?;
+        let scored_by = ScoredBy { score: score.as_ref().ok_or_else(missing)?, parameters };
+        let linked = Linked { own, link, scored_by, outputs: &outputs };
+        match question {
+            LinkQuestion::Pairs(pairs) => linked.score(pairs),
+            LinkQuestion::Ranks { wanted, name } => linked.rank(*wanted, name),
+            LinkQuestion::Partners { count, nodes } => search(&linked, *count, nodes.as_ref()),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use tch::Tensor;
 
+use super::chosen_nodes::ChosenNodes;
 use super::form::NodeOrder;
 use super::needed::EdgeCounts;
-use super::own_nodes::{ChosenNodes, OwnNodes};
 use super::rows;
 use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
@@ -13,6 +13,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
+use crate::load::{original_ids, original_places};
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 
@@ -28,10 +29,64 @@ pub(super) struct OwnPrediction<'a> {
 /// Nodes of a rank that are predicted together.
 pub(super) struct OwnPart {
     pub(super) labelled: Labelled,
-    pub(super) own: OwnNodes,
+    rows: PartRows,
+}
+
+/// The rows of the output that belong to a rank's nodes.
+enum PartRows {
+    /// Consecutive rows, for all nodes that could be predicted.
+    All,
+    /// Rows in the original order, for all nodes that could be predicted.
+    InOriginalOrder {
+        /// Number of rows of other types before these.
+        before: u64,
+    },
+    /// Rows of some nodes.
+    Some {
+        /// Indices of the nodes among those that could be predicted, ascending.
+        nodes: Vec<u32>,
+        /// For each row of the output: the index in `nodes`, and the row.
+        rows: Vec<(i64, u64)>,
+    },
+}
+
+impl PartRows {
+    /// The rows of the chosen ones of a rank's nodes, which have these places.
+    fn of(chosen: &ChosenNodes, places: impl IntoIterator<Item = u64>) -> Self {
+        let (mut nodes, mut rows) = (Vec::new(), Vec::new());
+        for (node, place) in (0_u32..).zip(places) {
+            let before = rows.len();
+            rows.extend(chosen.rows_of(place).map(|row| (nodes.len() as i64, row)));
+            if rows.len() > before {
+                nodes.push(node);
+            }
+        }
+        PartRows::Some { nodes, rows }
+    }
 }
 
 impl OwnPart {
+    /// The chosen ones of the labelled nodes, or all. `before` is the number of predicted nodes of other types before these.
+    fn new(
+        setup: &RankSetup,
+        labelled: Labelled,
+        order: NodeOrder,
+        chosen: Option<&ChosenNodes>,
+        before: u64,
+    ) -> Result<Self> {
+        let rows = match (order, chosen) {
+            (NodeOrder::Partition, None) => PartRows::All,
+            (NodeOrder::Original, None) => PartRows::InOriginalOrder { before },
+            (NodeOrder::Partition, Some(chosen)) => {
+                PartRows::of(chosen, (labelled.nodes.first..).take(labelled.nodes.own))
+            }
+            (NodeOrder::Original, Some(chosen)) => {
+                PartRows::of(chosen, in_original_order(setup, &labelled, before)?)
+            }
+        };
+        Ok(OwnPart { labelled, rows })
+    }
+
     /// All nodes.
     pub(super) fn all(
         setup: &RankSetup,
@@ -39,9 +94,7 @@ impl OwnPart {
         order: NodeOrder,
         chosen: Option<&ChosenNodes>,
     ) -> Result<Self> {
-        let labelled = Labelled::all(setup, graph)?;
-        let own = OwnNodes::new(setup, &labelled, order, chosen, 0)?;
-        Ok(OwnPart { labelled, own })
+        OwnPart::new(setup, Labelled::all(setup, graph)?, order, chosen, 0)
     }
 
     /// The nodes of these types, which are ascending. In the order of the prediction, types follow one another.
@@ -69,31 +122,64 @@ impl OwnPart {
     ) -> Result<Self> {
         let mut labelled = Labelled::of_type(setup, ntype);
         labelled.nodes.first += before;
-        let own = OwnNodes::new(setup, &labelled, order, chosen, before)?;
-        Ok(OwnPart { labelled, own })
+        OwnPart::new(setup, labelled, order, chosen, before)
+    }
+
+    /// Indices of the chosen nodes among those that could be predicted, ascending; `None` means all.
+    pub(super) fn chosen(&self) -> Option<&[u32]> {
+        match &self.rows {
+            PartRows::Some { nodes, .. } => Some(nodes),
+            _ => None,
+        }
     }
 
     /// The rows of `all`, one per node that could be predicted, that belong to the predicted nodes.
-    pub(super) fn pick(&self, setup: &RankSetup, all: PointerTensor) -> Result<PointerTensor> {
-        if self.own.chosen().is_none() {
+    pub(super) fn pick(&self, all: &Tensor) -> Result<Tensor> {
+        let Some(nodes) = self.chosen() else { return Ok(all.shallow_clone()) };
+        let nodes: Vec<i64> = nodes.iter().map(|node| i64::from(*node)).collect();
+        Ok(all.f_index_select(0, &Tensor::f_from_slice(&nodes)?)?)
+    }
+
+    /// Like [`pick`](Self::pick), for rows that are tracked.
+    fn pick_tracked(&self, setup: &RankSetup, all: PointerTensor) -> Result<PointerTensor> {
+        if self.chosen().is_none() {
             return Ok(all);
         }
-        let picked = self.own.pick(&*all.pin()?)?;
+        let picked = self.pick(&*all.pin()?)?;
         Ok(setup.manager.track("predicted", picked))
     }
 
     /// Writes a row per predicted node to its place in a file.
     pub(super) fn write(&self, setup: &RankSetup, file: &RowFile, values: &Tensor) -> Result<()> {
-        self.own.write(setup, &self.labelled, file, values)
+        let labelled = &self.labelled;
+        match &self.rows {
+            PartRows::All => file.write_rows(labelled.nodes.first, &tensor::bytes(values)),
+            PartRows::InOriginalOrder { before } => {
+                let rows = in_original_order(setup, labelled, *before)?;
+                file.write_rows_at(&rows, &tensor::bytes(values))
+            }
+            PartRows::Some { rows, .. } => {
+                let (copies, rows): (Vec<i64>, Vec<u64>) = rows.iter().copied().unzip();
+                let values = values.f_index_select(0, &Tensor::f_from_slice(&copies)?)?;
+                file.write_rows_at(&rows, &tensor::bytes(&values))
+            }
+        }
     }
+}
+
+/// The place of each node that could be predicted among all of them before the graph was cut.
+fn in_original_order(setup: &RankSetup, labelled: &Labelled, before: u64) -> Result<Vec<u64>> {
+    let Some(ntype) = labelled.ntype else { return original_places(&setup.partition) };
+    let ids = original_ids(&setup.partition, ntype)?;
+    Ok(ids.into_iter().map(|id| before + id).collect())
 }
 
 impl OwnPrediction<'_> {
     /// The chosen nodes of all parts among the rank's inner nodes, ascending; `None` means all.
     pub(super) fn chosen_rows(&self) -> Option<Vec<u32>> {
-        let rows = self.parts.iter().map(|OwnPart { labelled, own }| {
-            let first = labelled.first_row as u32;
-            Some(own.chosen()?.iter().map(move |node| first + node))
+        let rows = self.parts.iter().map(|part| {
+            let first = part.labelled.first_row as u32;
+            Some(part.chosen()?.iter().map(move |node| first + node))
         });
         Some(rows.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
     }
@@ -111,7 +197,7 @@ impl OwnPrediction<'_> {
         };
         if values.len() == self.parts.len() && pairs.all(is_whole) {
             let pick = |(part, values): (&OwnPart, PointerTensor)| {
-                if has_all_rows { part.pick(self.setup, values) } else { Ok(values) }
+                if has_all_rows { part.pick_tracked(self.setup, values) } else { Ok(values) }
             };
             return self.parts.iter().zip(values).map(pick).collect();
         }
@@ -120,8 +206,8 @@ impl OwnPrediction<'_> {
         };
         let mut first = 0;
         let of_part = |part: &OwnPart| {
-            let OwnPart { labelled, own } = part;
-            let count = match own.chosen().filter(|_| !has_all_rows) {
+            let labelled = &part.labelled;
+            let count = match part.chosen().filter(|_| !has_all_rows) {
                 Some(chosen) => chosen.len() as i64,
                 None => labelled.nodes.own as i64,
             };
@@ -129,7 +215,7 @@ impl OwnPrediction<'_> {
             first += count;
             let rows = tensor::copy(&values.pin()?.f_narrow(0, begin, count)?)?;
             let rows = self.setup.manager.track("of-part", rows);
-            if has_all_rows { part.pick(self.setup, rows) } else { Ok(rows) }
+            if has_all_rows { part.pick_tracked(self.setup, rows) } else { Ok(rows) }
         };
         self.parts.iter().map(of_part).collect()
     }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use tch::Tensor;
 
+use super::chosen_nodes::ChosenNodes;
 use super::form::NodeOrder;
-use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows::{self, table_rows};
 use super::scored_by::ScoredBy;

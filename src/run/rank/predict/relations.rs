@@ -40,13 +40,13 @@ pub(super) fn predict_relations(
         sources: None,
     };
     hetero.load(&work.config.weights, parameters, &forward.all_rows())?;
-    let layer = work.hidden_layer(model.hidden_layers())?;
+    let layer = work.config.hidden_layer()?;
     let parts = OwnPart::of_types(setup, predicted, work.order, work.chosen.as_ref())?;
     // Correct and smooth needs the predictions of all nodes.
     let corrected = work.config.correct_and_smooth;
     let rows: Option<Vec<_>> = match corrected {
         Some(_) => None,
-        None => parts.iter().map(|part| part.own.chosen()).collect(),
+        None => parts.iter().map(OwnPart::chosen).collect(),
     };
     let needed = rows.map(|rows| {
         let layers = layer.unwrap_or_else(|| model.num_layers());

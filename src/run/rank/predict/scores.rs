@@ -47,8 +47,9 @@ impl Truth {
         let exists = has_labels(partition, key);
         if exists {
             let all = labels_of_task(partition, run.task, key)?;
-            let of_parts = parts.iter().map(|OwnPart { labelled, own }| {
-                own.pick(&all.f_narrow(0, labelled.first_row, labelled.nodes.own as i64)?)
+            let of_parts = parts.iter().map(|part| {
+                let OwnPart { labelled, .. } = part;
+                part.pick(&all.f_narrow(0, labelled.first_row, labelled.nodes.own as i64)?)
             });
             labels = joined(of_parts.collect::<Result<_>>()?)?.f_contiguous()?;
             let known = if run.task == Task::Classification {
@@ -100,7 +101,7 @@ fn joined(mut parts: Vec<Tensor>) -> Result<Tensor> {
 
 /// The sets of the predicted nodes of a part, whether they have labels or not.
 fn sets(setup: &RankSetup, run: &RunConfig, part: &OwnPart) -> Result<Tensor> {
-    let OwnPart { labelled, own } = part;
+    let OwnPart { labelled, .. } = part;
     let mut all = vec![LABELLED; labelled.nodes.own];
     for (bit, (name, key)) in run.keys.masks().into_iter().enumerate() {
         if let Some(mask) = read_mask(&setup.partition, key, name)? {
@@ -108,7 +109,7 @@ fn sets(setup: &RankSetup, run: &RunConfig, part: &OwnPart) -> Result<Tensor> {
             all.iter_mut().zip(mask).for_each(|(sets, inside)| *sets |= u8::from(*inside) << bit);
         }
     }
-    own.pick(&Tensor::f_from_slice(&all)?)
+    part.pick(&Tensor::f_from_slice(&all)?)
 }
 
 /// Reports the scores of the predicted nodes' outputs, where they can be compared: one collective.

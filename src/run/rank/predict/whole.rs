@@ -25,7 +25,7 @@ pub(super) fn predict_whole(
     let built = BuiltModel::new(setup, run, &whole, &widths)?;
     let BuiltModel { model, parameters, .. } = &built;
     load_state_dict(&config.weights, parameters, &[])?;
-    let layer = work.hidden_layer(model.hidden_layers())?;
+    let layer = config.hidden_layer()?;
     let (order, chosen) = (work.order, work.chosen.as_ref());
     let parts = if config.is_by_type() {
         OwnPart::of_types(setup, &work.ntypes, order, chosen)?
