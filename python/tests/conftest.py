@@ -18,7 +18,7 @@ def imports_of_this_test(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     """Servers import the packages that the file of the test names, not those of all files before it: up to 2.6 s of each run."""
     text = inspect.getsource(request.module)
     shared = {package: module for package, module in imports._SHARED.items() if package in text}
-    monkeypatch.setattr(_imports, "_SHARED", shared)
+    monkeypatch.setattr(imports, "_SHARED", shared)
 
 
 @pytest.fixture

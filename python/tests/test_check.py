@@ -170,6 +170,7 @@ WRONG = {
         lambda rank: train(rank, Net(), lambda rank, out, y, mask: sum_of_losses(rank, out, y, mask) + 0 * torch.nn.Dropout(0.1)(out[mask]).sum()),
         "dropout at test_check.py",
     ),
+    "a number that depends on the cut": (lambda rank: train(rank, Net(), log=lambda rank, loss: rank.world_size**2.0), r"in rank.log differs .*\nhint: a rank has only some"),
     "a mean loss per rank": (lambda rank: train(rank, Net(), lambda rank, out, y, mask: F.cross_entropy(out, y)), r"the loss of backward\(\) at .*rank.mean_loss"),
     "a loss per rank that is not a number": (
         lambda rank: train(rank, Net(), lambda rank, out, y, mask: F.cross_entropy(out[mask], y[mask]), log=lambda *_: 0.0),

@@ -57,6 +57,11 @@ def models(dropout):
         out, (edges, weights) = module(x, e, return_attention_weights=True)
         return out + x.new_zeros(len(x), weights.shape[1]).index_add(0, edges[1], weights.square()).sum(1, keepdim=True)
 
+    def without_nodes(module, x, e, attr):
+        from torch_geometric.utils import dropout_node
+
+        return module(x, dropout_node(e, dropout, x.size(0))[0])
+
     def bipartite(module, x, e, attr):
         return module((x, x * 2), e)
 
@@ -82,6 +87,8 @@ def models(dropout):
         "GATv2, weights returned": (nn.GATv2Conv(6, 3, share_weights=True, **kwargs), returned),
         "GCN": (nn.GCNConv(6, 6), lambda m, x, e, attr: m(F.dropout(x, dropout), e)),
         "GCN, weights": (nn.GCNConv(6, 6, improved=True), lambda m, x, e, attr: m(x, e, F.dropout(attr[:, 0], dropout))),
+        "GCN, nodes dropped": (nn.GCNConv(6, 6), without_nodes),
+        "ARMA": (nn.ARMAConv(6, 6, num_stacks=3, num_layers=2, dropout=dropout), plain),
         "Transformer": (nn.TransformerConv(6, 3, **kwargs), plain),
         "Transformer, all edges at once": (watched(nn.TransformerConv(6, 3, **kwargs)), plain),
         "own": (Mine(), plain),

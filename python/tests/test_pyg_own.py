@@ -701,11 +701,55 @@ class OfList(Plain):
         return x_j * self.factors[0]
 
 
+class Gated(Plain):
+    """Scatters to as many rows as a tensor of nodes has."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=x, Bx=x.sin())
+
+    def message(self, x_i, x_j):
+        return torch.sigmoid(x_i + x_j)
+
+    def aggregate(self, sigma, index, Bx_j, Bx):
+        from torch_geometric.utils import scatter
+
+        return scatter(sigma * Bx_j, index, 0, Bx.shape[0]) / (scatter(sigma, index, 0, Bx.shape[0]) + 1e-6)
+
+
+class Attended(Plain):
+    """Is given the number of nodes."""
+
+    __module__ = "__main__"
+
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=x, num_nodes=x.size(0))
+
+    def message(self, x_i, x_j, edge_index_i, num_nodes):
+        from torch_geometric.utils import softmax
+
+        return softmax((x_i * x_j).sum(-1, keepdim=True), edge_index_i, num_nodes=num_nodes) * x_j
+
+
+UNTRIED = {OfList: "message could not be tried with made-up edges (RuntimeError: ", Gated: "message and aggregate could not be tried", Attended: "message could not be tried"}
+
+
 def once(rank):
-    return OfList()(rank.x, rank.edge_index), rank.orig_ids
+    return untried(rank.x, rank.edge_index), rank.orig_ids
 
 
-@pytest.mark.parametrize("num_parts", [1, 4])
+def untried(x, edge_index):
+    """Outputs and gradients of modules that made-up edges do not fit."""
+    found = []
+    for cls in UNTRIED:
+        x = x.detach().requires_grad_()
+        out = cls()(x, edge_index)
+        found += [out.detach(), *torch.autograd.grad(out.square().sum(), x)]
+    return torch.cat(found, 1)
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 4])
 def test_code_that_fails_with_made_up_edges_is_named_and_gets_all_edges(spill, tmp_path, capfd, num_parts):
     data = pyg_graphs.graph()
     if num_parts == 4:  # A rank with one edge, whose value fits any number of edges. Without it, there are as many edges as are made up.
@@ -713,8 +757,10 @@ def test_code_that_fails_with_made_up_edges_is_named_and_gets_all_edges(spill, t
         data.update(edge_index=torch.cat([data["edge_index"], end], 1), **{key: torch.cat([data[key], data[key][:1]]) for key in pyg_graphs.EDGE_KEYS})
     ranks = sar.run(once, pyg_graphs.cut(data, tmp_path, num_parts), spill_dir=spill)
     ours = pyg_graphs.joined(*map(list, zip(*ranks)))
-    assert pyg_graphs.difference(ours, OfList()(data["x"], data["edge_index"])) <= 1e-9
-    assert re.search(r"OfList.message could not be tried with made-up edges \(RuntimeError: .*\); .* sar.check", capfd.readouterr().err)
+    assert pyg_graphs.difference(ours, untried(data["x"], data["edge_index"])) <= 1e-9
+    notes = capfd.readouterr().err
+    for cls, text in UNTRIED.items():
+        assert re.search(rf"{cls.__name__}.{re.escape(text)}.*\); .* sar.check", notes)
 
 
 def tried(rank):

@@ -239,7 +239,15 @@ def narrow(rank, normal):
     modules = [lambda x, norm=norm.to(x.dtype): norm(x, batch) for norm in norms]
     modules += [nn.BatchNorm(4).to(x.dtype), lambda x: typed.to(x.dtype)(x, batch)]
     modules += [lambda x, pool=pool: pool(x, batch) for pool in (nn.global_add_pool, nn.global_mean_pool, nn.global_max_pool)]
-    results = [module(x) for module in modules]
+    per_graph = torch.nn.BatchNorm1d(4, momentum=1.0)
+
+    def evaluated(x):
+        """Values per graph after normalisation with the statistics that a step of training has kept."""
+        pooled = nn.global_add_pool(x.float(), batch)
+        per_graph.train()(pooled)
+        return per_graph.eval()(pooled).to(x.dtype)
+
+    results = [module(x) for module in [*modules, evaluated]]
     if normal is None:
         assert all(result.dtype == x.dtype for result in results)
         counts = rank.all_reduce(torch.bincount(batch, minlength=3))

@@ -28,7 +28,8 @@ class Finding:
     # The operation that gave every rank a value of only its own rows.
     cause: Optional[Event] = None
     after: str = ""
-    # Whether the sum over ranks equals the value of one partition, and the factor by which all values are larger.
+    # Whether all ranks have one value, whether their sum equals the value of one partition, and the factor by which all values are larger.
+    alike: bool = False
     adds_up: bool = False
     factor: Optional[float] = None
 
@@ -134,6 +135,7 @@ class Comparison:
         expected = finding.event.values[0]
         if not values or any(value.shape != expected.shape for value in values) or not expected.is_floating_point():
             return
+        finding.alike = all(torch.equal(value, values[0]) for value in values)
         finding.adds_up = _apart(expected, torch.stack(values).sum(0)) <= _NEAR
         ratio = float((values[0] * expected).sum() / (expected * expected).sum().clamp(min=1e-300))
         if max(_apart(expected * ratio, value) for value in values) <= _NEAR:

@@ -50,6 +50,6 @@ def remedy(finding: Finding, ranks: int) -> str:
         return f"it is {ranks} times as large, because each of {ranks} ranks counts the whole loss: divide it by rank.world_size"
     if event.kind in ("loss", "gradient"):
         return _LOSS
-    if event.kind == "log":
+    if event.kind == "log" and not finding.alike:
         return "rank.log reports rank 0's value: pass the value over all ranks, from rank.all_reduce or rank.mean_loss"
     return _OTHER

@@ -15,7 +15,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
-from ..graph.keys import keyed
+from ..graph.dropout import keyed_rows
 from ..graph.scope import MESSAGES
 from ..process.call_sites import call_site, called_by_package, called_by_user
 from ..pyg.stand_in import StandIn
@@ -95,7 +95,7 @@ class Watch(TorchFunctionMode):
         if not self._watches():
             return input
         with torch.random.fork_rng(devices=[]):
-            by_key = input.dim() > 0 and keyed(len(input)) is not None
+            by_key = keyed_rows(input) is not None
         return self._dropped(by_key, input, *args, **kwargs)
 
     def _dropped(self, by_key: bool, input: Tensor, p: float = 0.5, training: bool = True, *_: Any, train: bool = True, **__: Any) -> Tensor:

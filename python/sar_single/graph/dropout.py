@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from .functions import WithAdjoint
-from .keys import drawn, keyed
+from .keys import Keyed, drawn, keyed
 
 
 # Elements drawn at a time: few enough for their 64-bit numbers to stay in the cache.
@@ -48,6 +49,15 @@ def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
     return _dropout(x, keys, probability, drawn())
 
 
+def keyed_rows(x: Tensor) -> Optional[Tuple[Keyed, int]]:
+    """Keys of a tensor's rows, and their dimension: the first one, or the last but one, as in ``[stacks, nodes, width]``."""
+    for dim in (0, -2) if x.dim() > 2 else (0,)[: x.dim()]:
+        rows = keyed(x.shape[dim])
+        if rows is not None:
+            return rows, dim
+    return None
+
+
 def patch_dropout() -> None:
     """Makes ``torch.nn.functional.dropout`` draw by node and edge in workers. Tensors with other rows are left to torch, whose draws are the same on
     all ranks.
@@ -57,10 +67,11 @@ def patch_dropout() -> None:
     @functools.wraps(theirs)
     def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         fits = training and 0 < p < 1 and isinstance(input, Tensor) and type(input) in (Tensor, torch.nn.Parameter)
-        rows = keyed(len(input)) if fits and input.dim() > 0 and input.is_floating_point() else None
-        if rows is None:
+        found = keyed_rows(input) if fits and input.is_floating_point() else None
+        if found is None:
             return theirs(input, p, training, inplace)
-        result = _dropout(input, rows.keys, p, rows.seed)
+        rows, dim = found
+        result = _dropout(input.movedim(dim, 0), rows.keys, p, rows.seed).movedim(0, dim).contiguous()
         return input.copy_(result) if inplace else result
 
     torch.nn.functional.dropout = dropout

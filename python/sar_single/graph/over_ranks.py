@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -18,6 +18,11 @@ def total(rank: Any, x: Tensor) -> Tensor:
     return result
 
 
+def same(parts: Sequence[Tensor]) -> bool:
+    """Whether several ranks have the same rows, as values per graph are, or the same statistics of them."""
+    return len(parts) > 1 and all(torch.equal(part, parts[0]) for part in parts)
+
+
 class _Normalised(torch.autograd.Function):
     """Rows minus the mean, divided by the standard deviation, both over all ranks' rows."""
 
@@ -25,8 +30,8 @@ class _Normalised(torch.autograd.Function):
     def forward(ctx: Any, rank: Any, x: Tensor, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
         own = torch.stack(torch.var_mean(x, 0, correction=0)) if len(x) else x.new_zeros((2, x.shape[1]))
         count = torch.full((1, x.shape[1]), float(len(x)), dtype=torch.float64)
-        parts = torch.stack(rank.all_gather(torch.cat([count, own.double()])))
-        counts, variances, means = parts.unbind(1)
+        parts = rank.all_gather(torch.cat([count, own.double()]))
+        counts, variances, means = torch.stack(parts).unbind(1)
         number = counts.sum(0)
         mean = (counts * means).sum(0) / number
         variance = (counts * (variances + (means - mean) ** 2)).sum(0) / number
@@ -34,8 +39,10 @@ class _Normalised(torch.autograd.Function):
         y = (x - mean.to(x.dtype)) * scale
         ctx.rank, ctx.number = rank, number
         ctx.save_for_backward(y, scale)
-        ctx.mark_non_differentiable(mean, variance, number)
-        return y, mean, variance, number
+        # Rows that every rank has count once. Their gradient is the sum of the ranks' gradients, each of which has its share.
+        once = counts[0] if same(parts) else number
+        ctx.mark_non_differentiable(mean, variance, once)
+        return y, mean, variance, once
 
     @staticmethod
     @once_differentiable

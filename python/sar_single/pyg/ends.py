@@ -222,9 +222,9 @@ def _given_sizes(sizes: Sequence[Any]) -> List[Any]:
 
 
 def _bincount(func: Any, input: Any, weights: Optional[Tensor] = None, minlength: int = 0) -> Any:
-    if not isinstance(input, Ends) or input.spread or isinstance(input.place, Sources) or minlength != input.place.count:
+    if not isinstance(input, Ends) or input.spread or isinstance(input.place, Sources) or minlength == 0 < input.place.count:
         return NotImplemented
-    return torch.bincount(input.numbers, weights, minlength)
+    return torch.bincount(input.place.numbers("bincount", minlength, input.numbers), weights, minlength)
 
 
 def _same(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:

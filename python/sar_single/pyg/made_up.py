@@ -46,7 +46,7 @@ class MadeUp:
     def given(self, names: Sequence[str], first: int = 0) -> Dict[str, Any]:
         """Arguments for the edges to the nodes from ``first`` on."""
         nodes, begin = self.nodes - first, self.begin(first)
-        place = Destinations(self.nodes, first, nodes)
+        place = Destinations(self.nodes, first, nodes, made_up=True)
         ends = Ends(self.index[begin:] - first, place)
         known: Dict[str, Any] = {"index": ends, "edge_index_i": ends, "dim_size": nodes, "size_i": nodes, "ptr": None}
         if first == 0:
@@ -92,7 +92,9 @@ def _numbers(module: Any, arguments: Arguments) -> Tuple[int, int]:
     whole = [*arguments.others.values(), *module.parameters(), *module.buffers()]
     sizes = {size for value in whole if isinstance(value, Tensor) and not torch.nn.parameter.is_lazy(value) for size in value.shape}
     sizes.update(size for value in arguments.tensors().values() for size in value.shape[1:])
-    sizes.add(len(arguments.columns))  # A tensor of the rank's edges does not fit made-up ones.
+    # Tensors of the rank's edges and nodes do not fit made-up ones. There are twice as many edges as nodes, and one more.
+    nodes = arguments.columns.topology.num_nodes
+    sizes.update((len(arguments.columns), nodes, 2 * nodes + 1))
     fitting = (number for number in _primes() if all(size % number or size == 0 for size in sizes))
     before = next(fitting)
     for number in fitting:

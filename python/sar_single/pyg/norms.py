@@ -202,8 +202,9 @@ def _batch_norms(module: ModuleType) -> None:
             return theirs_single(self, x)
         if needs_all(_MESSAGES):
             return x
-        # One node on a rank does not mean one node in the graph.
-        if rank.all_reduce(len(x)) > 1:
+        # One node on a rank does not mean one node in the graph, unless it is a value per graph.
+        first = rank.all_gather(x[:2].detach())
+        if len(first[0] if over_ranks.same(first) else torch.cat(first)) > 1:
             return self.module(x)
         statistics = self.module.running_mean, self.module.running_var, self.module.weight, self.module.bias
         return torch.nn.functional.batch_norm(x, *statistics, False, 0.0, self.module.eps)

@@ -7,7 +7,6 @@ from typing import Any, Callable, Dict, List, Optional
 
 import torch
 
-from ..graph.dropout import dropped
 from ..graph.keys import Block
 from ..graph.scope import of_messages
 from ..graph.unfit import Unfit, note
@@ -18,6 +17,7 @@ from .apart import check_apart
 from .arguments import Arguments, collected, default
 from .attention import RETURNED, attention
 from .blocks import in_blocks
+from .dropouts import DROPOUTS
 from .edge_index import EdgeIndex, own_nodes
 from .edge_values import EXCHANGED_LATER
 from .ends import Ends
@@ -40,11 +40,11 @@ def patch_pyg() -> None:
             "torch_geometric.inspector": patch_inspector,
             "torch_geometric.utils.num_nodes": lambda module: swap(module, "maybe_num_nodes", _nodes),
             "torch_geometric.utils._degree": lambda module: swap(module, "degree", _degree),
-            "torch_geometric.utils.dropout": lambda module: swap(module, "dropout_edge", _dropout_edge),
             "torch_geometric.utils.hetero": lambda module: swap(module, "construct_bipartite_edge_index", construct),
             "torch_geometric.utils._softmax": lambda module: swap(module, "softmax", softmax_of_edges),
             "torch_geometric.nn.conv.gcn_conv": lambda module: swap(module, "gcn_norm", _gcn_norm),
             "torch_geometric.nn.conv.message_passing": lambda module: _patch_modules(module.MessagePassing),
+            **DROPOUTS,
             **POOLING,
             **NORMS,
             **REFUSALS,
@@ -78,20 +78,6 @@ def _degree(theirs: Theirs) -> Theirs:
         return theirs(index, num_nodes, dtype)
 
     return degree
-
-
-def _dropout_edge(theirs: Theirs) -> Theirs:
-    """``dropout_edge``, which draws by places of edges, and so gives each rank a different mask."""
-
-    @functools.wraps(theirs)
-    def dropout_edge(edge_index: Any, p: float = 0.5, force_undirected: bool = False, training: bool = True) -> Any:
-        if not isinstance(edge_index, EdgeIndex) or force_undirected or not training or not 0 < p < 1:
-            return theirs(edge_index, p, force_undirected, training)
-        ones = torch.ones(len(edge_index.columns))
-        mask = dropped(ones, edge_index.columns.keys(), p) > 0
-        return edge_index[:, mask], mask
-
-    return dropout_edge
 
 
 def _gcn_norm(theirs: Theirs) -> Theirs:

@@ -40,12 +40,12 @@ class Sources:
 
 
 class Destinations:
-    """Own nodes at which edges end: all of the rank's, or ``count`` from ``first`` on, numbered from 0."""
+    """Own nodes at which edges end: all of the rank's, or ``count`` from ``first`` on, numbered from 0; or nodes that are ``made_up``."""
 
     what = "destinations of edges"
 
-    def __init__(self, total: int, first: int, count: int) -> None:
-        self.total, self.first, self.count = total, first, count
+    def __init__(self, total: int, first: int, count: int, made_up: bool = False) -> None:
+        self.total, self.first, self.count, self.made_up = total, first, count, made_up
 
     def gather(self, x: Tensor, dim: int, numbers: Tensor) -> Tensor:
         """Values of the nodes, one per edge."""
@@ -58,6 +58,8 @@ class Destinations:
         if rows == self.total:
             # A node before the first is padding.
             return (numbers + self.first).clamp(min=0)
+        if self.made_up:  # The rows may be those of the rank's nodes.
+            raise ValueError(f"{name} of {self.what}: the tensor has {rows} rows, which are not those of made-up nodes")
         raise _other_rows(name, self.what, rows, self.total)
 
     def own(self, numbers: Tensor) -> bool:
