@@ -231,7 +231,7 @@ fn what_several_types_cannot_do_is_named_with_its_remedy() {
             "names node type \"author\" twice",
             "name each type once",
         ),
-        (BOTH.replace("paper", "field"), "no node of type field has a label", "--target-type"),
+        (BOTH.replace("paper", "field"), "no edge ends at a node of type field", "reverse edges"),
         (format!("{BOTH} --task regression"), "several node types are predicted", one),
         (format!("{BOTH} --task multilabel"), "several node types are predicted", one),
         (format!("{BOTH} --metrics roc_auc"), "roc_auc needs a single target node type", one),

@@ -120,7 +120,7 @@ impl Role<'_> {
             )
         };
         if self.usual == FEATURE_NAMES {
-            hint + ", or learn a row for every node with ‹relations=sum›"
+            hint + "; or learn a row for every node with ‹relations=sum›"
         } else {
             hint
         }

@@ -59,14 +59,6 @@ impl TargetEdges {
         if usual.is_empty() { all.collect() } else { usual }
     }
 
-    /// The edge type that is predicted if none is named, if it is only one of several.
-    pub fn only(book: &PartitionBook) -> Option<Self> {
-        match TargetEdges::usual(book)[..] {
-            [etype] if book.etypes().len() > 1 => Some(TargetEdges { etype, reverse: None }),
-            _ => None,
-        }
-    }
-
     /// Whether edges of each type are held back: those of `target`, or of the [usual](Self::usual) types.
     pub(super) fn held_back(target: Option<Self>, book: &PartitionBook) -> Vec<bool> {
         let held = target.map_or_else(|| TargetEdges::usual(book), |of| of.etypes().collect());
@@ -94,19 +86,18 @@ mod tests {
         let etype = CanonicalEtype::new;
         let [of_city, of_tag] = ["city", "tag"].map(|name| CanonicalEtype::of_column(name, "n"));
         let knows = || etype("n", "knows", "n");
-        for (etypes, usual, only) in [
-            (vec![of_city.clone(), knows(), of_tag.clone()], vec![1], Some(1)),
-            (vec![of_city.clone(), knows(), etype("n", "likes", "n")], vec![1, 2], None),
-            (vec![of_city.clone(), etype("n", "in", "city")], vec![0, 1], None),
-            (vec![of_city.clone(), of_tag], vec![0, 1], None),
-            (vec![of_city], vec![0], None),
-            (vec![knows()], vec![0], None),
+        for (etypes, usual) in [
+            (vec![of_city.clone(), knows(), of_tag.clone()], vec![1]),
+            (vec![of_city.clone(), knows(), etype("n", "likes", "n")], vec![1, 2]),
+            (vec![of_city.clone(), etype("n", "in", "city")], vec![0, 1]),
+            (vec![of_city.clone(), of_tag], vec![0, 1]),
+            (vec![of_city], vec![0]),
+            (vec![knows()], vec![0]),
         ] {
             let names = ["city", "n", "tag"].map(str::to_owned).to_vec();
             let edges = vec![0; etypes.len()];
             let book = PartitionBook::new(names, etypes, &[vec![1, 1, 1]], &[edges]).unwrap();
             assert_eq!(TargetEdges::usual(&book), usual);
-            assert_eq!(TargetEdges::only(&book).map(|target| target.etype), only);
         }
     }
 

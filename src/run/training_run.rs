@@ -321,6 +321,7 @@ fn with_choices(
     }
     let mut config = RunConfig { relations, ..config.clone() };
     if let Some(link) = &mut config.link {
+        link.choose_target(partitions.book());
         let notes = link.choose_split(partitions)?.into_iter().chain(link.note(partitions.book())?);
         notes.for_each(|note| observe(&Event::Note(note)));
     }

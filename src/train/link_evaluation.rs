@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::score_runs::{PairCount, ScoreRecord, all_read, count, send};
 use crate::engine::comm::{
-    NoHooks, Operation, Posted, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
+    Hooks, Operation, Posted, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
 };
 use crate::engine::tensor;
 use crate::error::Result;
@@ -63,9 +63,10 @@ impl LinkScores {
         self,
         group: &dyn ProcessGroup,
         posted: Posted,
+        hooks: &dyn Hooks,
     ) -> Result<LinkEvaluation> {
         let LinkScores { loss, reciprocal_ranks, mut counts, .. } = self;
-        let collective = complete(group, posted, &NoHooks)?;
+        let collective = complete(group, posted, hooks)?;
         if group.rank() == COMPARES {
             let inboxes = (0..group.world_size()).map(|from| group.inbox(&collective, from));
             let mut inboxes = inboxes.collect::<Result<Vec<_>>>()?;
@@ -75,7 +76,7 @@ impl LinkScores {
         drop(collective);
         let own = Tensor::f_from_slice(&[loss, reciprocal_ranks])?;
         let counts = Tensor::f_from_slice::<i64>(bytemuck::cast_slice(&[counts]))?;
-        let sums = all_reduce(group, vec![own, counts], ReduceOp::Sum, &NoHooks)?;
+        let sums = all_reduce(group, vec![own, counts], ReduceOp::Sum, hooks)?;
         let counts: PairCount = bytemuck::cast_slice(&tensor::slice::<i64>(&sums[1]))[0];
         let [loss, reciprocal_ranks] = [0, 1].map(|i| tensor::slice::<f64>(&sums[0])[i]);
         let PairCount { positives: edges, negatives: others, undefined, .. } = counts;
@@ -95,7 +96,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::comm::FileGroup;
+    use crate::engine::comm::{FileGroup, NoHooks};
     use crate::engine::turns::Control;
     use crate::nn::{auc, link_loss, mean_reciprocal_rank};
 
@@ -109,7 +110,7 @@ mod tests {
             let batch = Tensor::from_slice(&[edges, pairs].concat()).view([-1, 1]);
             scores.add(&batch, edges.len()).unwrap();
             let posted = scores.post(&group).unwrap();
-            scores.evaluate(&group, posted).unwrap()
+            scores.evaluate(&group, posted, &NoHooks).unwrap()
         };
         let all: Vec<LinkEvaluation> = std::thread::scope(|scope| {
             let threads = groups.into_iter().map(|group| scope.spawn(move || of_rank(group)));

@@ -8,8 +8,8 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::link_evaluation::{LinkEvaluation, LinkScores};
 use super::pass::{BatchPass, BatchTrainer};
 use super::step_log::StepLog;
-use super::update::GradientReduce;
-use crate::engine::comm::{NoHooks, ProcessGroup, barrier};
+use super::update::{GradientReduce, TurnHooks};
+use crate::engine::comm::{ProcessGroup, barrier};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::turns::Work;
@@ -56,7 +56,7 @@ impl LinkTrainer<'_> {
         clip_norm: Option<f64>,
     ) -> Result<BatchPass> {
         if self.manager.begin_work(Work::Training)? {
-            barrier(self.group, &NoHooks)?;
+            barrier(self.group, &TurnHooks::new(self.manager, false))?;
         }
         let metric = Metric::MeanReciprocalRank;
         let scores = |_| Scores { metric, train: None, val: None, test: None };
@@ -138,8 +138,9 @@ impl LinkTrainer<'_> {
     /// If a batch cannot be read, or an operation or a collective fails.
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
+        let hooks = TurnHooks::new(manager, false);
         if manager.begin_work(Work::SampledEvaluation)? {
-            barrier(*group, &NoHooks)?;
+            barrier(*group, &hooks)?;
         }
         let mut all = LinkScores::default();
         let in_turn = loader.is_on_demand();
@@ -158,6 +159,6 @@ impl LinkTrainer<'_> {
         if in_turn {
             manager.precall_func()?;
         }
-        all.evaluate(*group, posted)
+        all.evaluate(*group, posted, &hooks)
     }
 }

@@ -5,7 +5,8 @@ use std::time::Instant;
 use super::pass::{BatchPass, row_bytes};
 use super::sampled::SampledTrainer;
 use super::training::Training;
-use crate::engine::comm::{NoHooks, barrier};
+use super::update::TurnHooks;
+use crate::engine::comm::barrier;
 use crate::engine::turns::Work;
 use crate::error::Result;
 use crate::event::{EpochEvaluation, EpochReport, Scores};
@@ -26,7 +27,7 @@ impl Training<'_> {
         let is_new = trainer.manager.begin_work(Work::Training)?;
         trainer.manager.precall_func()?;
         if is_new {
-            barrier(trainer.group, &NoHooks)?;
+            barrier(trainer.group, &TurnHooks::new(trainer.manager, false))?;
         }
         let begin = Instant::now();
         let sampler = samples.loader.sampler();
@@ -46,7 +47,7 @@ impl Training<'_> {
         let sampled = samples.evaluation.filter(|_| evaluates);
         let evaluation = if sampled.is_some() { Work::SampledEvaluation } else { Work::Evaluation };
         if evaluates && trainer.manager.begin_work(evaluation)? {
-            barrier(trainer.group, &NoHooks)?;
+            barrier(trainer.group, &TurnHooks::new(trainer.manager, false))?;
         }
         let sampled = sampled.map(|loaders| samples.evaluate(loaders)).transpose()?;
         trainer.manager.callback_func()?;

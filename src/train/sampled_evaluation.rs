@@ -6,7 +6,8 @@ use super::evaluation_loaders::EvaluationLoaders;
 use super::graph_batches::LABELS;
 use super::sampled::SampledTrainer;
 use super::trainer::Trainer;
-use crate::engine::comm::{NoHooks, ReduceOp, all_reduce};
+use super::update::TurnHooks;
+use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::tape::Tape;
 use crate::error::Result;
 use crate::event::Scores;
@@ -28,7 +29,7 @@ impl SampledTrainer<'_> {
             manager.precall_func()?;
         }
         let sums = Tensor::f_from_slice(&[val.0, test.0].concat())?;
-        let sums = all_reduce(*group, vec![sums], ReduceOp::Sum, &NoHooks)?;
+        let sums = all_reduce(*group, vec![sums], ReduceOp::Sum, &TurnHooks::new(manager, false))?;
         let sums: Vec<f64> = Vec::try_from(&sums[0])?;
         let task = loss.task();
         let score = |first: usize, nodes| {

@@ -181,6 +181,17 @@ fn values_of_embedded_columns_are_not_predicted_by_default() {
     assert_eq!(std::fs::metadata(folder.join("rows.npy")).unwrap().len(), 128 + 60 * 4 * 4);
     sar(folder, "predict --run run --top-k 2 --out partners.csv").success();
     sar(folder, "predict --run run --split test --out ranks.csv").success();
+    let line = |i: usize| format!("u{i},u{}\n", (i * 5 + 2) % 60);
+    std::fs::write(folder.join("likes.csv"), (0..60).map(line).collect::<String>()).unwrap();
+    let edges = "--edges _N:knows:_N=edges.csv --edges _N:likes:_N=likes.csv";
+    let table = "--node-table nodes.csv --id id --embed city --embed tag";
+    sar(folder, &format!("partition {edges} {table} --num-parts 2 --out relations")).success();
+    sar(folder, &train.replace("graph/", "relations/").replace("--out run", "--out several"))
+        .success()
+        .stderr(contains("edges of type city:city_of:_N, tag:tag_of:_N only pass messages"));
+    sar(folder, "predict --run several --split test --out several.csv").success();
+    let ranks = std::fs::read_to_string(folder.join("several.csv")).unwrap();
+    assert!(ranks.contains("likes") && !ranks.contains("_of"), "{ranks}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_key_that_is_not_there_lists_those_that_are() {
     let data = "--node-data label=y.txt --node-data year=y.txt --num-parts 1 --name g --out b";
     sar(folder.path(), &format!("partition e.txt {data}")).success();
     sar(folder.path(), "--part-json b/g.json --epochs 1").code(1).stderr(contains(
-        "the file holds: _N/year, or learn a row for every node with --hetero sum",
+        "the file holds: _N/year; or learn a row for every node with --hetero sum",
     ));
 }
 

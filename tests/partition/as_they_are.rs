@@ -373,6 +373,7 @@ fn formats_that_are_not_read_are_named() {
         "NODE\tDIRECTED\nDIRECTED\tNODE\n",
         "<http://a> <http://b>\n<http://b> <http://c>\n",
         "@prefix @base\n@base @prefix\n",
+        "<Ma_Long>\t<Table_tennis>\n<Table_tennis>\t<Ma_Long>\n",
     ] {
         write(here, "f", text);
         assert_eq!(edges(here, "--edges f --node-ids string").len(), 2, "{text}");

@@ -138,4 +138,14 @@ fn bad_rows_of_node_tables_are_listed_and_left_out_too() {
     assert_eq!(tables[1].1, [1.0, 1.0, 1.0]);
     let names = std::fs::read_to_string(here.join("out/node_names/_N.txt")).unwrap();
     assert_eq!(names, "a\nd\nh\n");
+    // A list among numbers, and lists of labels that are read twice.
+    write(here, "n.csv", "id,x,y\na,1,\"3,4\"\nb,2,\"3,4,5\"\nc,?,\"7,8,9\"\nd,\"1,2,5\",\n");
+    write(here, "e.csv", "source,target\na,b\n");
+    std::fs::remove_dir_all(here.join("out")).unwrap();
+    sar(here, &format!("{words} --label y --bad-rows skip"))
+        .success()
+        .stderr(contains("left out: 2"));
+    assert!(list().contains("n.csv: line 5: column x: \"1,2,5\" is not a number"));
+    let (_, tables) = content(&here.join("out/g.json"), 0);
+    assert_eq!(tables[1].1, [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]);
 }

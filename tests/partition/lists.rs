@@ -1,10 +1,11 @@
 //! Guards against: lists that become one word, or another list.
 
+use parquet::data_type::Int64Type;
 use predicates::str::contains;
 
 use super::as_they_are::tables;
 use super::columns::{refused, sar};
-use super::support::{table, write};
+use super::support::{lines, parquet_column, parquet_file, table, write};
 
 /// Features and labels of three nodes whose table is JSON or text.
 fn stored(file: &str, text: &str, flags: &str) -> Vec<(String, Vec<f64>)> {
@@ -103,6 +104,23 @@ fn several_labels_have_a_column_for_each_class() {
     write(here, "n.json", rows);
     let found = tables(here, &words.replace("csv --label", "json --label"));
     assert_eq!(found, [table("_N/label float32 [3]", &bits)]);
+    for (rows, problem, remedy) in [
+        ("[1,null,0]", "lists with missing values", "as an array with NaN: --node-data label="),
+        ("[0.5,1]", "lists of numbers other than whole ones", "--node-data label=FILE.npy"),
+    ] {
+        write(here, "n.json", &lines((0..3).map(|id| format!("{{\"id\":{id},\"y\":{rows}}}"))));
+        refused(here, &words.replace("csv --label", "json --label"), problem)
+            .stderr(contains(remedy));
+    }
+    // The second list is [1, missing, 0].
+    let schema = "message m { required int64 id; optional group y (LIST) { repeated group list { \
+                  optional int64 element; } } }";
+    parquet_file(&here.join("n.parquet"), schema, |rows| {
+        parquet_column::<Int64Type>(rows, &[0, 1, 2], None, None);
+        let (levels, repeats) = ([3, 3, 3, 2, 3, 3], [0, 1, 0, 1, 1, 0]);
+        parquet_column::<Int64Type>(rows, &[0, 1, 1, 0, 1], Some(&levels), Some(&repeats));
+    });
+    refused(here, &words.replace("csv --label", "parquet --label"), "lists with missing values");
     write(
         here,
         "e.json",

@@ -4,18 +4,16 @@ use crate::event::{show_note, size};
 use crate::platform::free_memory;
 use crate::run::config::MemoryBudget;
 
-/// The memory budget that a flag gives, or else that of the run. A note is shown if less memory is free; half of this then
-/// replaces the run's budget.
+/// The memory budget that a flag gives, or else that of the run. If less memory is free, half of this replaces the run's
+/// budget, and a note says so.
 pub(super) fn budget_here(given: Option<MemoryBudget>, of_run: MemoryBudget) -> MemoryBudget {
-    let budget = given.unwrap_or(of_run);
-    let Some(free) = free_memory().filter(|free| budget.bytes() > *free) else {
-        return budget;
-    };
-    let (bytes, free) = (size(budget.bytes()), size(free));
-    if given.is_some() {
-        show_note(&format!("the memory budget is {bytes}, but {free} are free"));
-        return budget;
+    if let Some(given) = given {
+        return given;
     }
+    let Some(free) = free_memory().filter(|free| of_run.bytes() > *free) else {
+        return of_run;
+    };
+    let (bytes, free) = (size(of_run.bytes()), size(free));
     show_note(&format!(
         "the run's memory budget is {bytes}, but {free} are free: half of that is used"
     ));

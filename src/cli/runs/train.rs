@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use super::budget::budget_here;
 use super::end_of_run::end_of_run;
 use super::evaluation::tables;
 use super::evaluation_flags::EvaluationArgs;
@@ -197,14 +196,15 @@ pub(in crate::cli) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
 fn start(args: TrainArgs, run_args: &RunArgs, train: Start) -> Result<()> {
     let is_named = args.results.out.is_some();
     let mut config = config(args, run_args)?;
-    config.memory_budget = budget_here(Some(config.memory_budget), config.memory_budget);
     let mut made = MadeFolders::default();
     // A run that only writes a step has no results. Of several machines, the first has the folder.
     if !is_named && config.dump_step.is_none() && run::reports() {
         (config.out, made) = claim_folder(&config.out)?;
     }
     let done = run(&config, train);
-    drop(made);
+    if done.is_ok() {
+        made.keep();
+    }
     done
 }
 

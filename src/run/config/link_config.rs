@@ -53,10 +53,16 @@ impl LinkConfig {
     /// # Errors
     /// If the graph does not have the edge types that are named.
     pub fn target(&self, book: &PartitionBook) -> Result<Option<TargetEdges>> {
-        let reverse = self.reverse_etype.as_deref();
-        match &self.target_etype {
-            Some(target) => TargetEdges::find(book, target, reverse).map(Some),
-            None => Ok(TargetEdges::only(book)),
+        let find = |target: &String| TargetEdges::find(book, target, self.reverse_etype.as_deref());
+        self.target_etype.as_ref().map(find).transpose()
+    }
+
+    /// Names the predicted edge type if only one of several is [usual](TargetEdges::usual).
+    pub(in crate::run) fn choose_target(&mut self, book: &PartitionBook) {
+        if let (None, [etype]) = (&self.target_etype, &TargetEdges::usual(book)[..])
+            && book.etypes().len() > 1
+        {
+            self.target_etype = Some(book.etypes()[*etype].to_string());
         }
     }
 
@@ -105,9 +111,16 @@ impl LinkConfig {
         Ok(Some(format!("edges are split by their masks: {}", masks.join(", "))))
     }
 
-    /// A note for the user on the predicted edge type, if there is only one.
+    /// A note for the user on the predicted edge type, if there is only one, or on edge types that are not predicted.
     pub(in crate::run) fn note(&self, book: &PartitionBook) -> Result<Option<String>> {
-        let Some(TargetEdges { etype, reverse }) = self.target(book)? else { return Ok(None) };
+        let Some(TargetEdges { etype, reverse }) = self.target(book)? else {
+            let usual = TargetEdges::usual(book);
+            let others = (0..book.etypes().len()).filter(|etype| !usual.contains(etype));
+            let others: Vec<String> =
+                others.map(|etype| book.etypes()[etype].to_string()).collect();
+            let text = format!("edges of type {} only pass messages", others.join(", "));
+            return Ok((!others.is_empty()).then_some(text));
+        };
         let predicted = format!("edges of type {} are predicted", book.etypes()[etype]);
         Ok(Some(match reverse {
             Some(reverse) => {
@@ -119,8 +132,7 @@ impl LinkConfig {
 
     /// Number of edge types that scores may tell apart.
     pub(in crate::run) fn num_etypes(&self, book: &PartitionBook) -> usize {
-        let one = self.target_etype.is_some() || TargetEdges::only(book).is_some();
-        if one { 1 } else { book.etypes().len() }
+        if self.target_etype.is_some() { 1 } else { book.etypes().len() }
     }
 
     /// Whether scores of pairs differ by their edge type.

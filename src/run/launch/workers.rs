@@ -22,6 +22,7 @@ use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
 use crate::platform::MemoryGroups;
+use crate::platform::free_memory;
 use crate::platform::signals;
 use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
@@ -122,6 +123,8 @@ fn prepare(resources: &Resources, threads: usize, observe: &mut dyn FnMut(&Event
         note(format!(
             "the memory budget is {budget}, but the container's limit is {limit}: if the run exceeds that limit, the kernel kills a worker"
         ));
+    } else if let Some(free) = free_memory().filter(|free| budget > *free) {
+        note(format!("the memory budget is {}, but {} are free", size(budget), size(free)));
     }
     for error in sweep(&resources.spill_dir).failed {
         note(format!("left by a killed run: {error}"));

@@ -192,7 +192,7 @@ impl IdSpace {
         let problem = format!("has the ids from 0 out of order, and {} has no ids", data.display());
         Err(Error::input(table, "", problem).with_hint(
             "if the first row of the other file is that of node 0, sort the table by its ids; if its rows are in the order of the \
-             table, add them to the table as columns",
+             table, sort both by the ids, or, if it is a text, add them to the table as columns",
         ))
     }
 

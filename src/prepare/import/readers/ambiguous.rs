@@ -19,8 +19,8 @@ pub(super) fn check_lines(
     let lines = sample.comments.iter().chain(&sample.lines).map(|line| line.text.as_str());
     if rule == Comments::Usual && wants == Wants::Edges && is_lgl(lines) {
         return Err(input.fail("is a graph of LGL, which is not read").with_hint(
-            "convert it: awk '$1 == \"#\" {source = $2; next} {print source, $1}' FILE > edges.txt; if lines that begin \
-             with # are comments, pass ‹comment=#›",
+            "convert it: awk '$1 == \"#\" {source = $2; next} {print source, $1}' FILE > edges.txt; its edges have no \
+             direction: pass ‹undirected›; if lines that begin with # are comments, pass ‹comment=#›",
         ));
     }
     let [first, second, ..] = &sample.lines[..] else { return Ok(()) };

@@ -247,7 +247,8 @@ impl Values {
         })
     }
 
-    /// The next lists as JSON. An empty list has the level `empty`, a missing list a lower one.
+    /// The next lists as JSON. An empty list has the level `empty`, a missing list a lower one, and a missing value in a list a
+    /// higher one.
     fn lists(
         &mut self,
         reader: &mut ColumnReader,
@@ -274,13 +275,20 @@ impl Values {
             _ => return Err(ParquetError::General("lists of another type".to_owned())),
         };
         let mut words = words.into_iter();
+        let mut word = |level: i16| {
+            if level == self.level {
+                words.next()
+            } else {
+                (level > empty).then(|| "null".to_owned())
+            }
+        };
         let mut spans: Vec<TextSpan> = Vec::with_capacity(self.rows);
         let mut entries = levels.iter().zip(&repeats).peekable();
         while let Some((&level, _)) = entries.next() {
             let mut list = Vec::new();
-            list.extend(if level == self.level { words.next() } else { None });
+            list.extend(word(level));
             while let Some((&level, _)) = entries.next_if(|(_, repeat)| **repeat > 0) {
-                list.extend(if level == self.level { words.next() } else { None });
+                list.extend(word(level));
             }
             let is_missing = level < empty;
             spans.push(if is_missing {

@@ -43,7 +43,8 @@ const DIMACS: &str = "keep its edges, with nodes from 0: awk '/^[ae] / {print $2
 const DOT: &str = networkx!("nx_pydot.read_dot(\"x.dot\")");
 const EXCEL: &str =
     "convert it in Python: pandas.read_excel(\"x.xls\").to_csv(\"x.csv\", index=False)";
-const GDF: &str = "keep its edges: sed '1,/^edgedef>/d' FILE | cut -d , -f 1,2 > edges.csv; the lines before are nodes";
+const GDF: &str = "keep its edges: sed '1,/^edgedef>/d' FILE | cut -d , -f 1,2 > edges.csv; the lines before are nodes; \
+                   edges have no direction, unless a column directed says so: pass ‹undirected›";
 const GML: &str = networkx!("read_gml(\"x.gml\")");
 const HDF5: &str = "convert it in Python: numpy.save(\"x.npy\", h5py.File(\"x.h5\")[\"NAME\"][:])";
 const LINQS_EDGES: &str = "keep its edges: awk -F '\\t' 'NR > 2 {sub(/.*:/, \"\", $2); sub(/.*:/, \"\", $4); print $2, $4}' FILE > edges.txt";
@@ -116,7 +117,7 @@ const REFUSED: &[(&str, Mark, &str)] = &[
     ("a web page", Mark::Word(b"<html"), "download the file itself"),
     (
         "a table in HTML",
-        Mark::Word(b"<table"),
+        Mark::Other(is_html_table),
         "convert it in Python: pandas.read_html(\"x.html\")[0].to_csv(\"x.csv\", index=False)",
     ),
     ("the error of a server", Mark::Word(b"<Error><Code>"), "download the file itself"),
@@ -184,6 +185,15 @@ fn is_pickle(head: &[u8]) -> bool {
 /// Whether the bytes begin like a file of Stata, of any version since 8.
 fn is_stata(head: &[u8]) -> bool {
     head.starts_with(b"<stata_dta>") || matches!(head, [0x71..=0x73, 1 | 2, 1, 0, ..])
+}
+
+/// Whether the text begins with a table's tag, and not with a name such as `<table_1>`.
+fn is_html_table(head: &[u8]) -> bool {
+    const TAG: &[u8] = b"<table";
+    head.trim_ascii_start().split_at_checked(TAG.len()).is_some_and(|(tag, rest)| {
+        tag.eq_ignore_ascii_case(TAG)
+            && rest.first().is_some_and(|byte| *byte == b'>' || byte.is_ascii_whitespace())
+    })
 }
 
 fn has_word(head: &[u8], word: &[u8]) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::encoding::{Encoding, WordPlaces, split_of};
 use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
-use super::node_columns::{ColumnRole, UsedColumn, mask_hint};
+use super::node_columns::{ColumnRole, LABEL_ROWS, UsedColumn, mask_hint};
 use super::notation::notation;
 use super::row_numbers::RowNumbers;
 use super::unlabelled::SIGNS;
@@ -161,7 +161,6 @@ impl ColumnScan {
         fill: Option<FillMissing>,
     ) -> Option<Error> {
         let others = self.numbers.count + self.dates.count;
-        let are_words = self.words > others || self.lists.is_lists();
         let problem = match (self.role, raw.parsed()) {
             (ColumnRole::Label, _)
             | (ColumnRole::Split(_) | ColumnRole::Order, CellValue::Missing) => return None,
@@ -172,7 +171,7 @@ impl ColumnScan {
             (_, CellValue::Missing) => {
                 return fill.is_none().then(|| missing_value(rows, &self.name));
             }
-            (ColumnRole::Feature, _) if are_words => return None,
+            (ColumnRole::Feature, _) if self.words > others => return None,
             (_, CellValue::Text(_)) => format!("{} is not a number", raw.shown()),
             (_, CellValue::Date(_)) if self.numbers.count >= self.dates.count => {
                 "a date among numbers".to_owned()
@@ -208,16 +207,20 @@ impl ColumnScan {
         }
     }
 
-    fn is_strings(&self) -> bool {
-        self.words > 0
-    }
-
     /// The number of strings, if the column has too many for features.
     fn too_many(&self) -> Option<String> {
         let is_feature =
-            self.is_strings() && self.role == ColumnRole::Feature && !self.lists.is_lists();
+            self.words > 0 && self.role == ColumnRole::Feature && !self.lists.is_lists();
         let more = if self.different.len() == COUNTED { " or more" } else { "" };
         (is_feature && self.values.is_none()).then(|| format!("{}{more}", self.different.len()))
+    }
+
+    /// The hint to do without the column.
+    fn without(&self) -> String {
+        match self.role {
+            ColumnRole::Label => "leave ‹label› out".to_owned(),
+            _ => format!("leave the column out: ‹drop={}›", self.name),
+        }
     }
 
     /// The error for the first value that is not a number in a column of numbers.
@@ -230,14 +233,10 @@ impl ColumnScan {
             self.first_wrong = self.first_truth.take();
         }
         let others = self.numbers.count + self.dates.count;
-        let (drop, empty) = match self.role {
-            ColumnRole::Label => {
-                ("leave ‹label› out".to_owned(), "leave it empty, which means no label")
-            }
-            _ => (
-                format!("leave the column out: ‹drop={}›", self.name),
-                "leave it empty and pass ‹fill_missing=mean›",
-            ),
+        let drop = self.without();
+        let empty = match self.role {
+            ColumnRole::Label => "leave it empty, which means no label",
+            _ => "leave it empty and pass ‹fill_missing=mean›",
         };
         if self.words <= others && self.first_wrong.is_some() {
             let error = self.first_wrong.take()?;
@@ -287,6 +286,7 @@ impl ColumnScan {
     fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
         let (name, is_label) = (&self.name, self.role == ColumnRole::Label);
         let mean = fill == Some(FillMissing::Mean);
+        let (without, mut array) = (self.without(), None);
         let problem = match self.lists.finish(is_label) {
             Lists::Rows(rows) => {
                 let scaled = scale == Scale::Standard && !is_label;
@@ -313,11 +313,19 @@ impl ColumnScan {
                 let words = WordPlaces::new(words);
                 return Ok(Encoding::Words { form, words, missing, is_label, is_small: false });
             }
+            Lists::Missing => {
+                array = Some("save them as an array with NaN: ‹node_data=label=FILE.npy›");
+                "holds lists with missing values".to_owned()
+            }
+            Lists::Uneven if is_label => {
+                array = Some(LABEL_ROWS);
+                "holds lists of numbers other than whole ones".to_owned()
+            }
             Lists::Uneven => "holds lists of numbers of several lengths".to_owned(),
             Lists::TooMany => format!("holds lists of more than {MOST_WORDS} different words"),
         };
         Err(Error::input(path, "", format!("column {name} {problem}"))
-            .with_hint(format!("leave the column out: ‹drop={name}›")))
+            .with_hint(array.map_or(without, str::to_owned)))
     }
 
     /// The encoding of a mask that values name.
@@ -354,10 +362,7 @@ impl ColumnScan {
         let name = &self.name;
         if self.numbers.count + self.dates.count + self.words == 0 {
             let problem = format!("column {name} has no values");
-            return Err(Error::input(path, "", problem).with_hint(match self.role {
-                ColumnRole::Label => "leave ‹label› out".to_owned(),
-                _ => format!("leave the column out: ‹drop={name}›"),
-            }));
+            return Err(Error::input(path, "", problem).with_hint(self.without()));
         }
         if self.role == ColumnRole::Label && !self.lists.is_lists() {
             return self.label(path);
@@ -369,7 +374,7 @@ impl ColumnScan {
                 None => Ok(Encoding::Order),
             };
         }
-        if self.role == ColumnRole::Mask && (self.is_strings() || self.dates.count > 0) {
+        if self.role == ColumnRole::Mask && (self.words > 0 || self.dates.count > 0) {
             let problem = format!("column {name} holds dates, not 0 and 1");
             let error = self.first_word.take().unwrap_or_else(|| Error::input(path, "", problem));
             return Err(error.with_hint(LIST));
@@ -431,7 +436,7 @@ impl ColumnScan {
         if self.dates.count > 0 && self.words == 0 {
             return Err(Error::input(path, "", format!("column {name} holds dates, not labels")));
         }
-        if !self.is_strings() {
+        if self.words == 0 {
             let are_both = self.numbers.mean.abs() < 1.0;
             if self.signs > 0 && self.signs == self.numbers.count && are_both {
                 let problem = format!("column {name} {}", SIGNS[0]);

@@ -54,6 +54,9 @@ fn are_numbers(field: &[u8]) -> bool {
 /// Whether the commas between numbers cannot be those of decimals or thousands: blanks follow them, two numbers have a point, or
 /// digits have other groups than `1,234,567` and `12,34,567`.
 fn has_clear_commas(field: &[u8]) -> bool {
+    if !field.contains(&b',') {
+        return false;
+    }
     let numbers: Vec<&[u8]> = field.split(|byte| *byte == b',').collect();
     let Some((last, between)) = numbers[1..].split_last() else { return false };
     let has_blank = |number: &&[u8]| number.starts_with(b" ");
@@ -65,13 +68,20 @@ fn has_clear_commas(field: &[u8]) -> bool {
         || !between.is_empty() && !are_groups
 }
 
+/// The words of a list in JSON, without missing values.
 fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
     let word = |value: Value| match value {
         Value::String(text) => Some(text.into_bytes()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string().into_bytes()),
         _ => None,
     };
-    values.into_iter().map(word).collect()
+    values.into_iter().filter(|value| !value.is_null()).map(word).collect()
+}
+
+/// Whether a list in JSON has missing values.
+fn has_null(field: &[u8]) -> bool {
+    field.windows(4).any(|word| word == b"null")
+        && serde_json::from_slice::<Vec<Value>>(field).is_ok_and(|all| all.contains(&Value::Null))
 }
 
 /// Words between separators, stripped of white space and quotes.
@@ -90,8 +100,10 @@ pub(super) enum Lists {
     Words { form: ListForm, words: Vec<(Box<[u8]>, u64)>, lists: u64 },
     /// Rows of numbers, equally many in each.
     Rows(Vec<Moments>),
-    /// Numbers with fractions, in lists of different lengths.
+    /// Numbers with fractions: labels, or in lists of different lengths.
     Uneven,
+    /// Labels, some of which are missing within their lists.
+    Missing,
     /// Sets with too many words.
     TooMany,
 }
@@ -126,6 +138,8 @@ pub(super) struct ListScan {
     /// Whether a field is not a list.
     is_broken: bool,
     has_bar: bool,
+    /// Whether a list has missing values.
+    has_missing: bool,
     /// Number of lists that contain each word, while there are few words.
     words: BTreeMap<Box<[u8]>, u64>,
     bytes: usize,
@@ -153,6 +167,7 @@ impl ListScan {
             (self.is_broken, self.words) = (true, BTreeMap::new());
             return;
         };
+        self.has_missing |= has_null(field);
         self.add_numbers(&words, self.lists == 0);
         self.lists += 1;
         let mut words: Vec<Box<[u8]>> = words.into_iter().map(Into::into).collect();
@@ -243,6 +258,9 @@ impl ListScan {
 
     /// The lists. A label's lists are rows of numbers only if each number is 0 or 1.
     pub(super) fn finish(self, is_label: bool) -> Lists {
+        if is_label && self.has_missing {
+            return Lists::Missing;
+        }
         let are_too_many = self.are_too_many();
         let form = self.form.unwrap_or(ListForm::Bars);
         let mut words: Vec<(Box<[u8]>, u64)> = self.words.into_iter().collect();

@@ -16,6 +16,10 @@ const NO_FEATURES: [(&str, &str); 5] = [
     ("split", "split"),
 ];
 
+/// Hint for lists of labels other than classes.
+pub(super) const LABEL_ROWS: &str =
+    "save them as an array with a row per node: ‹node_data=label=FILE.npy›";
+
 /// Hint for masks of several splits.
 const SEVERAL_SPLITS: &str = "save all splits as an array with a row per node, ‹node_data=NAME=FILE.npy›, and choose one with \
      ‹split_index=K›";
@@ -143,14 +147,18 @@ impl NodeTables {
         let split = ColumnOf::one("split", &self.splits, ty)?;
         let mut chosen =
             ChosenColumns { id, used: Vec::new(), embedded: Vec::new(), left_out: Vec::new() };
+        let is_in = |list: &[ColumnOf<String>], name: &str| {
+            list.iter().any(|choice| choice.is_for(ty) && choice.column == name)
+        };
+        let named = rows.columns().iter().map(|column| column.name.as_str()).enumerate();
+        let kept = named.filter(|(at, name)| label != Some(*at) && !is_in(&self.drops, name));
+        let kept: Vec<&str> = kept.map(|(_, name)| name).collect();
         for (at, column) in rows.columns().iter().enumerate() {
             let name = &column.name;
-            let is_in = |list: &[ColumnOf<String>]| {
-                list.iter().any(|choice| choice.is_for(ty) && choice.column == *name)
-            };
-            let (is_dropped, is_embedded) = (is_in(&self.drops), is_in(&self.embeds));
+            let is_dropped = is_in(&self.drops, name);
+            let is_embedded = is_in(&self.embeds, name);
             let is_label = label == Some(at);
-            let is_order = is_in(&self.orders);
+            let is_order = is_in(&self.orders, name);
             let has_use = at == id || is_label || is_dropped || is_embedded;
             if is_order && (has_use || column.width.is_some()) {
                 let problem = format!("names {name}, which has another use or holds lists");
@@ -177,16 +185,14 @@ impl NodeTables {
                 let at = single(SEVERAL_SPLITS)?;
                 chosen.used.push(UsedColumn::new(at, name, ColumnRole::Mask));
             } else {
-                check_name(rows, name, label.is_some())?;
+                check_name(rows, name, label.is_some(), &kept)?;
                 let feature = UsedColumn::new(at, name, ColumnRole::Feature);
                 chosen.used.extend(feature.elements(column.width));
             }
         }
         if let Some(width) = label.and_then(|at| rows.columns()[at].width) {
             let problem = format!("column {} holds {width} labels", rows.name(label.unwrap_or(0)));
-            return Err(Error::input(rows.path(), "", problem).with_hint(
-                "save them as an array with a row per node: ‹node_data=label=FILE.npy›",
-            ));
+            return Err(Error::input(rows.path(), "", problem).with_hint(LABEL_ROWS));
         }
         let is_split = |column: &UsedColumn| matches!(column.role, ColumnRole::Split(_));
         let mask = chosen.used.iter().find(|column| column.role == ColumnRole::Mask);
@@ -265,8 +271,9 @@ fn check_choices(
     Ok(())
 }
 
-/// Refuses a feature whose name says something else. `has_label` tells whether another column is the label.
-fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
+/// Refuses a feature whose name says something else. `has_label` tells whether another column is the label; `kept` has
+/// the names of the columns that are neither the label nor left out.
+fn check_name(rows: &FileRows, name: &str, has_label: bool, kept: &[&str]) -> Result<()> {
     let lower = name.to_lowercase();
     let known = NO_FEATURES.iter().find(|(other, _)| *other == lower);
     let flag = known.filter(|_| !(has_label && matches!(&*lower, "class" | "target")));
@@ -275,7 +282,7 @@ fn check_name(rows: &FileRows, name: &str, has_label: bool) -> Result<()> {
         Some(flag) => {
             format!("say what it is with ‹{flag}={name}›, or leave it out: ‹drop={name}›")
         }
-        None if is_like_mask(rows, name) => mask_hint(name),
+        None if is_like_mask(kept, name) => mask_hint(name),
         None => return Ok(()),
     };
     let problem = format!("column {name} would become a feature");
@@ -288,11 +295,13 @@ pub(super) fn mask_hint(name: &str) -> String {
     format!("masks are called {masks}: rename it, or leave it out: ‹drop={name}›")
 }
 
-/// Whether a name is close to a mask's: `Train_Mask`, `valid_mask`, `is_train`, `train`; `test` is, if the table also has `val`.
-fn is_like_mask(rows: &FileRows, name: &str) -> bool {
-    let others = || rows.columns().iter().filter_map(|other| mask_of(&other.name));
+/// Whether a name is close to a mask's: `Train_Mask`, `valid_mask`, `is_train`, `train`; `test` is, if the table also has `val`
+/// and has no `test_mask`.
+fn is_like_mask(kept: &[&str], name: &str) -> bool {
+    let mut others = kept.iter().filter_map(|other| mask_of(other));
     mask_of(name).is_some_and(|(mask, is_bare)| {
-        !is_bare || mask == 0 || others().any(|(other, _)| other != mask)
+        let has_other = mask == 0 || others.any(|(other, _)| other != mask);
+        !is_bare || has_other && !kept.contains(&MASKS[mask])
     })
 }
 

@@ -214,7 +214,7 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = encode(tables, &file.path, used, scans, &scan.ask)?;
+        let columns = encode(tables, &file.path, used, scans, &bad, &scan.ask)?;
         let kind = rows.file.kind.clone();
         let (file, names, left_out) = (file.clone(), ids.into_names(), left_out.clone());
         let embedded = chosen.embedded;
@@ -421,12 +421,13 @@ fn encode(
     path: &Path,
     used: &[UsedColumn],
     mut scans: Vec<ColumnScan>,
+    bad: &BTreeSet<u64>,
     ask: &Ask<'_>,
 ) -> Result<Vec<StoredColumn>> {
     if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
         return Err(error);
     }
-    read_lists_again(tables, path, used, &mut scans, ask)?;
+    read_lists_again(tables, path, used, &mut scans, bad, ask)?;
     refuse_many_strings(path, &scans)?;
     let mut columns = Vec::new();
     for (column, scan) in used.iter().zip(scans) {
@@ -463,12 +464,13 @@ fn encode(
     Ok(columns)
 }
 
-/// Reads columns again whose lists lack values.
+/// Reads columns again whose lists lack values, without the rows that are bad.
 fn read_lists_again(
     tables: &NodeTables,
     path: &Path,
     used: &[UsedColumn],
     scans: &mut [ColumnScan],
+    bad: &BTreeSet<u64>,
     ask: &Ask<'_>,
 ) -> Result<()> {
     let late: Vec<usize> = (0..scans.len()).filter(|at| scans[*at].empties_lists()).collect();
@@ -477,7 +479,12 @@ fn read_lists_again(
     }
     let mut rows = open_again(tables, path, ask)?;
     rows.select(late.iter().map(|at| used[*at].at))?;
+    let mut row = 0;
     while rows.advance()? {
+        row += 1;
+        if bad.contains(&(row - 1)) {
+            continue;
+        }
         for (place, at) in late.iter().enumerate() {
             scans[*at].add_again(rows.element(place, used[*at].element));
         }

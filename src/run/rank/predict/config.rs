@@ -151,9 +151,11 @@ impl PredictConfig {
                 ("layer", format!("is {layer}, but {all}"))
             }
         };
-        Err(Error::config(field, problem).with_hint(
-            "pass ‹prediction=logits› for the last layer's output, or train a model with more layers",
-        ))
+        let mut hint = "pass ‹prediction=logits› for the last layer's output".to_owned();
+        if model.kind.spec().hidden_layers {
+            hint += ", or train a model with more layers";
+        }
+        Err(Error::config(field, problem).with_hint(hint))
     }
 
     /// The node types whose nodes are predicted, ascending: those that the model was trained to predict, those whose pairs are scored,
