@@ -38,8 +38,8 @@ workers, on one partition and on four, one of which has no edges; outputs and al
 
 def worker(rank, nn, keys, block):
     """Results by case, and how the cases ran."""
-    from sar_single.graph import destinations
-    from sar_single.pyg import patch, places, unfit
+    from sar_single.graph import destinations, unfit
+    from sar_single.pyg import patch, places
 
     destinations.EDGES = block
     found = {}

@@ -13,11 +13,11 @@ import torch.nn.functional as F  # noqa: E402
 from torch_geometric.nn import GATConv, HeteroConv, MessagePassing, SAGEConv, global_mean_pool  # noqa: E402
 
 import sar_single as sar  # noqa: E402
-from sar_single.commands import graphs  # noqa: E402
 from sar_single.checking.check import Check, failure_of  # noqa: E402
 from sar_single.checking.findings import Comparison  # noqa: E402
 from sar_single.checking.small import cut, small  # noqa: E402
 from sar_single.checking.watch import watched  # noqa: E402
+from sar_single.commands import graphs  # noqa: E402
 
 NODES, WIDTH, CLASSES = 240, 6, 3
 
