@@ -82,7 +82,7 @@ fn assert_same_bits_with(
     let mut status = Program::new();
     let status = status.arg("status").arg(&out).output().unwrap();
     let how = match ended.code {
-        None => "killed",
+        None => "ended without a record (it was killed",
         Some(130) => "interrupted",
         _ => "failed",
     };
