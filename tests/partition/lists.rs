@@ -105,8 +105,13 @@ fn several_labels_have_a_column_for_each_class() {
     let found = tables(here, &words.replace("csv --label", "json --label"));
     assert_eq!(found, [table("_N/label float32 [3]", &bits)]);
     for (rows, problem, remedy) in [
-        ("[1,null,0]", "lists with missing values", "as an array with NaN: --node-data label="),
-        ("[0.5,1]", "lists of numbers other than whole ones", "--node-data label=FILE.npy"),
+        ("[1,null,0]", "lists with missing values", "leave the field empty"),
+        ("\"[1, nan, 0]\"", "lists with missing values", "write 0 in their places"),
+        (
+            "[0.5,1]",
+            "lists of numbers other than whole ones",
+            "--node-data label=FILE.npy, and leave the column out: --drop y",
+        ),
     ] {
         write(here, "n.json", &lines((0..3).map(|id| format!("{{\"id\":{id},\"y\":{rows}}}"))));
         refused(here, &words.replace("csv --label", "json --label"), problem)

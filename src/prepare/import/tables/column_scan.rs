@@ -7,7 +7,7 @@ use std::path::Path;
 use super::encoding::{Encoding, WordPlaces, split_of};
 use super::lists::{ListScan, Lists, MOST_STRINGS, MOST_WORDS};
 use super::moments::Moments;
-use super::node_columns::{ColumnRole, LABEL_ROWS, UsedColumn, mask_hint};
+use super::node_columns::{ColumnRole, UsedColumn, label_rows, mask_hint};
 use super::notation::notation;
 use super::row_numbers::RowNumbers;
 use super::unlabelled::SIGNS;
@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{CellValue, FileRows, is_like_id, is_sign, shown};
+
+/// Hint for lists of labels with missing values.
+const NO_LABELS: &str = "write 0 in their places, or leave the field empty, which means no labels";
 
 /// Largest number of class names, and of the bytes that they take.
 const MOST_CLASSES: usize = 1 << 16;
@@ -286,7 +289,7 @@ impl ColumnScan {
     fn lists(self, path: &Path, fill: Option<FillMissing>, scale: Scale) -> Result<Encoding> {
         let (name, is_label) = (&self.name, self.role == ColumnRole::Label);
         let mean = fill == Some(FillMissing::Mean);
-        let (without, mut array) = (self.without(), None);
+        let mut hint = self.without();
         let problem = match self.lists.finish(is_label) {
             Lists::Rows(rows) => {
                 let scaled = scale == Scale::Standard && !is_label;
@@ -314,18 +317,17 @@ impl ColumnScan {
                 return Ok(Encoding::Words { form, words, missing, is_label, is_small: false });
             }
             Lists::Missing => {
-                array = Some("save them as an array with NaN: ‹node_data=label=FILE.npy›");
+                hint = if is_label { NO_LABELS.to_owned() } else { hint };
                 "holds lists with missing values".to_owned()
             }
             Lists::Uneven if is_label => {
-                array = Some(LABEL_ROWS);
+                hint = label_rows(name);
                 "holds lists of numbers other than whole ones".to_owned()
             }
             Lists::Uneven => "holds lists of numbers of several lengths".to_owned(),
             Lists::TooMany => format!("holds lists of more than {MOST_WORDS} different words"),
         };
-        Err(Error::input(path, "", format!("column {name} {problem}"))
-            .with_hint(array.map_or(without, str::to_owned)))
+        Err(Error::input(path, "", format!("column {name} {problem}")).with_hint(hint))
     }
 
     /// The encoding of a mask that values name.

@@ -78,10 +78,14 @@ fn of_json(values: Vec<Value>) -> Option<Vec<Vec<u8>>> {
     values.into_iter().filter(|value| !value.is_null()).map(word).collect()
 }
 
-/// Whether a list in JSON has missing values.
-fn has_null(field: &[u8]) -> bool {
-    field.windows(4).any(|word| word == b"null")
-        && serde_json::from_slice::<Vec<Value>>(field).is_ok_and(|all| all.contains(&Value::Null))
+/// Whether a list in brackets has missing values, in the notation of JSON or Python.
+fn has_missing(field: &[u8]) -> bool {
+    let is_missing = |word: &[u8]| matches!(word, b"null" | b"None" | b"nan" | b"NaN");
+    let mut words = field.split(|byte| b"[], \t\n".contains(byte));
+    field.starts_with(b"[")
+        && words.any(is_missing)
+        && serde_json::from_slice::<Vec<Value>>(field)
+            .map_or(true, |all| all.contains(&Value::Null))
 }
 
 /// Words between separators, stripped of white space and quotes.
@@ -167,7 +171,7 @@ impl ListScan {
             (self.is_broken, self.words) = (true, BTreeMap::new());
             return;
         };
-        self.has_missing |= has_null(field);
+        self.has_missing |= has_missing(field);
         self.add_numbers(&words, self.lists == 0);
         self.lists += 1;
         let mut words: Vec<Box<[u8]>> = words.into_iter().map(Into::into).collect();
@@ -256,9 +260,10 @@ impl ListScan {
         is_list && !self.is_broken
     }
 
-    /// The lists. A label's lists are rows of numbers only if each number is 0 or 1.
+    /// The lists. A label's lists are rows of numbers only if each number is 0 or 1. Missing values may be left out of sets of
+    /// words that are features.
     pub(super) fn finish(self, is_label: bool) -> Lists {
-        if is_label && self.has_missing {
+        if self.has_missing && (is_label || self.numbers.is_some()) {
             return Lists::Missing;
         }
         let are_too_many = self.are_too_many();

@@ -16,9 +16,12 @@ const NO_FEATURES: [(&str, &str); 5] = [
     ("split", "split"),
 ];
 
-/// Hint for lists of labels other than classes.
-pub(super) const LABEL_ROWS: &str =
-    "save them as an array with a row per node: ‹node_data=label=FILE.npy›";
+/// Hint for lists of labels other than classes, in the column `name`.
+pub(super) fn label_rows(name: &str) -> String {
+    format!(
+        "save them as an array with a row per node, ‹node_data=label=FILE.npy›, and leave the column out: ‹drop={name}›"
+    )
+}
 
 /// Hint for masks of several splits.
 const SEVERAL_SPLITS: &str = "save all splits as an array with a row per node, ‹node_data=NAME=FILE.npy›, and choose one with \
@@ -191,8 +194,9 @@ impl NodeTables {
             }
         }
         if let Some(width) = label.and_then(|at| rows.columns()[at].width) {
-            let problem = format!("column {} holds {width} labels", rows.name(label.unwrap_or(0)));
-            return Err(Error::input(rows.path(), "", problem).with_hint(LABEL_ROWS));
+            let name = rows.name(label.unwrap_or(0));
+            let problem = format!("column {name} holds {width} labels");
+            return Err(Error::input(rows.path(), "", problem).with_hint(label_rows(name)));
         }
         let is_split = |column: &UsedColumn| matches!(column.role, ColumnRole::Split(_));
         let mask = chosen.used.iter().find(|column| column.role == ColumnRole::Mask);
