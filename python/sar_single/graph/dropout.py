@@ -50,8 +50,10 @@ def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
 
 
 def keyed_rows(x: Tensor) -> Optional[Tuple[Keyed, int]]:
-    """Keys of a tensor's rows, and their dimension: the first one, or the last but one, as in ``[stacks, nodes, width]``."""
-    for dim in (0, -2) if x.dim() > 2 else (0,)[: x.dim()]:
+    """Keys of a tensor's rows, and their dimension: the first one, or the last but one, as in ``[stacks, nodes, width]``. Parameters have no rows
+    there.
+    """
+    for dim in (0, -2) if x.dim() > 2 and not isinstance(x, torch.nn.Parameter) else (0,)[: x.dim()]:
         rows = keyed(x.shape[dim])
         if rows is not None:
             return rows, dim

@@ -1,1 +1,1 @@
-"""The process of a worker: the rank that it is, modules and threads that it inherits, places in the program of the user."""
+"""The process of a worker: the rank that it is, modules that change when they are imported, lines of the user's program."""

@@ -84,7 +84,7 @@ def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run
             problem = None
         if not _same(*answers):
             watch.refuse(watch.asked, f"a block may give another answer than all edges, and {_WHY}")
-    if not _agreed((type(module), *functions), problem is None):
+    if not _agreed((type(module), *functions, *names), problem is None):
         raise untried(module, functions, problem)
     whole, part = trial.attempt(0), trial.attempt(made_up.part) if made_up.has_parts(names) else None
     if whole is not None and part is not None and not _same(made_up.part_of(whole, "aggregate" not in functions), part):
@@ -102,9 +102,9 @@ def check_apart(module: Any, functions: Sequence[str], names: Sequence[str], run
 def _agreed(key: Tuple[Any, ...], fine: bool) -> bool:
     """Whether functions can be tried on every rank: code for a tensor with a row per edge of the rank fits made-up edges where that is one row.
 
-    One collective when functions of a class are first tried, and whenever they could not be."""
+    One collective when functions of a class are first tried with these arguments."""
     rank = current.current()
-    if not _AGREED.get(key):
+    if key not in _AGREED:
         _AGREED[key] = fine if rank is None else bool(rank.all_reduce(int(fine), op="min"))
     return fine and _AGREED[key]
 

@@ -53,6 +53,8 @@ def _adj(theirs: Theirs) -> Theirs:
 def _node(theirs: Theirs) -> Theirs:
     @functools.wraps(theirs)
     def dropout_node(edge_index: Any, p: float = 0.5, num_nodes: Any = None, training: bool = True, relabel_nodes: bool = False) -> Any:
+        if num_nodes is None and isinstance(edge_index, EdgeIndex):
+            num_nodes = edge_index.columns.topology.num_nodes
         if not _draws(edge_index, p, training, relabel_nodes):
             return theirs(edge_index, p, num_nodes, training, relabel_nodes)
         nodes = _kept(edge_index.columns.topology.keys_of_destinations(), p)

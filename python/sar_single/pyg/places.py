@@ -59,7 +59,7 @@ class Destinations:
             # A node before the first is padding.
             return (numbers + self.first).clamp(min=0)
         if self.made_up:  # The rows may be those of the rank's nodes.
-            raise ValueError(f"{name} of {self.what}: the tensor has {rows} rows, which are not those of made-up nodes")
+            raise ValueError(f"{name} of {self.what}: the tensor has {rows} rows, which are not those of made-up nodes; dim_size and size_i are")
         raise _other_rows(name, self.what, rows, self.total)
 
     def own(self, numbers: Tensor) -> bool:

@@ -18,8 +18,8 @@ from .. import _engine, _program
 from .._errors import WorkerError
 from .._screen import Screen
 from ..commands.results import Results
-from ..process import answers, pickled
 from ..process.imports import shared_by
+from . import answers, pickled
 
 # Seconds that workers have to stop after the first and after the second signal.
 _PATIENCE = (0.7, 0.7)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Optional
 
 from .. import _engine
-from ..process import answers, current, pickled, threads
-from . import collectives
+from ..process import current
+from . import answers, collectives, pickled, threads
 
 
 def main() -> None:
