@@ -196,7 +196,7 @@ impl NodeTables {
         if let Some(width) = label.and_then(|at| rows.columns()[at].width) {
             let name = rows.name(label.unwrap_or(0));
             let problem = format!("column {name} holds {width} labels");
-            return Err(Error::input(rows.path(), "", problem).with_hint(label_rows(name)));
+            return Err(Error::input(rows.path(), "", problem).with_hint(label_rows(&name)));
         }
         let is_split = |column: &UsedColumn| matches!(column.role, ColumnRole::Split(_));
         let mask = chosen.used.iter().find(|column| column.role == ColumnRole::Mask);
