@@ -224,7 +224,7 @@ fn the_likeliest_mistakes_get_a_hint() {
         ),
         (
             "--edges author:writes:paper=e.csv --method file --assignment autor=kinds.txt",
-            "there are no nodes of type autor",
+            "the graph has no nodes of type autor",
             "did you mean author?",
         ),
     ] {

@@ -124,7 +124,7 @@ pub(in crate::nn) fn mean_of_heads(y: &Tensor, heads: i64) -> Result<Tensor> {
 #[derive(Clone)]
 pub(in crate::nn) struct Residual {
     map: Option<(Weight, Parameter)>,
-    /// A bias of the layer, if there is no map.
+    /// The bias of the layer, unless the map has one.
     bias: Option<Parameter>,
 }
 

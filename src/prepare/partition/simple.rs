@@ -36,7 +36,7 @@ pub(super) fn file_parts(
 ) -> Result<Vec<u16>> {
     let types = || task.graph.ntypes.iter().map(|ntype| ntype.name.as_str());
     if let Some((ty, _)) = files.iter().find(|(ty, _)| types().all(|known| known != ty)) {
-        let problem = format!("there are no nodes of type {ty}");
+        let problem = format!("the graph has no nodes of type {ty}");
         let error = Error::config("assignment", problem);
         return Err(match nearest(ty, types()) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
