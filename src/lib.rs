@@ -57,12 +57,9 @@
 #[cfg(feature = "torch")]
 pub use tch;
 
-pub mod choice;
 pub mod cli;
 pub mod engine;
-pub mod error;
 pub mod event;
-pub mod fields;
 pub mod formats;
 pub mod graph;
 pub mod io;
@@ -82,5 +79,6 @@ pub mod sampling;
 pub mod testing;
 #[cfg(feature = "torch")]
 pub mod train;
+pub mod words;
 
-pub use error::{Error, ErrorKind, Result};
+pub use words::error::{Error, ErrorKind, Result};

@@ -316,7 +316,7 @@ fn within(
     assert!(largest <= budget, "{} damaged at {at}: {largest} bytes of {budget}", path.display());
     if let Err(error) = &result {
         assert!(error.kind() == sar::ErrorKind::Input, "{} at {at}: {error:?}", path.display());
-        assert_eq!(error.exit_code(), sar::error::exit::BAD_INPUT);
+        assert_eq!(error.exit_code(), sar::words::error::exit::BAD_INPUT);
     }
     result
 }

@@ -4,7 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyBaseException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sar::Error;
-use sar::error::ErrorKind;
+use sar::words::error::ErrorKind;
 
 create_exception!(
     sar_single._engine,

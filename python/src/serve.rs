@@ -10,7 +10,6 @@ use rustix::process::Pid;
 use sar::engine::launch::{AssumedGrowth, Limits, Supervision, TurnGrowth, supervise};
 use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
 use sar::engine::turns::Work;
-use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
 use sar::formats::dgl::{PartitionConfig, PartitionSummary};
 use sar::kernels::start_pool;
@@ -19,6 +18,7 @@ use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
     signals,
 };
+use sar::words::error::ErrorKind;
 use sar::{Error, Result};
 
 use crate::errors::exception;

@@ -38,12 +38,12 @@ use crate::cli::help::first_page::{self, HelpArgs};
 use crate::cli::help::front_door;
 use crate::cli::help::tips;
 use crate::cli::show::output::{print_usage, show};
-use crate::error::{Error, Result, exit};
 use crate::event::{flush, start_log};
 use crate::platform::raise_open_files;
 use crate::platform::signals;
 #[cfg(feature = "torch")]
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, Result, exit};
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
@@ -164,7 +164,7 @@ fn one_line(message: &clap::Error) -> Error {
     let text = message.to_string();
     let line = text.lines().next().unwrap_or_default();
     let problem = line.strip_prefix("error: ").unwrap_or(line);
-    Error::new(crate::error::ErrorKind::Config, problem).with_hint("see `sar-single --help`")
+    Error::new(crate::words::error::ErrorKind::Config, problem).with_hint("see `sar-single --help`")
 }
 
 /// The configuration of the training run that a command line describes, directly or through a plan. `definition` comes

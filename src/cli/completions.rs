@@ -4,7 +4,7 @@ use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
 use crate::cli::show::output::print;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Print a script with which a shell completes commands and flags
 ///

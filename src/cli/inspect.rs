@@ -7,11 +7,11 @@ use clap::Args;
 use crate::cli::show::output::{print, show};
 use crate::cli::show::partition_tables::{features, header, partitions, types};
 use crate::cli::show::statistics_table::statistics;
-use crate::error::{Error, Result};
 use crate::event::printable;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{PartitionSummary, verify};
 use crate::prepare::statistics::graph_statistics;
+use crate::words::error::{Error, Result};
 
 /// Show the content of a partition directory
 ///

@@ -7,9 +7,9 @@ use clap_mangen::generate_to;
 use serde_json::json;
 
 use crate::cli::help::first_page::with_usages;
-use crate::error::{Error, Result};
 use crate::event::show_event;
 use crate::io::MadeFolders;
+use crate::words::error::{Error, Result};
 
 /// Write a manual page per command
 #[derive(Debug, Args)]

@@ -7,7 +7,6 @@ use std::time::Instant;
 use clap::Args;
 
 use super::signals::interruptible;
-use crate::choice::Choice;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::flags::free_folder::{claim_folder, name_of};
@@ -18,7 +17,6 @@ use crate::cli::flags::text_rules::TextArgs;
 use crate::cli::show::output::print_path;
 use crate::cli::show::partition_report::report;
 use crate::cli::show::shell_word::shell_word;
-use crate::error::{Error, Result};
 use crate::event::{StepBar, file_name, parse_size, printable, show_status, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::CanonicalEtype;
@@ -31,6 +29,8 @@ use crate::prepare::partition::{
     EdgeRules, LocalOrder, Method, PartitionRequest, PartitionSpace, SelfLoops, default_memory,
     partition_graph_into, peak_memory,
 };
+use crate::words::choice::Choice;
+use crate::words::error::{Error, Result};
 
 /// Smallest disk space in bytes that `partition` reports.
 const MUCH_SPACE: u64 = 1 << 30;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use signal_hook::iterator::Signals;
 
 use crate::cli::show::output::show;
-use crate::error::{Error, Result};
 use crate::event::flush;
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Time for a command to end on its own after a signal.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -10,8 +10,8 @@ use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
 use crate::kernels::{WordSize, count_words, pack_words, unpack_words};
+use crate::words::error::{Error, Result};
 
 /// Size of a block before packing, in bytes.
 const BLOCK: usize = 64 << 10;

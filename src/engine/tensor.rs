@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use tch::{Device, Kind, TchError, Tensor};
 
 use self::lease::{Slice, SliceMut};
-use crate::error::{Error, ErrorKind, Result};
 use crate::platform::blocks::HUGE;
+use crate::words::error::{Error, ErrorKind, Result};
 
 impl From<TchError> for Error {
     fn from(error: TchError) -> Self {

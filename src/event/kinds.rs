@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::RunProgress;
 use super::scores::{Confusion, Metric, PredictionScores, Scores};
-use crate::error::ErrorRecord;
 use crate::io::IoTotals;
 use crate::platform::ProcessorSeconds;
+use crate::words::error::ErrorRecord;
 
 /// A message from a rank to the launcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

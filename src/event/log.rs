@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::stderr::show_always;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Environment variable with the level: `debug`, or levels by module (`sar::engine::comm=trace,info`).
 const VARIABLE: &str = "SAR_LOG";

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::kinds::{EpochLog, EpochReport, Evaluation, StepReport};
 use super::scores::{Confusion, Scores};
-use crate::error::{Error, Result};
 use crate::io::{AtomicFile, IoTotals};
+use crate::words::error::{Error, Result};
 
 /// The file of a run's metrics, written line by line.
 pub struct MetricsFile {

@@ -12,8 +12,8 @@ use std::path::Path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::kinds::Event;
-use crate::error::{Error, Result};
 use crate::io;
+use crate::words::error::{Error, Result};
 
 /// Bytes that Linux writes to a pipe as a whole, by POSIX's guarantee.
 const FRAME: usize = 4096;
@@ -152,7 +152,7 @@ impl EventReceiver {
 mod tests {
     use super::super::{Confusion, Evaluation, Failure};
     use super::*;
-    use crate::error::{ErrorKind, ErrorRecord};
+    use crate::words::error::{ErrorKind, ErrorRecord};
 
     #[test]
     fn events_arrive_whole_and_in_order_even_when_their_text_is_too_long() {

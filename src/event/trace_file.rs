@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::progress::RunProgress;
 use super::recorder::{Recorder, recorder};
-use crate::error::{Error, Result};
 use crate::io::{AtomicFile, Destination};
 use crate::platform::nanoseconds;
+use crate::words::error::{Error, Result};
 
 /// First line of the file.
 const OPENING: &str = "[\n";

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::io::read_input;
+use crate::words::error::{Error, Result};
 
 /// The format of NumPy's arrays.
 pub(crate) const NUMPY: &str = "numpy";

@@ -3,7 +3,7 @@
 use super::csr::Csr;
 use super::partition_book::PartitionBook;
 use super::shard::{GraphShard, SortedEdges};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The in-edges of selected nodes: DGL's block, or message flow graph (MFG), as from `dgl.to_block`.
 ///

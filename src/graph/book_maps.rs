@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::partition_book::PartitionBook;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The entry of DGL's `metadata` for one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::shard::{GraphShard, ShardBuilder, SortedEdges};
 use super::vertex_cover::VertexCover;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// The edges from one partition to another, covered by few transferred rows (SuperGCN's minimum vertex cover): for each
 /// edge, the row of its source is sent, or a sum that the source's owner computes for its destination.

@@ -4,7 +4,7 @@ use super::block::{Block, shard};
 use super::csr::Csr;
 use super::partition_book::PartitionBook;
 use super::shard::GraphShard;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// DGL's block of a heterogeneous graph: nodes are numbered within their type, the destinations of a type come first among its
 /// sources, and every edge type has its own edges. Ids are type-wise.

@@ -1,7 +1,7 @@
 //! The owners of nodes and edges: ranges of ids per partition and type.
 
-use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, IdRanges};
+use crate::words::error::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Range;
 

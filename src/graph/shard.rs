@@ -1,7 +1,7 @@
 //! The edges from one partition to another.
 
 use super::csr::Csr;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Edges in the order of the rows of a matrix, with their weights, types and ids if the run uses them.
 #[derive(Debug, Clone, PartialEq)]

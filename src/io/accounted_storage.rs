@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::reserve::Reserve;
 use super::storage::{FileWriter, Storage, StorageFile};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// An account of disk space.
 pub trait SpaceAccount: Send + Sync {

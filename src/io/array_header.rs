@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Name, element type and shape of an array.
 pub struct ArraySpec<'a> {

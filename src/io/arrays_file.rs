@@ -7,7 +7,7 @@ use std::path::Path;
 use super::array_header::{ArraySpec, safetensors_header};
 use super::checksum::{FilePart, add_checksum};
 use super::row_file::RowFile;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Named arrays in one file, under a temporary name until complete. Ranks open it independently, and each writes the
 /// rows that it owns in their places.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Prefix of temporary names.
 pub const UNFINISHED: &str = ".partial-";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::unnamed_file::UnnamedFile;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Smallest and largest size of a block in bytes, unless records are larger.
 const BLOCK: (usize, usize) = (1 << 10, 128 << 10);

@@ -4,7 +4,7 @@
 use std::fs::File;
 
 use super::storage::StorageFile;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Key of the checksum among the header's texts.
 pub const CHECKSUM: &str = "crc32";

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Largest size of a record in bytes; this program never writes a larger one.
 const LIMIT: usize = 1 << 20;

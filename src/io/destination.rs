@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use super::result_file::ResultFile;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Name of standard output among files.
 const STANDARD_OUTPUT: &str = "-";

@@ -15,8 +15,8 @@ use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::spare_files::SpareFiles;
 use super::storage::{FileWriter, Storage, StorageFile};
-use crate::choice::choices;
 use crate::platform::write_back;
+use crate::words::choice::choices;
 
 choices! {
     /// How files that do not fit into the page cache's share are written and read.

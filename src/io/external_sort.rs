@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::unnamed_file::{UnnamedFile, UnnamedWriter};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Bytes of a key in memory.
 const KEY: usize = size_of::<u128>();

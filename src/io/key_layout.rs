@@ -1,6 +1,6 @@
 //! Several numbers packed into one sortable key.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Number of bits per number; the first number is the most significant.
 #[derive(Clone, Copy, Debug)]

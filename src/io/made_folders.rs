@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Folders for results that a command has created, along with missing parents. Dropping this removes them again unless
 /// the command has [kept](Self::keep) them, but never with anything in them. (Files get no new folders: see

@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::atomic::AtomicFile;
 use super::page_cache::ChangedPages;
-use crate::error::{Error, Result};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Number of bytes written at a time to a regular file.
 const BUFFER: usize = 1 << 20;

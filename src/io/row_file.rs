@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use super::atomic::{UNFINISHED, remove_if_exists, replace};
 use super::page_cache::ChangedPages;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Approximate number of bytes of neighbouring rows written together.
 const RUN: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::page_cache::ChangedPages;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes that a writer collects before it writes them.
 const BUFFER: usize = 256 << 10;

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Starts the pool for all parallel work of this process.
 ///

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::keys::MASKS;
 use super::shards::edge_columns_of;
 use super::target_edges::TargetEdges;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, InnerEdge, Partition};
 use crate::kernels::philox4x32;
+use crate::words::error::{Error, Result};
 
 /// Default fractions for validation and test.
 const USUAL: EdgeSplit = EdgeSplit::Fractions { val: 0.05, test: 0.1 };

@@ -1,9 +1,9 @@
 //! The edges between nodes of one type, as shards.
 
 use super::shards::{EdgeData, Shards};
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// The edge types that have this node type at both ends.
 pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {

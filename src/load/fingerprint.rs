@@ -7,7 +7,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{
     FeatureSet, OriginalIds, blocks, open_edge_features, open_node_features,
@@ -15,6 +14,7 @@ use crate::formats::dgl::{
 use crate::graph::PartitionBook;
 use crate::io::{drop_pages, open_input};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Approximate number of bytes of a graph that are read; from larger graphs, evenly spaced blocks are read.
 const READ: u64 = 1 << 30;

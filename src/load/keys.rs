@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, FeatureSet};
+use crate::words::error::{Error, Result};
 
 /// Usual names of node features.
 pub(crate) const FEATURE_NAMES: [&str; 2] = ["feat", "features"];

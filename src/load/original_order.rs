@@ -1,9 +1,9 @@
 //! Order of the nodes before the graph was partitioned.
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{OriginalIds, Partition};
 use crate::graph::Bitmap;
+use crate::words::error::{Error, Result};
 
 /// Checks that the partitions hold the original id of every node of these types.
 ///

@@ -1,8 +1,8 @@
 //! A partition's edges as shards per relation.
 
 use super::shards::{EdgeData, Shards, length};
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
+use crate::words::error::{Error, Result};
 
 /// Reads the inner edges of a partition, by edge type. Sources and destinations are numbered within their node types,
 /// from 0 in each partition; ids, if requested, are those within the edge type. Types of edges are not stored, because

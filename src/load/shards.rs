@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::keys::Role;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{InnerEdge, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
+use crate::words::error::{Error, Result};
 
 const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", field: "keys.edge_weight", usual: &[] };
 

@@ -1,7 +1,7 @@
 //! The edge type whose edges are predicted.
 
-use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, PartitionBook};
+use crate::words::error::{Error, Result};
 
 /// Prefix of the names of reverse relations, as DGL's `AddReverse` names them.
 const REVERSE: &str = "rev_";

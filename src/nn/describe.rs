@@ -3,7 +3,7 @@
 use super::conv::layer::Conv;
 use super::model_spec::ModelSpec;
 use crate::engine::tape::ParameterBuilder;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A kind of model, described in the file of its code.
 pub(in crate::nn) trait Describe {

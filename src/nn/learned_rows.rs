@@ -2,8 +2,8 @@
 
 use tch::Tensor;
 
-use crate::error::Result;
 use crate::graph::TypeNodes;
+use crate::words::error::Result;
 
 /// Learned rows of a node type, one per node; each rank keeps the rows of its own nodes.
 pub trait LearnedRows {

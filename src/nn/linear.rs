@@ -1,7 +1,7 @@
 //! The linear layer, and perceptrons made of it.
 
 use crate::engine::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// A function from rows to rows that a layer can contain.
 pub trait Network {

@@ -16,7 +16,7 @@ mod normalization;
 pub mod optim;
 pub mod weights;
 
-pub use crate::choice::OptionWord;
+pub use crate::words::choice::OptionWord;
 pub use conv::*;
 pub use describe::{HiddenLayers, Sizes};
 pub use learned_rows::LearnedRows;

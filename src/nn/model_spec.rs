@@ -3,8 +3,8 @@
 
 use toml::{Table, Value};
 
-use crate::choice::OptionWord;
-use crate::error::{Error, Result};
+use crate::words::choice::OptionWord;
+use crate::words::error::{Error, Result};
 
 /// A description of a kind of model that holds for all its options.
 #[derive(Debug)]

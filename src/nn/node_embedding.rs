@@ -13,9 +13,9 @@ use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::Result;
 use crate::graph::TypeNodes;
 use crate::kernels::{Real, uniform_rows};
+use crate::words::error::Result;
 
 /// Learned rows of a node type, one per node: the `torch.nn.Embedding` of a type in `dgl.nn.HeteroEmbedding`. A rank
 /// owns the rows of its own nodes and updates them; unlike weights, they are neither gathered nor sent.

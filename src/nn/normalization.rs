@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::choices;
 use crate::engine::tape::{
     BatchStatistics, Begun, Computation, Graph, Init, Parameter, ParameterBuilder, Tape, Var,
 };
-use crate::error::Result;
+use crate::words::choice::choices;
+use crate::words::error::Result;
 
 const EPS: f64 = 1e-5;
 

@@ -3,8 +3,8 @@
 
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setpgid};
 
-use crate::error::{Error, Result};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Forks a process ("a worker") that runs `work` and exits with the code that `work` returns.
 ///

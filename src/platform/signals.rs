@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
@@ -102,7 +102,7 @@ pub fn received() -> bool {
 /// Returns an error if a signal has come. Long work calls this between two steps.
 ///
 /// # Errors
-/// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) if a signal has come.
+/// [`ErrorKind::Interrupted`](crate::words::error::ErrorKind::Interrupted) if a signal has come.
 pub fn check() -> Result<()> {
     if received() { Err(Error::interrupted()) } else { Ok(()) }
 }

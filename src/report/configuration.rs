@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::axis::Unit;
-use crate::error::{Error, Result};
 use crate::event::parse_size;
 use crate::nn::{ModelConfig, ModelKind};
 use crate::run::config::{RunConfig, toml_problem};
+use crate::words::error::{Error, Result};
 
 /// Settings by their dotted names, with their values for people.
 pub(super) type SettingValues = BTreeMap<String, String>;

@@ -6,10 +6,10 @@ use std::path::Path;
 use super::date::date;
 use super::escape::escaped;
 use super::run_data::RunData;
-use crate::choice::Choice;
 use crate::event::{duration, number};
 use crate::run::Ending;
 use crate::run::config::RunConfig;
+use crate::words::choice::Choice;
 
 /// The title of the page in a browser's tab.
 pub(super) fn title(runs: &[RunData]) -> String {

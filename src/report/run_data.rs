@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::configuration::Configuration;
 use crate::engine::spill_dir::LivingRun;
-use crate::error::{Error, Result};
 use crate::event::RecordedTurns;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{read_if_there, read_input};
 use crate::prepare::import::class_names_beside;
 use crate::run::config::Relations;
 use crate::run::{CONFIG, EndedRun, METRICS, PLAN, TURNS, read_json};
+use crate::words::error::{Error, Result};
 
 /// A run, as its folder records it.
 #[derive(Debug)]

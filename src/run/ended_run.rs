@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::json_file::{read_json, write_json};
 use super::launch::last_checkpoint::open_last;
 use super::launch::results_folder::{CONFIG, END, METRICS};
-use crate::error::{Error, ErrorKind, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
 use crate::train::Checkpoint;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// The kind of a run's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
 use crate::io::{AtomicFile, read_if_there};
+use crate::words::error::{Error, Result};
 
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(value)

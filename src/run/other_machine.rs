@@ -6,12 +6,12 @@ use super::launch::bounds;
 use super::launch::this_machine::ThisMachine;
 use super::launch::workers::{Launch, run_workers};
 use crate::engine::launch::AssumedGrowth;
-use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
+use crate::words::error::Result;
 
 /// Trains with the ranks of this machine, starting from a checkpoint if the run is resumed. `observe` gets its remarks,
 /// which name the machine.

@@ -12,10 +12,10 @@ use super::tensorboard::EventFile;
 use super::turns_file::TurnsFile;
 use crate::engine::comm::machines::Launched;
 use crate::engine::launch::EventRecord;
-use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::AtomicFile;
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, Result};
 
 /// The record of a run: its metrics, checkpoints, turns, and events for TensorBoard.
 pub(super) struct RunRecord {

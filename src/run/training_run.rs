@@ -19,13 +19,13 @@ use super::run_record::RunRecord;
 use super::tensorboard::EventFile;
 use super::turns_file::TurnsFile;
 use crate::engine::launch::AssumedGrowth;
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, TraceFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, Destination, MadeFolders, RowFile};
 use crate::load::GraphFingerprint;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Remedy for a folder with an earlier run's results, other than another folder.
 const OVERWRITE: &str = "replace the results in it with ‹overwrite›";

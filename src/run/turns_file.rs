@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::json_file::write_json;
-use crate::error::Result;
 use crate::event::{RankTurns, RecordedTurns, TurnSpan};
+use crate::words::error::Result;
 
 /// The turns of an epoch, collected from the ranks.
 pub(super) struct TurnsFile {

@@ -8,8 +8,8 @@ use tch::{Kind, Tensor};
 use super::graph::TestGraph;
 use super::ranks::{RankContext, on_ranks};
 use crate::engine::tape::{Init, ParameterBuilder, Policy, Tape, Weight};
-use crate::error::{Error, Result};
 use crate::nn::{Conv, ConvInput};
+use crate::words::error::{Error, Result};
 
 const NODES: usize = 40;
 const FEATURES: i64 = 3;

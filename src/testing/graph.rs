@@ -6,8 +6,8 @@ use tch::{Kind, Tensor};
 
 use super::ranks::RankContext;
 use crate::engine::tape::{EdgeSource, GraphShardManager};
-use crate::error::Result;
 use crate::graph::{GraphShard, ShardBuilder};
+use crate::words::error::Result;
 
 /// A graph cut into partitions of consecutive nodes. The id of an edge is its index in `edges`, its weight is also its
 /// only feature.

@@ -5,8 +5,8 @@ use tch::Tensor;
 use super::outputs::{ParameterValues, filled};
 use super::ranks::{RankContext, on_ranks};
 use crate::engine::tape::{HeteroGraphShardManager, ParameterBuilder, Tape, Var};
-use crate::error::Result;
 use crate::graph::{CanonicalEtype, PartitionBook, ShardBuilder};
+use crate::words::error::Result;
 
 /// A graph of several types of nodes and edges, on one rank.
 #[derive(Debug, Clone, Default)]

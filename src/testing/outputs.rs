@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::graph::TestGraph;
 use super::ranks::{RankContext, on_ranks};
 use crate::engine::tape::{Graph, ParameterBuilder, ParameterSet, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::{Conv, ConvInput, Model};
+use crate::words::error::{Error, Result};
 
 /// Values of parameters, by name; all other parameters are 0.
 pub(super) type ParameterValues<'v> = [(&'v str, &'v [f64])];

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::engine::comm::{FileGroup, ProcessGroup, end_together};
 use crate::engine::spill::{PartitionDataManager, SpillStore};
 use crate::engine::turns::{Control, Stop, TurnLock};
-use crate::error::{Error, ErrorKind, Result};
 use crate::io::{DiskStorage, IoCounters};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// A rank, its process group and its data.
 pub struct RankContext {

@@ -6,11 +6,11 @@ use super::stored_rows::StoredRows;
 use crate::engine::comm::{Posted, ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Gradients, ParameterSet, Tape, Var};
-use crate::error::Result;
 use crate::load::RowBytes;
 use crate::nn::LearnedRows;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
+use crate::words::error::Result;
 
 /// A model that a [`SampledTrainer`](super::SampledTrainer) trains.
 pub trait BatchModel {

@@ -2,9 +2,9 @@
 
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Steps;
-use crate::error::Result;
 use crate::event::{SpanKind, span};
 use crate::sampling::loaders::Batches;
+use crate::words::error::Result;
 
 /// Calls `work` with the next batch; returns `None` if there is none. If batches are sampled on demand, the rank takes
 /// a turn for sampling and work, and returns its memory afterwards; otherwise ranks work in parallel.

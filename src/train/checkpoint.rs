@@ -9,11 +9,11 @@ use tch::{Kind, Tensor};
 
 use super::best_epoch::BestEpoch;
 use super::kept_state::KeptState;
-use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
 use crate::load::GraphFingerprint;
 use crate::nn::{LearningRate, SafetensorsFile, write_arrays};
+use crate::words::error::{Error, Result};
 
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";

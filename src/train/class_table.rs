@@ -5,9 +5,9 @@ use tch::{Kind, Tensor};
 use super::counts::Totals;
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::Result;
 use crate::event::{Confusion, Metric, Scores};
 use crate::nn::{Task, f1};
+use crate::words::error::Result;
 
 /// Largest number of classes with a confusion matrix. With several labels per node, each class has a table of four cells, and
 /// four times as many classes have one.

@@ -3,9 +3,9 @@
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::Masks;
-use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::nn::{ScoreSums, Task};
+use crate::words::error::{Error, Result};
 
 /// Number of nodes in each mask, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

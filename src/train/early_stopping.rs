@@ -4,8 +4,8 @@ use super::best_epoch::BestEpoch;
 use super::regime::Regime;
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::error::Result;
 use crate::nn::ValidationScore;
+use crate::words::error::Result;
 
 /// The best epoch so far, with its weights if training ends with them. Training stops when the validation score has not
 /// improved for `patience` epochs.

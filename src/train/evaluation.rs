@@ -10,8 +10,8 @@ use crate::engine::comm::{Operation, ReduceOp, all_reduce, complete};
 use crate::engine::spill::Masks;
 use crate::engine::tape::Var;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::{Evaluation, Scores};
+use crate::words::error::{Error, Result};
 
 impl Trainer<'_> {
     /// The task's metric, over all ranks.

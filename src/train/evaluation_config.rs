@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
-use crate::choice::choices;
-use crate::error::Result;
+use crate::words::choice::choices;
+use crate::words::error::Result;
 
 choices! {
     /// The final weights of training.

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::sampling::stores::Fanout;
+use crate::words::error::{Error, Result};
 
 /// Fan-outs: number of in-edges drawn per node, one per layer, the input layer's first; negative numbers mean all.
 ///

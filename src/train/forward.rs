@@ -3,8 +3,8 @@
 use super::stored_rows::StoredRows;
 use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tape::{Graph, GraphShardManager, HeteroGraph, Tape, Var};
-use crate::error::Result;
 use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
+use crate::words::error::Result;
 
 /// A forward pass over a rank's data.
 pub trait Forward {

@@ -8,11 +8,11 @@ use tch::Tensor;
 use super::batch_model::{BatchForward, BatchModel};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{BlockGraph, Graph, ParameterSet, SourceDegrees, Tape, Var};
-use crate::error::Result;
 use crate::graph::Block;
 use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
+use crate::words::error::Result;
 
 /// Name of the input features in a batch.
 pub const FEATURES: &str = "features";

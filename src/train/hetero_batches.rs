@@ -14,11 +14,11 @@ use crate::engine::comm::{Posted, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, RelationData, Tape, Var};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, HeteroBlock, PartitionBook};
 use crate::nn::HeteroStack;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::{GraphSource, SparseAdam};
+use crate::words::error::{Error, Result};
 
 /// Name of a node type's input features in a batch.
 pub fn features_of(ntype: &str) -> String {

@@ -12,12 +12,12 @@ use super::graph_batches::{GraphBatch, block_graphs, track_rows};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
 use crate::load::RowBytes;
 use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
+use crate::words::error::{Error, Result};
 
 /// Number of values that are written at a time.
 const BLOCK: usize = 1 << 18;

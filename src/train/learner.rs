@@ -9,8 +9,8 @@ use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::Trainer;
 use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
-use crate::error::Result;
 use crate::event::{Evaluation, Metric};
+use crate::words::error::Result;
 
 /// A model with the data that it is trained on.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use super::link_evaluation::LinkEvaluation;
 use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
 use super::training::Training;
-use crate::error::Result;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
+use crate::words::error::Result;
 
 impl Training<'_> {
     /// One epoch: all ranks give up their turns for a pass over the training edges, and for a prediction of the validation

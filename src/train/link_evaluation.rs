@@ -7,8 +7,8 @@ use crate::engine::comm::{
     Hooks, Operation, Posted, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
 };
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::nn::{link_loss_sum, reciprocal_ranks_sum};
+use crate::words::error::Result;
 
 /// The rank that compares the scores of all ranks.
 const COMPARES: usize = 0;

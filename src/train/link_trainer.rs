@@ -13,10 +13,10 @@ use crate::engine::comm::{ProcessGroup, barrier};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::turns::Work;
-use crate::error::Result;
 use crate::event::{Metric, Scores};
 use crate::nn::{LinkScore, Optimizer, link_loss};
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
+use crate::words::error::Result;
 
 /// A model whose output rows are compared in pairs, with its data. The loss is the binary cross entropy of the scores
 /// of edges and drawn pairs.

@@ -13,7 +13,6 @@ use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
-use crate::error::Result;
 use crate::event::{SampleReport, Scores};
 use crate::io::IoTotals;
 use crate::load::RowBytes;
@@ -21,6 +20,7 @@ use crate::nn::Optimizer;
 use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{Loader, MiniBatch, NeighborTask};
 use crate::sampling::stores::GraphSource;
+use crate::words::error::Result;
 
 /// Results of a pass over all batches, summed over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]

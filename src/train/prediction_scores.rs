@@ -5,9 +5,9 @@ use tch::Tensor;
 use super::class_table::ClassTable;
 use super::counts::Totals;
 use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce};
-use crate::error::Result;
 use crate::event::{Metric, SetScores};
 use crate::nn::{ScoreSums, Task};
+use crate::words::error::Result;
 
 /// Names of the sets, in the order of their bits.
 const SETS: [&str; 4] = ["train", "val", "test", "all labelled"];

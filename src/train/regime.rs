@@ -1,8 +1,8 @@
 //! Hyperparameters of training.
 
 use super::evaluation_config::Keep;
-use crate::error::{Error, Result};
 use crate::nn::{OptimizerConfig, Schedule};
+use crate::words::error::{Error, Result};
 
 /// Hyperparameters of training.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::engine::comm::{Ranks, barrier, is_first_here};
 use crate::engine::tape::{Graph, HeteroGraphShardManager};
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
 use crate::sampling::stores::{DistTensor, DistTensorConfig, PartitionPolicy};
+use crate::words::error::Result;
 
 /// Out-degrees of all nodes for each edge type, on disk: one number per node.
 pub struct RelationDegrees {

@@ -12,9 +12,9 @@ use super::score_runs::{PairCount, all_read, count, send};
 use crate::engine::comm::{Inbox, Outbox, Recipient};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::Result;
 use crate::event::{Metric, Scores};
 use crate::nn::Task;
+use crate::words::error::Result;
 
 const MASKS: usize = 3;
 

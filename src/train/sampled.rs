@@ -9,10 +9,10 @@ use super::pass::{BatchPass, BatchTrainer};
 use super::step_log::StepLog;
 use super::trainer::Trainer;
 use super::update::{GradientReduce, nonzero};
-use crate::error::Result;
 use crate::event::Scores;
 use crate::nn::{Optimizer, ScoreSums};
 use crate::sampling::loaders::{DataLoader, MiniBatch};
+use crate::words::error::Result;
 
 /// Trains a [`Trainer`]'s model on batches with [`FEATURES`](super::FEATURES) and [`LABELS`].
 #[derive(Clone, Copy)]

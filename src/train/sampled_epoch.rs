@@ -8,8 +8,8 @@ use super::training::Training;
 use super::update::TurnHooks;
 use crate::engine::comm::barrier;
 use crate::engine::turns::Work;
-use crate::error::Result;
 use crate::event::{EpochEvaluation, EpochReport, Scores};
+use crate::words::error::Result;
 
 impl Training<'_> {
     /// One epoch: all ranks give up their turns for a [pass](SampledTrainer::pass) over sampled batches, and take turns

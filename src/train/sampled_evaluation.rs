@@ -9,10 +9,10 @@ use super::trainer::Trainer;
 use super::update::TurnHooks;
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::tape::Tape;
-use crate::error::Result;
 use crate::event::Scores;
 use crate::nn::ScoreSums;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
+use crate::words::error::Result;
 
 impl SampledTrainer<'_> {
     /// The task's metric over validation and test nodes, without dropout, on neighbourhoods that are the same each

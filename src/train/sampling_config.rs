@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
 use super::update::GradientReduce;
-use crate::error::Result;
 use crate::graph::PartitionBook;
 use crate::sampling::loaders::{DataLoaderConfig, DistNeighborSampler};
+use crate::words::error::Result;
 
 /// Configuration of training on sampled neighbourhoods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::engine::comm::{Inbox, Outbox};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Number of scores that are sent and read at a time.
 const BLOCK: usize = 4096;

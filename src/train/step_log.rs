@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::error::Result;
 use crate::event::{Scores, StepReport};
+use crate::words::error::Result;
 
 /// Receiver of a rank's reports on steps, and their interval. Steps are the same on all ranks, so one rank reports.
 #[derive(Clone, Copy)]

@@ -10,12 +10,12 @@ use crate::engine::comm::{ProcessGroup, Ranks, barrier, is_first_here};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Tape, Var};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::graph::{PartitionBook, TypeNodes};
 use crate::nn::{LearnedRows, start_rows};
 use crate::sampling::stores::{
     Adam, DistEmbedding, DistTensor, DistTensorConfig, PartitionPolicy, SparseAdam,
 };
+use crate::words::error::{Error, Result};
 
 /// Learned rows of a node type without features, for training on samples: a [`DistEmbedding`], of which a step reads
 /// and updates the rows in its batch, and the state of its [`SparseAdam`].

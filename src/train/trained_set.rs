@@ -8,10 +8,10 @@ use crate::engine::comm::Ranks;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
+use crate::words::error::Result;
 
 /// The model's parameters, or the learned rows of a node type.
 pub(super) struct TrainedSet<'a> {

@@ -11,11 +11,11 @@ use crate::engine::comm::{ProcessGroup, gather_grads};
 use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Constants, ParameterSet, Policy, Tape, Var};
 use crate::engine::turns::Phase;
-use crate::error::{Error, Result};
 use crate::event::{Scores, SpanKind, span};
 use crate::io::IoTotals;
 use crate::nn::{Loss, sum_of_squares};
 use crate::platform::ProcessorSeconds;
+use crate::words::error::{Error, Result};
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {

@@ -18,10 +18,10 @@ use crate::engine::comm::{Ranks, ReduceOp, all_gather, all_reduce, barrier, span
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::engine::turns::Work;
-use crate::error::{Error, Result};
 use crate::event::{EpochEvaluation, EpochReport, Evaluation, Scores};
 use crate::load::GraphFingerprint;
 use crate::nn::{LearningRate, Optimizer, ValidationScore, clip_factor};
+use crate::words::error::{Error, Result};
 
 /// One rank's part of training, between epochs.
 pub struct Training<'a> {

@@ -5,12 +5,12 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::choices;
 use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce_in_slices, gather_grads};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::ParameterSet;
-use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 choices! {
     /// How gradients and losses of the ranks are combined in each step. A rank's gradient is that of the mean loss over its

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sar::Error;
 use sar::engine::comm::machines::{MachineFacts, agree};
-use sar::error::ErrorRecord;
+use sar::words::error::ErrorRecord;
 
 use super::in_process::InProcess;
 

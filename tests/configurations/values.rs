@@ -2,10 +2,10 @@
 
 use std::iter::successors;
 
-use sar::choice::Choice;
 use sar::load::EdgeSplit;
 use sar::nn::{ClassWeights, ModelKind, ModelOption, OptimizerConfig, OptionValues, Schedule};
 use sar::train::Fanouts;
+use sar::words::choice::Choice;
 use toml::Value;
 
 /// The values of a field-less enum, as flags name them.

@@ -110,6 +110,6 @@ fn an_edge_type_that_is_not_there_is_an_error() {
     for wrong in [4u8, 100, 127, 128, 255] {
         file.write_all_at(&[wrong], types.offset()).unwrap();
         let error = inner_edges(&Partition::open(&config, 0).unwrap(), 8).unwrap_err();
-        assert_eq!(error.exit_code(), sar::error::exit::BAD_INPUT, "{error}");
+        assert_eq!(error.exit_code(), sar::words::error::exit::BAD_INPUT, "{error}");
     }
 }

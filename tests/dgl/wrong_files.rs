@@ -13,7 +13,7 @@ use std::fs;
 fn assert_says(result: sar::Result<impl std::fmt::Debug>, words: &str) {
     let error = result.unwrap_err();
     assert!(error.to_string().contains(words), "{error} does not say {words:?}");
-    assert_eq!(error.exit_code(), sar::error::exit::BAD_INPUT);
+    assert_eq!(error.exit_code(), sar::words::error::exit::BAD_INPUT);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! reason.
 
 use crate::support::{KINDS, config, ignore};
-use sar::error::exit;
 use sar::prepare::generate::{GeneratorConfig, generate};
+use sar::words::error::exit;
 
 #[test]
 fn every_bad_value_is_refused_by_its_flag_and_leaves_nothing() {

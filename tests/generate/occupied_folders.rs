@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::common::files;
 use crate::support::{KINDS, config, ignore};
-use sar::error::exit;
 use sar::prepare::generate::{GeneratorConfig, generate};
+use sar::words::error::exit;
 
 #[test]
 fn a_folder_with_a_graph_of_that_name_is_left_as_it_is() {

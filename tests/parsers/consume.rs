@@ -1,10 +1,10 @@
 //! Reading of the parts of an opened file, a little of everything.
 
-use sar::error::exit::BAD_INPUT;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{ArrayRef, Partition, PartitionSummary, verify};
 use sar::load::{EdgeData, Shards, label_columns, load_labels, load_mask};
 use sar::prepare::import::{RawGraph, import_partitions};
+use sar::words::error::exit::BAD_INPUT;
 use std::path::Path;
 
 /// Number of elements read of each array, in one block.

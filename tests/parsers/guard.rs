@@ -1,6 +1,6 @@
 //! A guarded read: the memory that it allocates, whether it panics, and the kind of its error.
 
-use sar::error::exit::BAD_INPUT;
+use sar::words::error::exit::BAD_INPUT;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use sar::Result;
 use sar::engine::comm::{NoHooks, Ranks};
-use sar::error::ErrorKind;
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
+use sar::words::error::ErrorKind;
 
 use crate::common;
 use crate::support::{Opened, open, write_graph};

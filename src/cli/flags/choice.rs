@@ -2,8 +2,8 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::choice::Choice;
-use crate::error::Error;
+use crate::words::choice::Choice;
+use crate::words::error::Error;
 
 /// A parser of an enum's value names. Help lists them with their descriptions.
 pub(in crate::cli) fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {

@@ -5,9 +5,9 @@ use clap::{Arg, ArgMatches, Command};
 use super::given::is_given;
 #[cfg(feature = "torch")]
 use crate::cli::runs::{correct_and_smooth::WITHOUT_EFFECT, setting::Of, train::declared};
-use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "torch")]
 use crate::nn::ModelKind;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// A condition under which some flags have an effect.
 struct Rule {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use crate::fields::render;
+use crate::words::fields::render;
 
 /// Fields that are parts of a flag, or of which flags are parts.
 const OTHER_NAMES: [(&str, &str); 14] = [

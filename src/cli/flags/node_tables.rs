@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::choice::choice;
-use crate::choice::Choice;
 use crate::prepare::import::{
     ColumnOf, DrawnSplit, FillMissing, GraphFiles, NodeTableFile, NodeTables, Scale,
 };
+use crate::words::choice::Choice;
 
 /// Flags of graphs that have edges of their own, which no files of edges and no tables of nodes complete.
 pub(in crate::cli) const OTHER_SOURCES: [&str; 3] = ["part_json", "ogb", "chunked"];

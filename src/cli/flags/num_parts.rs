@@ -3,10 +3,10 @@
 use std::str::FromStr;
 
 use super::future_run::FutureRunArgs;
-use crate::error::{Error, ErrorKind, Result};
 use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::RawGraph;
 use crate::prepare::partition::check_num_parts;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// The number of partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::error::{Error, Result};
 use crate::prepare::import::{Comment, TextRules};
+use crate::words::error::{Error, Result};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::guesses::{COMMANDS, FILES, Guess, LETTERS, PARTITION, PREDICTION, TRAINING, VALUES};
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::shell_word::shell_word;
-use crate::error::Error;
+use crate::words::error::Error;
 
 /// The error, with a tip if another program uses this name on its command line.
 pub(in crate::cli) fn with_tip(

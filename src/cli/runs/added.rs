@@ -5,9 +5,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::predict::{PredictArgs, run};
-use crate::error::Result;
 use crate::prepare::import::{GraphFiles, NodeTableFile};
 use crate::prepare::partition::GraphAdditions;
+use crate::words::error::Result;
 
 /// Predict nodes of a graph with trained weights
 ///

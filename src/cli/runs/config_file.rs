@@ -9,9 +9,9 @@ use super::configuration_flags::flags;
 use super::setting::Flag;
 use crate::cli::flags::given::is_given;
 use crate::cli::show::shell_word::shell_word;
-use crate::error::{Error, Result};
 use crate::io::read_input;
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, Result};
 
 const CONFIG: &str = "config";
 const PART_JSON: &str = "part_json";

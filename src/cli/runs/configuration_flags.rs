@@ -11,10 +11,10 @@ use super::schedule;
 use super::setting::{Flag, FlagValue, Of};
 use super::train::{ResultsArgs, TrainArgs};
 use crate::engine::spill::ComputeDtype;
-use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn::{ModelConfig, OptimizerConfig};
 use crate::run::config::{LinkConfig, Relations, RunConfig};
+use crate::words::error::{Error, Result};
 
 /// The flags of a training run with this configuration.
 ///

@@ -3,9 +3,9 @@
 use clap::{Arg, Args};
 
 use super::predict::{PredictArgs, run};
-use crate::error::{Error, Result};
 use crate::nn::{CorrectAndSmooth, LabelPropagation};
 use crate::prepare::partition::GraphAdditions;
+use crate::words::error::{Error, Result};
 
 /// Predict all nodes, and improve the predictions by propagating labels of training nodes
 ///

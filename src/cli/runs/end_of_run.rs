@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::predict::read_config;
 use crate::cli::show::shell_word::shell_word;
 use crate::engine::launch::exceeds;
-use crate::error::{Error, Result};
 use crate::event::{Metric, duration, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::report::BestValidation;
 use crate::run::METRICS;
 use crate::run::config::{PairScore, Relations, RunConfig};
 use crate::run::rank::WEIGHTS;
+use crate::words::error::{Error, Result};
 
 /// The last lines of a run that took `seconds` and was evaluated by `metric`.
 pub(in crate::cli) fn end_of_run(

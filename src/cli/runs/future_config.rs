@@ -11,8 +11,8 @@ use super::setting::{Of, Setting};
 use super::train::{TrainArgs, declared, described};
 use crate::cli::flags::effect;
 use crate::cli::help::tips::reworded;
-use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Command line of a training run.
 #[derive(Parser)]

@@ -5,10 +5,10 @@ use clap::ValueEnum;
 use super::setting::settings;
 use super::settings::Settings;
 use crate::cli::flags::choice::choice;
-use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn;
 use crate::run::config::{LinkConfig, PairScore};
+use crate::words::error::{Error, Result};
 
 /// The task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

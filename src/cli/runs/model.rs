@@ -2,10 +2,10 @@
 
 use super::model_kind::KindArgs;
 use super::setting::settings;
-use crate::choice::Choice;
 use crate::cli::flags::choice::choice;
-use crate::error::Result;
 use crate::nn::{JumpMode, ModelConfig, NormKind};
+use crate::words::choice::Choice;
+use crate::words::error::Result;
 
 settings! {
     /// Flags of a model.

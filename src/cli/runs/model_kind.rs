@@ -5,8 +5,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use toml::Value;
 
 use crate::cli::flags::given::is_given;
-use crate::error::{Error, ErrorKind, Result};
 use crate::nn::{ModelConfig, ModelKind, ModelOption, OptionValues};
+use crate::words::error::{Error, ErrorKind, Result};
 
 const MODEL: &str = "model";
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
 use crate::io::is_standard_output;
+use crate::words::error::{Error, Result};
 
 /// Makes the path of an output file absolute; `-` stays standard output.
 pub(in crate::cli) fn absolute_output(path: PathBuf) -> Result<PathBuf> {

@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::cli::show::output::{print, print_event};
 use crate::engine::spill_dir::LivingRun;
 use crate::engine::turns::Request;
-use crate::error::{Error, Result};
 use crate::event::{Voice, size, voice};
 use crate::platform::{proportional_bytes, signals};
+use crate::words::error::{Error, Result};
 
 /// Interval of looking at a pausing run.
 const LOOK: Duration = Duration::from_millis(50);

@@ -9,10 +9,10 @@ use super::train::{TrainArgs, config};
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::output::print;
 use crate::cli::show::table::TextTable;
-use crate::error::{Error, Result};
 use crate::event::{number, size};
 use crate::run::config::RunConfig;
 use crate::run::plan::Plan;
+use crate::words::error::{Error, Result};
 
 /// Predict the memory, disk space, bytes and time of a training run
 ///

@@ -13,7 +13,6 @@ use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::output::{check_output, print_output};
 use crate::cli::show::shell_word::shell_word;
-use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
@@ -25,6 +24,7 @@ use crate::run::rank::{
     LinkQuery, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, SplitName,
     WEIGHTS,
 };
+use crate::words::error::{Error, Result};
 
 /// Predict nodes of a graph with trained weights
 ///

@@ -10,11 +10,11 @@ use super::disk_endurance::DiskEndurance;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::output::{check_output, print_output};
 use crate::engine::spill_dir::LivingRun;
-use crate::error::{Error, Result};
 use crate::event::show_status;
 use crate::io::Destination;
 use crate::platform::signals;
 use crate::report::{Page, RunData, page};
+use crate::words::error::{Error, Result};
 
 /// Show one or several runs on an HTML page, a single file
 ///

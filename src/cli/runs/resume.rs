@@ -11,8 +11,8 @@ use super::setting::settings;
 use super::train::{TrainArgs, run};
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::given::is_given;
-use crate::error::Result;
 use crate::io::IoMode;
+use crate::words::error::Result;
 
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 

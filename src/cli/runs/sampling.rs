@@ -5,10 +5,10 @@ use clap::builder::ArgPredicate;
 
 use super::setting::settings;
 use crate::cli::flags::choice::choice;
-use crate::error::Result;
 use crate::nn::ModelConfig;
 use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, GradientReduce, SamplingConfig};
+use crate::words::error::Result;
 
 /// The part of the graph that a training step uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,12 +4,12 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use super::paths::absolute;
-use crate::choice::Choice;
 use crate::engine::tape::Policy;
-use crate::error::Result;
 use crate::nn::ClassWeights;
 use crate::run::config::{MemoryBudget, OwnPartitions, TargetTypes};
 use crate::train::Fanouts;
+use crate::words::choice::Choice;
+use crate::words::error::Result;
 
 /// A flag of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ macro_rules! settings {
             ];
 
             /// Sets the fields of the flags that are given or have defaults.
-            pub(super) fn set(&self, config: &mut $Config) -> $crate::error::Result<()> {
+            pub(super) fn set(&self, config: &mut $Config) -> $crate::words::error::Result<()> {
                 $($($crate::cli::runs::setting::settings!(
                     @set self.$flag, config.$place $(.$inner)*, $($by)?
                 );)?)*

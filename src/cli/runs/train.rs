@@ -16,16 +16,16 @@ use super::resume::RunArgs;
 use super::sampling::SamplingArgs;
 use super::schedule::{ScheduleArg, ScheduleParser};
 use super::setting::{Setting, settings};
-use crate::choice::Choice;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::flags::free_folder::claim_folder;
 use crate::cli::show::output::print_path;
-use crate::error::{Error, Result};
 use crate::event::{Console, Event, Voice, file_name, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::MadeFolders;
 use crate::load::Normalize;
+use crate::words::choice::Choice;
+use crate::words::error::{Error, Result};
 
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::tape::InitStyle;

@@ -14,10 +14,10 @@ use crate::cli::flags::free_folder::name_of;
 use crate::cli::flags::given::{is_given, values, word, words};
 use crate::cli::partition::{PartitionArgs, is_partitioned};
 use crate::cli::show::shell_word::shell_word;
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::{flush, show_status};
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};
 use crate::run::is_one_of_several;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Headings of this command's flags from `partition`, in addition to the number of partitions.
 const OF_FILES: [&str; 3] = ["Input", "Node tables", "Edges"];

@@ -8,9 +8,9 @@ use clap::builder::Styles;
 use serde_json::{Value, json};
 
 use crate::cli::flags::fields::with_flags;
-use crate::error::{Error, Result, exit};
 use crate::event::{Voice, printable, show_always, show_event, show_result, voice};
 use crate::io::is_standard_output;
+use crate::words::error::{Error, Result, exit};
 
 /// Prints a result to standard output, for programs as an event. A reader may stop reading: `sar-single inspect g.json
 /// | head` is not an error.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::table::TextTable;
-use crate::error::Result;
 use crate::event::{number, printable, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Feature, PartitionSummary};
+use crate::words::error::Result;
 
 /// The graph as a whole.
 pub(in crate::cli) fn header(config: &PartitionConfig) -> String {

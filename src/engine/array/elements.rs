@@ -1,7 +1,7 @@
 //! The interface between arrays and collectives.
 
 use super::layout::ArrayLayout;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// An array in main memory: [`Array`](super::Array) or, with the cargo feature `torch`, a `tch::Tensor`. Implement it
 /// for another library's arrays to send them through collectives.

@@ -3,8 +3,8 @@
 use super::element::ArrayElement;
 use super::elements::Elements;
 use super::layout::ArrayLayout;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// An array with its own memory, aligned for every element type.
 #[derive(Debug, Clone, PartialEq, Eq)]

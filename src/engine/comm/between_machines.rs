@@ -8,8 +8,8 @@ use super::collectives::barrier;
 use super::group::{Inbox, Outbox, ProcessGroup, Recipient, complete};
 use super::ranks::Ranks;
 use super::tag::Operation;
-use crate::error::{Error, Result};
 use crate::io::{RowFile, new_private_file};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes that are read and sent at a time.
 const CHUNK: usize = 1 << 20;

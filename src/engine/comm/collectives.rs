@@ -8,8 +8,8 @@ use super::message::{read_array, read_layout, write_array};
 use super::tag::{Operation, unlike};
 use super::total::Total;
 use crate::engine::array::{Array, ArrayLayout, Elements};
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Number of elements that are reduced at a time, so that intermediate results take little memory.
 const REDUCED: usize = 1 << 16;

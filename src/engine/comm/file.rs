@@ -19,9 +19,9 @@ use super::placement::Placement;
 use super::tag::{Operation, Tag};
 use crate::engine::spill::{Extent, ReadValue, ValueFile};
 use crate::engine::turns::Control;
-use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
 use crate::io::{IoCounters, MemoryStorage, Storage, StorageFile, overlap, read_split};
+use crate::words::error::{Error, Result};
 
 /// One rank's view of the group of workers.
 pub struct FileGroup {

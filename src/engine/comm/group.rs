@@ -7,8 +7,8 @@ use tracing::debug;
 
 use super::hooks::Hooks;
 use super::tag::{Operation, Tag};
-use crate::error::{Error, Result};
 use crate::event::{SpanKind, span};
+use crate::words::error::{Error, Result};
 
 /// The ranks of a run, from one rank's view. All ranks make the same sequence of collectives.
 pub trait ProcessGroup {

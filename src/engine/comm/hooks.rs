@@ -1,7 +1,7 @@
 //! A rank's work around a collective's wait.
 
 use crate::engine::spill::PartitionDataManager;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// The hooks of a collective: SAR's `precall_func` and `callback_func`.
 pub trait Hooks {

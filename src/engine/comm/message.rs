@@ -2,8 +2,8 @@
 
 use super::group::{Inbox, Outbox};
 use crate::engine::array::{ArrayLayout, Elements};
-use crate::error::{Error, Result};
 use crate::io;
+use crate::words::error::{Error, Result};
 
 /// Appends an array to the current message.
 pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {

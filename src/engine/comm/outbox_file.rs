@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::tag::Tag;
 use crate::engine::packed::Packed;
 use crate::engine::spill::Extent;
-use crate::error::{Error, Result};
 use crate::io::StorageFile;
+use crate::words::error::{Error, Result};
 
 /// Location of a message in its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]

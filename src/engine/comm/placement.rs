@@ -1,6 +1,6 @@
 //! The machine of each rank.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The machine of each rank, from one machine's view.
 #[derive(Debug, Clone, PartialEq, Eq)]

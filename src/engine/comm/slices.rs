@@ -8,7 +8,7 @@ use super::hooks::Hooks;
 use super::message::write_bytes;
 use super::tag::Operation;
 use crate::engine::array::{Array, ArrayLayout, Elements};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// A rank's slice of a tensor's elements.
 struct Slice {

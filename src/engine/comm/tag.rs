@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::choice::{Choice, choices};
-use crate::error::{Error, ErrorKind, Result};
+use crate::words::choice::{Choice, choices};
+use crate::words::error::{Error, ErrorKind, Result};
 
 choices! {
     /// The operation of a collective. All ranks run the same operations in the same order.
@@ -88,7 +88,7 @@ pub(super) fn unlike(problem: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::Named;
+    use crate::words::choice::Named;
 
     #[test]
     fn the_code_of_an_operation_is_its_place_in_the_list() {

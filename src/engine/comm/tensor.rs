@@ -4,8 +4,8 @@ use tch::{Kind, Tensor};
 
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Tensors on the CPU.
 impl Elements for Tensor {

@@ -3,8 +3,8 @@
 use half::{bf16, f16};
 
 use super::collectives::ReduceOp;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Number of elements that are widened at a time.
 const BLOCK: usize = 4096;

@@ -7,7 +7,7 @@ use super::memory::MemoryUsage;
 use super::over_budget::{exceeds, over_budget};
 use super::reactions::Reactions;
 use crate::engine::turns::{Control, Work};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Room in bytes that admits no second worker; 0 would mean no limit.
 const LEAST_ROOM: u64 = 1 << 10;
@@ -207,7 +207,7 @@ mod tests {
     use crate::engine::launch::memory::WorkerUsage;
     use crate::engine::launch::{AssumedGrowth, TurnGrowth};
     use crate::engine::turns::{Activity, given_out};
-    use crate::error::ErrorKind;
+    use crate::words::error::ErrorKind;
 
     const GIB: u64 = 1 << 30;
 

@@ -7,9 +7,9 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::{Handle, Signals};
 
-use crate::error::{Error, Result};
 use crate::event::{Event, EventReceiver};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Number of events that are read ahead.
 const AHEAD: usize = 64;

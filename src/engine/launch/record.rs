@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Sender, unbounded};
 
 use super::listeners::{LoopInput, spawn};
-use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::words::error::{Error, Result};
 
 /// Time that a failed run waits for its records.
 const SHORT: Duration = Duration::from_secs(1);

@@ -19,12 +19,12 @@ use super::record::{EventRecord, RecordThread, RunOutcome};
 use super::stall::StallWatch;
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control, Request, SaveClock, Stop};
-use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{
     Event, EventSender, Failure, event_pipe, log_as_rank, own_streams, show_status,
 };
 use crate::platform;
 use crate::platform::signals;
+use crate::words::error::{Error, ErrorKind, Result, exit};
 
 /// Time that workers have to stop on their own after one has failed.
 const GRACE: Duration = Duration::from_secs(1);

@@ -9,8 +9,8 @@ use rustix::process::{
 
 use super::out_of_memory::OutOfMemory;
 use crate::engine::turns::{Activity, Control};
-use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 use crate::platform::reached_limit;
+use crate::words::error::{Error, ErrorKind, ErrorRecord, Result};
 
 /// Hint for a worker that was killed.
 const MEMORY: &str =

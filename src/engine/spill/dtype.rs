@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
+use crate::words::choice::choices;
+use crate::words::error::Result;
 
 /// Minimum number of columns of matrices that are rounded. Narrower ones, such as statistics and attention scores, keep
 /// their type.

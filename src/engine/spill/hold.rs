@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use super::manager::PartitionDataManager;
 use super::pointer::{Pinned, Pointer, Spillable};
 use super::value::Spill;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Records that a value is in use. If other handles remain after the last hold, the manager may drop the value from
 /// memory until it is needed again.

@@ -13,11 +13,11 @@ use super::shard::ShardPointer;
 use super::store::SpillStore;
 use super::value::Spill;
 use crate::engine::turns::{Phase, TurnLock, Work};
-use crate::error::{Error, Result};
 use crate::event::{SpanKind, span_of};
 use crate::graph::GraphShard;
 use crate::platform::heap::{give_memory_back, map_blocks};
 use crate::platform::{anonymous_bytes, blocks};
+use crate::words::error::{Error, Result};
 
 /// Values smaller than this, in bytes, stay in memory until the pause and share a file when they are written, because
 /// there are many of them and each file has a cost.

@@ -10,8 +10,8 @@ use super::room::ValueSizes;
 use super::store::{SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
 use super::value_file::Extent;
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::{SpanKind, span_of};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Remedy for a pin that is held across a pause.
 const UNPIN: &str =

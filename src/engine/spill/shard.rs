@@ -1,8 +1,8 @@
 //! Tracked shards, whose two orders of edges are in memory or on disk independently.
 
 use super::pointer::{Pinned, Pointer};
-use crate::error::Result;
 use crate::graph::SortedEdges;
+use crate::words::error::Result;
 
 /// A tracked [`GraphShard`](crate::graph::GraphShard). The forward pass walks edges by destination, the adjoint of a
 /// sum by source; the two orders are written, read and kept separately.

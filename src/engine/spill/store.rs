@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::value_file::{Extent, ReadValue, ValueFile};
-use crate::error::{Error, Result};
 use crate::io::{IoCounters, MemoryStorage, Storage, StorageFile, read_split};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes that are copied at a time.
 const COPIED: usize = 1 << 20;

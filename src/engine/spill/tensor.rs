@@ -10,9 +10,9 @@ use super::store::{SpillReader, SpillWriter};
 use super::value::Spill;
 use crate::engine::packed::packed_len;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
+use crate::words::error::Result;
 
 /// Number of elements that a thread converts at a time.
 const BLOCK: usize = 1 << 16;

@@ -11,9 +11,9 @@ use super::shard::ShardPointer;
 use super::tensor::{PointerTensor, TensorLayout, converted};
 use super::value::Spill;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::graph::{GraphShard, SortedEdges};
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 impl PartitionDataManager {
     /// Tracks a matrix with one row per node, in the type that [`held_kind`](Self::held_kind) returns (the value may

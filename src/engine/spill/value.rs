@@ -5,8 +5,8 @@ use bytemuck::Pod;
 use super::store::{SpillReader, SpillWriter};
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::engine::packed::packed_len;
-use crate::error::Result;
 use crate::graph::{Csr, SortedEdges};
+use crate::words::error::Result;
 
 /// A value that can be written to a file and read back unchanged.
 pub trait Spill: Sized + 'static {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::packed::{Packed, PackedEnd, Packer, Unpacker, pad};
-use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters};
+use crate::words::error::{Error, Result};
 
 /// A file to which values are appended, packed if that saves space.
 pub(in crate::engine) struct ValueFile {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::marked_folder::{CONTROL, PREFIX};
 use crate::engine::turns::{Activity, Control, Request};
-use crate::error::{Error, Result};
 use crate::io::{UNFINISHED, drop_pages};
+use crate::words::error::{Error, Result};
 
 /// Path of the link from a results folder to the control file of its run.
 pub fn link_in(results: &Path) -> PathBuf {

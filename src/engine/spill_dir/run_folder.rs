@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use super::marked_folder::{CONTROL, PREFIX, UNFINISHED, open, remove};
 use crate::engine::turns::Control;
-use crate::error::{Error, Result};
 use crate::event::show_note;
 use crate::io::MadeFolders;
+use crate::words::error::{Error, Result};
 
 /// Number of attempts to create a folder. An attempt fails if another process considers the folder abandoned (its
 /// creation would have to take a minute) or has drawn the same name (names come from the clock).

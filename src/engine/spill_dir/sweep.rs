@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::marked_folder::{MarkedFolder, PREFIX, UNFINISHED};
-use crate::error::Error;
+use crate::words::error::Error;
 
 /// Age at which an unfinished folder is considered abandoned.
 const ABANDONED: Duration = Duration::from_secs(60);

@@ -3,8 +3,8 @@
 use super::graphs::graph::Graph;
 use super::record::Tape;
 use crate::engine::comm::{Collective, Posted};
-use crate::error::{Error, Result};
 use crate::event::Span;
+use crate::words::error::{Error, Result};
 
 /// A computation on the tape: complete, or waiting for other ranks' rows after posting its own.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
+use crate::words::choice::choices;
 
 /// Distribution of a parameter's initial values.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -14,7 +14,7 @@ use super::gradients::Gradients;
 use super::init::{Init, InitStyle};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Parameters begin at multiples of this number of elements, so that each is aligned like a separate tensor.
 const ALIGNMENT: usize = 16;

@@ -15,9 +15,9 @@ use super::var::{Target, Var};
 use crate::engine::spill::{Hold, PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
-use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span, span_of};
 use crate::kernels::DropoutKey;
+use crate::words::error::{Error, Result};
 
 /// Policy for values inside a segment between its forward and its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

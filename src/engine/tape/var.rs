@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
 use crate::engine::tape::graphs::row_layout::RowLayout;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A handle to a value of the forward pass: a matrix with one row per node.
 ///

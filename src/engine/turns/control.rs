@@ -19,8 +19,8 @@ use super::protocol::{Protocol, Stop};
 use super::run_status::{Request, RunStatus};
 use super::status::RankStatus;
 use super::work::Work;
-use crate::error::{Error, Result};
 use crate::io::new_private_file;
+use crate::words::error::{Error, Result};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 12;
@@ -347,7 +347,7 @@ impl From<Stop> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::words::error::ErrorKind;
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {

@@ -12,10 +12,10 @@ use super::control::Control;
 use super::run_status::Request;
 use super::status::{Activity, RankStatus};
 use super::work::Work;
-use crate::error::Result;
 use crate::event::{Interval, SpanKind, TurnSpan, record, span};
 use crate::io::{IoCounters, IoTotals};
 use crate::platform::{nanoseconds, peak_anonymous_bytes, reset_peak};
+use crate::words::error::Result;
 
 /// Interval at which a paused rank checks whether it may continue.
 const LOOK: Duration = Duration::from_millis(20);

@@ -9,7 +9,7 @@ use super::nodes::node_table::NodeTable;
 use super::partition::Partition;
 use super::structure::local_graph::Entries;
 use super::topology::Topology;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Number of edges per run if all edges are taken.
 const BLOCK: u64 = 64 << 10;

@@ -8,8 +8,8 @@ use super::feature::Feature;
 use super::feature_set::FeatureSet;
 use super::nodes::original_ids::OriginalIds;
 use super::topology::Topology;
-use crate::error::Result;
 use crate::graph::TypeNodes;
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// Name of node data with original ids.

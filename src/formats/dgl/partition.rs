@@ -1,6 +1,5 @@
 //! One partition in the form that training reads, for all versions of DGL.
 
-use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::edge_reader::{EdgeReader, InnerEdge};
 use crate::formats::dgl::feature_set::{FeatureSet, TypeRows};
@@ -10,6 +9,7 @@ use crate::formats::dgl::structure::local_graph::LocalGraph;
 use crate::formats::dgl::structure::structure_file::open_structure;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::PartitionBook;
+use crate::words::error::Result;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Summary of a partition, from the headers of its files.
 
-use crate::error::Result;
 use crate::formats::dgl::config::{PartFiles, PartitionConfig};
 use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::open_features;
 use crate::formats::dgl::structure::structure_file::open_structure;
+use crate::words::error::Result;
 
 /// Counts, sizes and features of one partition. Ids and edges are neither read nor checked, so this is fast for
 /// partitions of any size; [`Partition::open`](super::Partition::open) and [`verify`](super::verify()) check them.

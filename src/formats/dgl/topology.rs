@@ -5,7 +5,7 @@ use super::edge_reader::EdgeReader;
 use super::nodes::node_table::NodeTable;
 use super::structure::local_graph::LocalGraph;
 use super::structure::structure_file::open_structure;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// The open structure file of one partition.
 #[derive(Clone, Debug)]

@@ -7,10 +7,10 @@ use super::edge_features::EdgeFeatures;
 use super::features::Normalize;
 use super::node_column::NodeColumn;
 use super::row_bytes::RowCounters;
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
+use crate::words::error::{Error, Result};
 
 impl NodeColumn {
     /// A column of the nodes of one type: row i of `rows` belongs to the node whose id in its type is i.

@@ -9,12 +9,12 @@ use tch::{Kind, Tensor};
 use super::reachable::Reachable;
 use super::row_reads::read_rows;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, Feature, open_edge_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 use crate::load::keys::Role;
+use crate::words::error::{Error, Result};
 
 /// Number of edges whose rows are read together.
 const AT_ONCE: usize = 1 << 19;

@@ -5,14 +5,14 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
-use crate::choice::choices;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::load::keys::{FEATURE_NAMES, Role};
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
 

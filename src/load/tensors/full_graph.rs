@@ -5,10 +5,10 @@ use std::rc::Rc;
 use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{GraphShardManager, HeteroGraphShardManager};
-use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::load::relations::load_relations;
 use crate::load::shards::{EdgeData, Shards};
+use crate::words::error::Result;
 
 /// Creates the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` selects the data of
 /// each edge. One collective.

@@ -2,10 +2,10 @@
 
 use super::features::FEATURES;
 use super::labels::LABELS;
-use crate::error::Result;
 use crate::formats::dgl::{Feature, Partition};
 use crate::load::KeptArrays;
 use crate::load::keys::{DataKeys, find_mask};
+use crate::words::error::Result;
 
 impl KeptArrays {
     /// The arrays that keys select.

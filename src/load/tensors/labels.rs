@@ -2,10 +2,10 @@
 
 use tch::Tensor;
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, Partition};
 use crate::io::Dtype;
 use crate::load::keys::{LABEL_NAMES, MASKS, Role, find_mask};
+use crate::words::error::{Error, Result};
 
 pub(super) const LABELS: Role<'_> =
     Role { what: "node labels", field: "keys.labels", usual: &LABEL_NAMES };

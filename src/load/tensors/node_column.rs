@@ -15,12 +15,12 @@ use super::row_cache::RowCache;
 use super::row_reads::read_rows;
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::first_not_finite;
 use crate::load::keys::Role;
+use crate::words::error::{Error, Result};
 
 /// A feature of all nodes, read row by row from the partitions' own files. Requested rows are sorted, neighbouring ones
 /// are read with one call, and no other rows are read. Rows may be [kept](Self::keep) in memory. It can be shared by

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
+use crate::words::error::Result;
 
 /// Maximum gap in bytes between rows that are read together; a call costs more than reading the gap.
 const GAP: u64 = 512;

@@ -4,8 +4,8 @@ use tch::{Kind, Tensor};
 
 use super::labels::{LABELS, fill_types};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Partition};
+use crate::words::error::{Error, Result};
 
 /// Values that rows of labels may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::heads;
 use crate::engine::tape::{
     Begun, EdgeBatch, Graph, Parameter, ParameterBuilder, Propagation, Tape, Var,
 };
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Score of an edge e = u -> v per head: `<vector, leaky_relu(src[u] + dst[v] + weight f_e + bias)>` over the head's
 /// columns, where f_e are the edge's features.

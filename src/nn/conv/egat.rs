@@ -4,9 +4,9 @@ use super::edge_attention::{EdgeScore, ScoredEnds};
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{Begun, Graph, Init, ParameterBuilder, Tape, Var, Weight};
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
+use crate::words::error::Result;
 
 /// Configuration of an [`EgatConv`].
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput, ends_coincide};
 use crate::engine::tape::{Attend, Begun, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::ModelSpec;
+use crate::words::error::Result;
 
 /// `dgl.nn.GATConv`, without activation. With z = W x, per head:
 ///

@@ -6,9 +6,9 @@ use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
     Attend, Begun, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
 };
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
+use crate::words::error::Result;
 
 /// `dgl.nn.GATv2Conv`, without activation and without shared weights. Per head:
 ///

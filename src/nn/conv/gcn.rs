@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::layer::{Conv, ConvInput, aggregates_first, check_in_edges};
-use crate::choice::{Choice, choices};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
     Aggregation, Begun, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
+use crate::words::choice::{Choice, choices};
+use crate::words::error::Result;
 
 choices! {
     /// How messages are normalised by degrees, under DGL's names.

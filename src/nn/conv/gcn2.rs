@@ -9,9 +9,9 @@ use tch::{Device, Tensor};
 use super::layer::{Conv, ConvInput, check_in_edges};
 use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
-use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
+use crate::words::error::{Error, Result};
 
 /// Configuration of a [`Gcn2Conv`].
 #[derive(Debug, Clone, Copy)]

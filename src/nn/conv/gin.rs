@@ -8,10 +8,10 @@ use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
     Aggregation, Begun, Init, Parameter, ParameterBuilder, Reduce, Tape, Var,
 };
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
+use crate::words::error::Result;
 
 /// Configuration of a [`GinConv`].
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,9 @@ use tch::{Kind, Tensor};
 
 use super::layer::ends_coincide;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
-use crate::error::Result;
 use crate::nn::describe::Place;
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
+use crate::words::error::Result;
 
 /// Configuration of an attention layer.
 #[derive(Debug, Clone, Copy)]

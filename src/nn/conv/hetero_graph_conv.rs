@@ -7,13 +7,13 @@ use super::gcn::{GcnConv, GcnConvConfig, Norm};
 use super::heads::mean_of_heads;
 use super::layer::{Conv, ConvInput};
 use super::rgcn::{RELU_XAVIER, RelationWeights, RgcnConvConfig, WeightNames, own_weight};
-use crate::choice::choices;
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, Init, Parameter, ParameterBuilder, Relation, Tape,
     Var, Weight,
 };
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 choices! {
     /// How the results of several relations into one node type are merged.

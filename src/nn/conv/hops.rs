@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{Graph, Tape, Var};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Options of a model that propagates rows; `USUAL` is the default number of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

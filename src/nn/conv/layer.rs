@@ -4,7 +4,7 @@ use tch::Kind;
 
 use crate::engine::spill::Pointer;
 use crate::engine::tape::{Begun, Computation, Graph, Tape, Var};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A graph layer. Types implement one of the two methods.
 pub trait Conv {

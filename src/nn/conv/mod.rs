@@ -6,7 +6,7 @@ use super::models::appnp::{Appnp, AppnpConfig};
 use super::models::sgc::{Sgc, SgcOptions};
 use super::models::sign::{Sign, SignOptions};
 use crate::engine::tape::ParameterBuilder;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 mod edge_attention;
 pub(super) mod egat;

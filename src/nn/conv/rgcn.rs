@@ -11,9 +11,9 @@ use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
     Begun, DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
 };
-use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
+use crate::words::error::{Error, Result};
 
 /// DGL's initial values of weights before a ReLU.
 pub(super) const RELU_XAVIER: Init = Init::XavierUniform { gain: std::f64::consts::SQRT_2 };

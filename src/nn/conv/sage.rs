@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Conv, ConvInput, aggregates_first, ends_coincide};
-use crate::choice::{Choice, choices};
 use crate::engine::tape::{
     Aggregation, Begun, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
-use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
+use crate::words::choice::{Choice, choices};
+use crate::words::error::Result;
 
 choices! {
     /// How neighbours are combined, with DGL's names.

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use crate::engine::tape::{Aggregation, Graph, Reduce, Tape, Var};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// A factor times Â = D^-1/2 A D'^-1/2, where D are the in-degrees of destinations and D' degrees of sources, all at
 /// least 1. With edge weights, the entries of Â are the

@@ -8,9 +8,9 @@ use super::symmetric_norm::SymmetricNorm;
 use crate::engine::tape::{
     DerivedWeight, Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
 };
-use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Facts, Graphs, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
+use crate::words::error::{Error, Result};
 
 /// Configuration of a [`TagConv`].
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::task::Task;
-use crate::error::{Error, Result};
 use crate::io::read_input;
+use crate::words::error::{Error, Result};
 
 const FIELD: &str = "class_weights";
 

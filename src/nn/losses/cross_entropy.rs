@@ -2,7 +2,7 @@
 
 use tch::Tensor;
 
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// `-w_y log softmax(x)_y` of each row, with labels y `int64 [rows]` and weights w `[classes]` or 1.
 pub(in crate::nn) fn cross_entropy(

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// The mean binary cross entropy of scores (`[pairs, 1]`), where the first `num_positive` belong to edges and the others do
 /// not; and the gradient of the scores.

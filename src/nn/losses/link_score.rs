@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use crate::engine::tape::{Init, Parameter, ParameterBuilder, ParameterSet, Tape, Var, Weight};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// How the rows of two nodes become a score; a larger score makes an edge more likely. Each score is an inner product
 /// `<T(h_u), h_v>` with a linear function T of the source's row.

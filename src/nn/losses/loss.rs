@@ -6,7 +6,7 @@ use super::cross_entropy::{binary_cross_entropy, cross_entropy};
 use super::task::Task;
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// A loss as a function of logits, labels and a mask, with its gradient.
 ///

@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::task::Task;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Sums over nodes from which a task's score is computed. Sums of ranks and blocks of rows are added.
 ///

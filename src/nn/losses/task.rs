@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
 use crate::event::Metric;
+use crate::words::choice::choices;
 
 choices! {
     /// Task of a model; it determines the loss, the form of labels and the metrics.

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
 use crate::nn::conv::symmetric_norm::SymmetricNorm;
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
+use crate::words::error::{Error, Result};
 
 /// Configuration of [`Appnp`]'s propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

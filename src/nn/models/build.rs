@@ -3,9 +3,9 @@
 use super::model_config::ModelConfig;
 use super::stack::Stack;
 use crate::engine::tape::ParameterBuilder;
-use crate::error::Result;
 use crate::nn::conv::layer::Model;
 use crate::nn::describe::Sizes;
+use crate::words::error::Result;
 
 impl ModelConfig {
     /// Creates the model.

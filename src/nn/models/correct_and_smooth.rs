@@ -6,8 +6,8 @@ use tch::{Kind, Tensor};
 
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::conv::symmetric_norm::SymmetricNorm;
+use crate::words::error::{Error, Result};
 
 /// Label propagation: y ← alpha D^-1/2 A D^-1/2 y + (1 - alpha) y⁰, repeated; D are the in-degrees, at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

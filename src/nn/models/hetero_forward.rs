@@ -4,9 +4,9 @@ use tch::Tensor;
 
 use super::hetero_stack::{HeteroStack, RelationLayer};
 use crate::engine::tape::{Graph, HeteroGraph, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::linear::Network;
 use crate::nn::normalization::add;
+use crate::words::error::{Error, Result};
 
 /// Rows by node type; `None` for types that no output depends on.
 type TypedRows = Vec<Option<Var>>;

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
 use super::model_config::{ModelConfig, OutputSide};
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder};
-use crate::error::{Error, Result};
 use crate::nn::conv::ModelKind;
 use crate::nn::conv::hetero_graph_conv::{HeteroGraphConv, RelationMerge, module_name};
 use crate::nn::describe::Place;
 use crate::nn::linear::Linear;
 use crate::nn::normalization::Normalization;
 use crate::nn::weights::state_dict::stored_width;
+use crate::words::error::{Error, Result};
 
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::choice::choices;
 use crate::engine::tape::{ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::linear::{Linear, Network};
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 choices! {
     /// How the outputs of all layers are joined into one row.

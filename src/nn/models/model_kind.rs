@@ -2,10 +2,10 @@
 
 use toml::{Table, Value};
 
-use crate::error::{Error, Result};
 use crate::nn::conv::ModelKind;
 use crate::nn::describe::Graphs;
 use crate::nn::model_spec::EdgeWeights;
+use crate::words::error::{Error, Result};
 
 impl ModelKind {
     /// The kind of this name, with default options.

@@ -2,12 +2,12 @@
 
 use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
-use crate::error::Result;
 use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
+use crate::words::error::Result;
 
 /// Options of an [`Sgc`].
 pub type SgcOptions = Hops<2>;

@@ -4,12 +4,12 @@ use tch::Tensor;
 
 use crate::engine::spill::Pointer;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::conv::hops::Hops;
 use crate::nn::conv::layer::{Model, kept_rows};
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
+use crate::words::error::{Error, Result};
 
 /// The model of DGL's example `sign.py`: a perceptron, `hidden` wide, for each of X, ÂX, ..., Â^K X; their outputs side
 /// by side; PReLU and dropout; a perceptron to the outputs. Perceptrons have `layers` linear layers with PReLU and

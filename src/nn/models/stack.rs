@@ -5,12 +5,12 @@ use tch::Tensor;
 use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
 use super::model_config::ModelConfig;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
-use crate::error::{Error, Result};
 use crate::nn::conv::ModelKind;
 use crate::nn::conv::layer::{Conv, ConvInput, Model, last_destinations};
 use crate::nn::describe::{Place, Sizes};
 use crate::nn::linear::{Linear, Network};
 use crate::nn::normalization::{Normalization, add};
+use crate::words::error::{Error, Result};
 
 /// Layers with an optional normalisation, an activation (ReLU; ELU with attention) and dropout between them. Nothing
 /// follows the last layer, unless jumping knowledge joins the outputs of all layers.

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Scales gradients down so that their norm is at most `max_norm`, like `torch.nn.utils.clip_grad_norm_`. `gradient` holds the
 /// gradients of all parameters.

@@ -8,7 +8,7 @@ use tch::Tensor;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// An update rule and its constants.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

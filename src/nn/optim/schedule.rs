@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// How the learning rate changes from epoch to epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use tch::{Kind, Tensor};
 
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::io::{CHECKSUM, is_intact, open_input};
+use crate::words::error::{Error, Result};
 
 /// An open safetensors file with its header.
 pub(crate) struct SafetensorsFile {

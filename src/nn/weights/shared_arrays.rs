@@ -10,8 +10,8 @@ use crate::engine::comm::{
     spans_machines,
 };
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM, RowFile};
+use crate::words::error::Result;
 
 /// An array, float32 or int64, that each rank has entirely or in part.
 pub(crate) struct SharedArray<'a> {

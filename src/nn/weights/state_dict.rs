@@ -10,11 +10,11 @@ use super::shared_arrays::{SharedArray, write_arrays};
 use crate::engine::comm::Ranks;
 use crate::engine::tape::{Entry, ParameterSet};
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::first_not_finite;
 use crate::nn::learned_rows::LearnedRows;
 use crate::nn::models::model_config::{ModelConfig, OutputSide};
+use crate::words::error::Result;
 
 /// The remedy for weights of another model.
 const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers›, ‹model.hidden›, ...) with which the weights were trained";

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cache::{Cache, MemoryBlock};
 use super::hook::replace_function;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 use rustix::mm::{Advice, madvise};
 
 /// Size in bytes from which blocks are large. The C library maps them one by one (`prepare_allocator`).

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::exported_arrays::ExportedArrays;
 use super::order::NodeOrder;
-use crate::error::Result;
 use crate::formats::dgl::writer::{OutputFolder, check_space};
 use crate::formats::graphbolt::{
     Data, EdgeEntry, GraphEntry, Metadata, NUMPY, NodeEntry, SEEDS, SET_LABELS, Set, Task,
@@ -13,6 +12,7 @@ use crate::graph::{Bitmap, RankedBitmap};
 use crate::load::{LABEL_NAMES, MASKS};
 use crate::prepare::import::{NODE, NodeType, RawGraph, Table, edge, import_partitions};
 use crate::prepare::partition::{Meter, Observer, StepProgress, left_of};
+use crate::words::error::Result;
 
 /// Size of an edge in bytes.
 const EDGE: u64 = 16;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::npy_file::NpyFile;
 use super::torch_rows::TorchRows;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
 use crate::prepare::import::Table;
 use crate::prepare::partition::{Meter, RowScatter};
+use crate::words::error::{Error, Result};
 
 /// Maximum length of a name in the name of a file.
 const MAX_NAME: usize = 100;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::io::{Dtype, npy_header};
+use crate::words::error::{Error, Result};
 
 /// A `.npy` file, written from start to end.
 pub(super) struct NpyFile {

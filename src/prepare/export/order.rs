@@ -1,8 +1,8 @@
 //! The order of a type's nodes in a data set.
 
-use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::prepare::import::NodeType;
+use crate::words::error::Result;
 
 /// Places of a type's nodes: their original ids, if these number the nodes from 0; otherwise their numbers in the
 /// partition directory.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::prepare::import::Table;
+use crate::words::error::Result;
 
 /// Number of bytes read at a time.
 const BLOCK: u64 = 4 << 20;

@@ -1,12 +1,12 @@
 //! The parameters of a generated graph.
 
-use crate::choice::choices;
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 use crate::graph::MAX_IDS;
 use crate::io::Dtype;
 use crate::prepare::import::SplitShares;
 use crate::prepare::partition::MAX_PARTS;
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 choices! {
     /// The random model of a graph.

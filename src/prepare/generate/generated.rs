@@ -13,10 +13,10 @@ use super::sbm::Sbm;
 use super::space::check_space;
 use super::tables::write_tables;
 use super::topology::write_topology;
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{OutputFolder, PartitionWriter};
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::prepare::partition::Observer;
+use crate::words::error::{Error, Result};
 
 /// The result of generating a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
 use super::model::RandomGraph;
-use crate::error::Result;
 use crate::io::BucketSpool;
 use crate::prepare::partition::{Observer, StepProgress};
+use crate::words::error::Result;
 
 /// Name of the step in reports of progress.
 const STEP: &str = "drawing edges";

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::config::GeneratorConfig;
-use crate::error::Result;
 use crate::formats::dgl::writer;
+use crate::words::error::Result;
 
 /// Bytes of an edge while it waits for its partition, and in `graph.dgl`: both ends, id, `inner_edge`.
 const PER_EDGE: u64 = 16 + 25;

@@ -9,11 +9,11 @@ use super::features::Features;
 use super::labels::Labels;
 use super::model::RandomGraph;
 use super::split::Split;
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
 use crate::prepare::partition::{Observer, StepProgress};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes of a table that are made at a time, and by one thread at a time. Blocks need not end with a row, so
 /// memory does not grow with the width of rows.

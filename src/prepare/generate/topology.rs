@@ -1,10 +1,10 @@
 //! The structure of each partition.
 
-use crate::error::Result;
 use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structure};
 use crate::graph::PartitionBook;
 use crate::io::BucketSpool;
 use crate::prepare::partition::{Observer, StepProgress};
+use crate::words::error::Result;
 
 /// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Returns the number of edges that cross
 /// partitions.

@@ -10,9 +10,9 @@ use super::ids::IdSpace;
 use super::import_graph::{Import, Tables};
 use super::readers::{FileRows, listed};
 use super::tables::{ScannedTable, Table};
-use crate::error::Result;
 use crate::graph::CanonicalEtype;
 use crate::load::LABEL_NAMES;
+use crate::words::error::Result;
 
 impl Import<'_> {
     /// Columns of the edge files of a type that become edge data: columns that the user names, and columns by which

@@ -2,8 +2,8 @@
 
 use super::files::GraphFiles;
 use super::readers::{FileRows, Form, ends_of, is_index, listed};
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
      ‹edge_columns=NAME›";

@@ -4,7 +4,7 @@ use super::graph::RawEdgeWriter;
 use super::readers::FileRows;
 use super::spool::{EdgeSpool, ListedEdges};
 use super::tables::{ConvertedArray, NUMBERS, edge_value};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// A destination for the rows of an edge file. The selected columns are the ends, edge data, and the relation.
 pub(super) trait EdgeDestination {

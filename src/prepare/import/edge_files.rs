@@ -6,8 +6,8 @@ use super::edge_columns::EdgeFileColumns;
 use super::edge_destination::EdgeDestination;
 use super::import_graph::Import;
 use super::readers::{Ask, CellValue, EdgeShape, FileRows, Wants, shown};
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
 

@@ -3,8 +3,8 @@
 use super::files::{BadRowRule, BadRows};
 use super::graph::{EdgeType, RawEdges};
 use super::import_graph::Import;
-use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Bitmap;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Number of nodes up to which gaps are not mentioned.
 const FEW_NODES: u64 = 100;

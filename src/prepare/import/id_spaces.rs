@@ -6,7 +6,7 @@ use super::files::{GraphFiles, NodeIds};
 use super::ids::{IdSpace, NamesMemory, NodeNames};
 use super::readers::{Ask, Wants, nearest};
 use super::tables::ScannedTable;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Node types named by edges or counts. Takes node names out of the tables.
 pub(super) fn id_spaces(

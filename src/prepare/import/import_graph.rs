@@ -18,9 +18,9 @@ use super::tables::{
     check_mask, choose_split, class_numbers, has_several_splits, listed_labels, mask_name,
     open_arrays, other_mask, read_split, refuse_signs, remarks, unlabelled,
 };
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::load::LABEL_NAMES;
+use crate::words::error::{Error, Result};
 
 /// Tables of nodes or edges by type and name.
 pub(super) type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;

@@ -8,7 +8,7 @@ use super::graph::{EdgeType, RawEdges};
 use super::ids::{IdSpace, NodeNames, WITH_NEW_NODES};
 use super::import_graph::Import;
 use super::readers::{Ask, Wants};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Edges that are added. Their ends are original ids.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use super::graph::NodeType;
 use super::ids::{NamesMemory, NodeNames};
 use super::readers::{Ask, CellValue, FileRows, Wants, is_index, is_usual_id, parse_id, shown};
 use super::tables::{Table, TableEncoding, bytes_of, storable};
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
+use crate::words::error::{Error, Result};
 
 const ADD_EDGES: &str = "new edges of known nodes need no row here";
 

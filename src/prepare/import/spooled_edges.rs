@@ -9,8 +9,8 @@ use super::import_graph::Import;
 use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
 use super::spool::{DividedEdges, EdgeSpool, ListedEdges};
 use super::tables::mask_name;
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 impl GraphFiles {
     /// Removes from `splits` those that list edges: splits of an edge type, all splits if a column has the types of

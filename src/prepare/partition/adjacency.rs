@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::edge_rules::RuledEdges;
 use super::progress::Meter;
-use crate::error::{Error, Result};
 use crate::io::{ExternalSort, KeyLayout, UnnamedFile, UnnamedWriter};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes read at a time.
 const BUFFER: usize = 1 << 20;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
 use crate::graph::Bitmap;
 use crate::prepare::import::{RawGraph, nearest};
+use crate::words::error::{Error, Result};
 
 /// Largest number of node classes balanced separately: with each, METIS slows down and cuts more edges.
 const MOST_CLASSES: usize = 32;

@@ -10,9 +10,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use super::memory::own_peak;
-use crate::error::{Error, Result};
 use crate::platform::fork;
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Intervals for polling the child, at first and later.
 const SHORT: Duration = Duration::from_micros(100);

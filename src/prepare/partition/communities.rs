@@ -3,7 +3,7 @@
 use super::partitioner::PartitionTask;
 use super::progress::Observer;
 use super::stream::stream_parts;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Mean size of a community, whose rows fit in a core's cache.
 const SIZE: u64 = 256;

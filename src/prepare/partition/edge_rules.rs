@@ -1,8 +1,8 @@
 //! Edges for partitioning, made from the input's edges.
 
 use super::request::{EdgeRules, SelfLoops};
-use crate::error::{Error, Result};
 use crate::prepare::import::{EdgeType, RawGraph};
+use crate::words::error::{Error, Result};
 
 /// Edges after [`EdgeRules`], duplicates included. An edge's type-wise id shows its origin. Ids below the number of
 /// rows are rows of the input; equally many ids above are the rows' reverses; still higher ids are nodes with an added

@@ -8,11 +8,11 @@ use super::final_edges::{EdgeRows, FinalEdges};
 use super::node_tables::{BLOCK, spec};
 use super::progress::Meter;
 use super::row_scatter::RowScatter;
-use crate::error::Result;
 use crate::formats::dgl::writer::PartitionWriter;
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
 use crate::prepare::import::{RawGraph, Table};
+use crate::words::error::Result;
 
 /// Writes `edge_feat.dgl` and `orig_eids.dgl` of every partition.
 pub(super) fn write_edge_tables(

@@ -5,11 +5,11 @@ use std::path::Path;
 use super::edge_rules::RuledEdges;
 use super::node_map::NodeMap;
 use super::progress::Meter;
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::PartitionEdges;
 use crate::graph::IdRanges;
 use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys, UnnamedFile, UnnamedWriter};
 use crate::prepare::import::RawGraph;
+use crate::words::error::{Error, Result};
 
 /// Number of edges read at a time.
 const BLOCK: u64 = 1 << 15;

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::child::peak_of_children;
-use crate::error::{Error, Result};
 use crate::event::size;
 use crate::platform::{free_memory, listed_bytes, resident_bytes};
+use crate::words::error::{Error, Result};
 
 /// Smallest amount of memory in bytes that suffices for any part of the work.
 const LEAST: u64 = 48 << 20;

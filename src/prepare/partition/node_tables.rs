@@ -5,10 +5,10 @@ use std::path::Path;
 use super::node_map::NodeMap;
 use super::progress::Meter;
 use super::row_scatter::RowScatter;
-use crate::error::Result;
 use crate::formats::dgl::writer::{FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::prepare::import::{RawGraph, Table};
+use crate::words::error::Result;
 
 /// Number of bytes of a table read at a time.
 pub(super) const BLOCK: u64 = 4 << 20;

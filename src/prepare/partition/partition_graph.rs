@@ -22,8 +22,6 @@ use super::simple::{file_parts, random_parts, range_parts};
 use super::space::check_room;
 use super::stream::stream_parts;
 use super::train_nodes::train_nodes;
-use crate::choice::Choice;
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
@@ -31,6 +29,8 @@ use crate::prepare::import::{
     FEATURE_ENCODING, FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file,
     write_class_names,
 };
+use crate::words::choice::Choice;
+use crate::words::error::{Error, Result};
 
 /// Result of partitioning a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]

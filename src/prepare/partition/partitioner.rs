@@ -7,8 +7,8 @@ use super::adjacency::Adjacency;
 use super::balance::Balance;
 use super::edge_rules::RuledEdges;
 use super::progress::{Meter, Observer};
-use crate::error::Result;
 use crate::prepare::import::RawGraph;
+use crate::words::error::Result;
 
 /// Input of the assignment of nodes to partitions.
 pub(super) struct PartitionTask<'a> {

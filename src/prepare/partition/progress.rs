@@ -1,6 +1,6 @@
 //! Progress of work on graphs: partitioning, generating, exporting.
 
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Progress of a step. Steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use super::request::{EdgeRules, SelfLoops};
-use crate::error::{Error, Result};
 use crate::io::read_if_there;
+use crate::words::error::{Error, Result};
 
 /// Name of the file.
 const EDGE_RULES: &str = "edge_rules.json";

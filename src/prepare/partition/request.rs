@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 choices! {
     /// How nodes are assigned to partitions.

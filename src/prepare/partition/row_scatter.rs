@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::io::BucketSpool;
+use crate::words::error::{Error, Result};
 
 /// Size of a place in bytes.
 const PLACE: usize = size_of::<u64>();

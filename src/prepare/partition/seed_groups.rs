@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 use crate::io::AtomicFile;
 use crate::platform::{free_memory, give_memory_back, resident_bytes};
 use crate::prepare::partition::metis::WeightedGraph;
+use crate::words::error::{Error, ErrorKind, Result};
 
 const VERSION: u32 = 1;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::partitioner::PartitionTask;
-use crate::error::{Error, Result};
 use crate::kernels::philox4x32;
 use crate::prepare::import::{nearest, read_assignment};
+use crate::words::error::{Error, Result};
 
 /// Random assignment: the partition is a pure function of seed and node, each partition equally likely.
 pub(super) fn random_parts(task: &PartitionTask<'_>) -> Vec<u16> {

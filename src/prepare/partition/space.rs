@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::edge_rules::RuledEdges;
-use crate::error::Result;
 use crate::formats::dgl::writer::check_space;
 use crate::io::KeyLayout;
 use crate::prepare::import::{RawEdges, RawGraph};
+use crate::words::error::Result;
 
 /// Bytes per edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
 const STORED: u64 = 33;

@@ -1,9 +1,9 @@
 //! Training nodes of a graph.
 
-use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::load::MASKS;
 use crate::prepare::import::RawGraph;
+use crate::words::error::Result;
 
 /// Nodes in the usual mask, by homogeneous id; `None` without the mask.
 pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {

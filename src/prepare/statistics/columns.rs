@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::error::Result;
 use crate::formats::dgl::blocks::wide_ranges;
 use crate::formats::dgl::{ArrayRef, Feature};
 use crate::platform::signals;
+use crate::words::error::Result;
 
 /// Largest number of classes that are counted separately.
 const MOST_CLASSES: usize = 10_000;

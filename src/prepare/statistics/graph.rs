@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::columns::{ClassCounts, ColumnPurpose, MaskSize, ValueCounts};
 use super::degrees::{DegreeCounts, Degrees};
-use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{FeatureSet, InnerEdge, Partition};
 use crate::graph::Bitmap;
 use crate::platform::signals;
 use crate::prepare::import::read_class_names;
 use crate::prepare::partition::{PartitionReport, PartitionSize};
+use crate::words::error::Result;
 
 /// Number of edges read at a time.
 const EDGES: usize = 1 << 16;

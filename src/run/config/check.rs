@@ -3,9 +3,9 @@
 use super::limits;
 use super::mode::Mode;
 use super::run_config::RunConfig;
-use crate::error::Result;
 use crate::io::RowFile;
 use crate::nn::verify_state_dict;
+use crate::words::error::Result;
 
 /// Checks ranges of numbers, and options that exclude each other.
 pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{BYTE_ORDER_MARK, open_input};
 use crate::nn::state_dict_text;
 use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
+use crate::words::error::{Error, Result};
 
 /// Checksums by name.
 #[derive(Default)]

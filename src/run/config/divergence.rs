@@ -1,7 +1,7 @@
 //! Loss or model of a run that is not finite.
 
 use super::run_config::RunConfig;
-use crate::error::{Error, ErrorKind};
+use crate::words::error::{Error, ErrorKind};
 
 /// The value that is not finite, and its epoch.
 pub(crate) enum Divergence {

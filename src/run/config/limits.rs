@@ -1,11 +1,11 @@
 //! Ranges of a run's sizes and constants, checked before anything is read, created or forked.
 
-use crate::error::{Error, Result};
 use crate::event::size;
 use crate::nn::{OptimizerConfig, Schedule};
 use crate::platform::free_memory;
 use crate::run::config::{Resources, RunConfig};
 use crate::train::Fanouts;
+use crate::words::error::{Error, Result};
 
 const MOST_LAYERS: usize = 1000;
 const MOST_WIDTH: i64 = 1 << 20;

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
 use crate::engine::tape::ParameterBuilder;
-use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::load::{EdgeSplit, EdgeUse, TargetEdges};
 use crate::nn::LinkScore;
+use crate::words::choice::choices;
+use crate::words::error::Result;
 
 choices! {
     /// How the rows of two nodes become a score.

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::event::parse_size;
 use crate::platform::free_memory;
+use crate::words::error::{Error, Result};
 
 /// Limit for the memory of all processes of a run together.
 ///

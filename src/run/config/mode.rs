@@ -3,11 +3,11 @@
 use super::link_config::{LinkConfig, PairScore};
 use super::run_config::{Relations, RunConfig};
 use crate::engine::tape::InitStyle;
-use crate::error::{Error, Result};
 use crate::nn::{
     EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, SageAggregator, SageOptions, Task,
 };
 use crate::train::{EvaluationConfig, ExtraMetric, Fanouts, SamplingConfig};
+use crate::words::error::{Error, Result};
 
 /// How a run trains.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choices;
+use crate::words::choice::choices;
 
 choices! {
     /// Reaction of a run to a loss that is NaN or infinite.

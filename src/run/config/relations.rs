@@ -2,13 +2,13 @@
 
 use super::run_config::{Relations, RunConfig};
 use super::target_types::TargetTypes;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
+use crate::words::error::{Error, Result};
 
 /// The structure of a model with a layer per edge type; `None` for one layer for all types. Edge types have their own
 /// layers if the run requests it, if features differ in width between node types, or if some types have none. Unless

@@ -13,13 +13,13 @@ use super::target_types::TargetTypes;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::engine::tape::{InitStyle, ParameterBuilder, Policy};
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
 use crate::train::{EvaluationConfig, Regime, SamplingConfig};
+use crate::words::error::{Error, Result};
 
 /// The structure of a model with a layer per edge type (`dgl.nn.HeteroGraphConv`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

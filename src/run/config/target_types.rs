@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// Names of the predicted node types, one or more. In text they are separated by commas; in a configuration file, one
 /// name is a string and several are a list.

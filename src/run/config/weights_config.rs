@@ -10,11 +10,11 @@ use super::memory_budget::MemoryBudget;
 use super::on_nan::OnNan;
 use super::run_config::RunConfig;
 use crate::engine::tape::Policy;
-use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::load::GraphFingerprint;
 use crate::nn::state_dict_text;
 use crate::train::{EvaluationConfig, SamplingConfig};
+use crate::words::error::{Error, Result};
 
 /// Key of the configuration in the header of a weights file.
 const CONFIG: &str = "config";

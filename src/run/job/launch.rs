@@ -11,7 +11,6 @@ use super::results;
 use super::results::{read_results, write_result};
 use super::saved_state::RestoredState;
 use crate::engine::launch::EventRecord;
-use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders};
@@ -21,6 +20,7 @@ use crate::run::launch::last_checkpoint::{keep_checkpoint, open_last};
 use crate::run::launch::results_folder::{METRICS, ResultsFolder};
 use crate::run::launch::this_machine::ThisMachine;
 use crate::run::launch::workers::{Launch, run_workers};
+use crate::words::error::{Error, Result};
 
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
 

@@ -15,7 +15,6 @@ use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::engine::tape::{
     Gradients, Graph, GraphShardManager, HeteroGraphShardManager, ParameterSet,
 };
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::Partition;
 use crate::load::{
@@ -24,6 +23,7 @@ use crate::load::{
 };
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
+use crate::words::error::{Error, Result};
 
 /// One rank of a [`launch`](super::launch())ed job, in its own process: its partition, its data, and the collectives
 /// with the other ranks.

@@ -8,7 +8,7 @@ use bincode::error::{DecodeError, EncodeError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Writes a rank's result, and checks that it can be read.
 pub(super) fn write_result<T: Serialize + DeserializeOwned>(

@@ -9,9 +9,9 @@ use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Entry, ParameterSet};
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::{CHECKSUM, Dtype};
 use crate::nn::{Optimizer, OptimizerState, SafetensorsFile, SharedArray, write_arrays};
+use crate::words::error::Result;
 
 const EPOCH: &str = "epoch";
 const STEP: &str = "optimizer_steps";

@@ -12,9 +12,9 @@ use crate::engine::comm::machines::{
     Carried, Carrier, Launched, MachineFacts, Site, agree, connect,
 };
 use crate::engine::turns::{Control, Stop};
-use crate::error::{Error, ErrorKind, Result};
 use crate::io::{AccountedStorage, DiskStorage, IoMode, Storage};
 use crate::platform::signals;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Interval at which the launcher looks for signals while the carrier ends.
 const TICK: Duration = Duration::from_millis(5);

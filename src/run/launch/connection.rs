@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use crate::engine::comm::machines::{Carried, Launched, agree, connect};
-use crate::error::{Error, ErrorRecord, Result};
+use crate::words::error::{Error, ErrorRecord, Result};
 
 /// A thread that makes all calls of the transport.
 pub(super) struct Connection {

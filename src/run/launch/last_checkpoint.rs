@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::{remove_if_exists, replace};
 use crate::load::GraphFingerprint;
 use crate::run::launch::connection::reports;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, pending_checkpoint};
 use crate::train::Checkpoint;
+use crate::words::error::{Error, Result};
 
 /// A verified checkpoint.
 pub(in crate::run) struct LastCheckpoint {

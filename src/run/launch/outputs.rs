@@ -1,12 +1,12 @@
 //! Number of a model's outputs, from the labels of a partition.
 
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::load::{label_columns, load_labels};
 use crate::nn::Task;
 use crate::run::config::RunConfig;
 use crate::run::rank::USUAL_CLASSES;
+use crate::words::error::{Error, Result};
 
 /// Number of classes up to the highest one in a partition, or number of columns of its labels.
 pub(in crate::run) fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {

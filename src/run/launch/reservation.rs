@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, size};
 use crate::io::Reserve;
 use crate::platform::free_space;
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Name of the file that reserves the space, in the run's folder.
 const FILE: &str = "reserve";

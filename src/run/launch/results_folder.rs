@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, access};
 
-use crate::error::{Error, Result};
 use crate::io::{AtomicFile, UNFINISHED, remove_if_exists, replace};
 use crate::platform::ProcessStat;
 use crate::run::config::RunConfig;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights};
+use crate::words::error::{Error, Result};
 
 /// Name of the file with a run's configuration, in its folder.
 pub const CONFIG: &str = "config.toml";

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::engine::comm::machines::{Launched, MachineFacts};
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
 use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// This machine, in a run on several.
 #[derive(Debug, Clone)]

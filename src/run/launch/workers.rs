@@ -16,7 +16,6 @@ use crate::engine::launch::{
 };
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::engine::turns::{Control, Work};
-use crate::error::Result;
 use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
@@ -27,6 +26,7 @@ use crate::platform::signals;
 use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
+use crate::words::error::Result;
 
 /// Settings of a run on a small graph that stands for a larger one.
 #[derive(Debug, Clone, Copy)]

@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::engine::spill_dir::sweep;
-use crate::error::{Error, ErrorRecord, Result};
 use crate::io::{decode, encode};
 use crate::platform::{fork, signals};
+use crate::words::error::{Error, ErrorRecord, Result};
 
 /// Interval at which the waiting process checks signals.
 const TICK: Duration = Duration::from_millis(50);

@@ -7,7 +7,6 @@ use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill_dir::sweep;
-use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{Event, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
@@ -15,6 +14,7 @@ use crate::platform::give_memory_back;
 use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
+use crate::words::error::{Error, ErrorKind, Result, exit};
 
 /// Fraction of a forecast of memory that a run certainly needs: forecasts are up to a quarter too high (with all
 /// activations kept, or partitions of different sizes). Only runs that certainly do not fit are refused. Other runs end

@@ -9,8 +9,8 @@ use super::graph_sizes::GraphSizes;
 use super::measure::{Measure, Measured};
 use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::engine::launch::LeastMemory;
-use crate::error::Result;
 use crate::run::config::RunConfig;
+use crate::words::error::Result;
 
 /// Smaller number of ranks of a stand-in. Memory is measured with it, because each rank must be large compared with a
 /// process's own memory.

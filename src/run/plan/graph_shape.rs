@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::{Pair, RankCounts};
 use super::graph_sizes::{FeatureColumns, GraphSizes, hit};
-use crate::error::Result;
 use crate::io::Dtype;
 use crate::load::{FEATURE_NAMES, LABEL_NAMES, filled, is_little};
 use crate::nn::Task;
 use crate::prepare::generate::GeneratorConfig;
 use crate::prepare::import::{NodeType, RawGraph, Table};
 use crate::run::config::RunConfig;
+use crate::words::error::Result;
 
 /// Number of classes of a graph whose labels do not show it.
 const LEAST_OUTPUTS: u64 = 2;

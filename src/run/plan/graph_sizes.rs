@@ -2,7 +2,6 @@
 
 use super::counts::RankCounts;
 use super::edge_count::EdgeCount;
-use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Partition, SampledPartition, Spread};
 use crate::io::{Dtype, IoCounters};
@@ -10,6 +9,7 @@ use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, read_mask};
 use crate::platform::signals;
 use crate::run::config::RunConfig;
 use crate::run::launch::outputs::num_outputs;
+use crate::words::error::Result;
 
 /// Number of edges up to which graphs are counted; larger ones are sampled.
 const COUNTED: u64 = 8 << 20;

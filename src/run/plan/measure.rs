@@ -9,7 +9,6 @@ use super::counts::{RankCounts, scaled};
 use super::graph_sizes::GraphSizes;
 use super::stand_in::{self, EDGE_FEATURES, WEIGHT};
 use crate::engine::spill_dir::RunFolder;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoTotals;
@@ -18,6 +17,7 @@ use crate::platform::{Pages, give_memory_back};
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
+use crate::words::error::{Error, Result};
 
 /// Number of epochs of a measurement; from the third on, all are alike.
 const EPOCHS: u32 = 3;

@@ -3,8 +3,8 @@
 use super::aside::{Aside, Asked};
 use super::graph_shape::GraphShape;
 use super::num_parts::{PlannedParts, check_run, num_parts};
-use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, ErrorKind, ErrorRecord, Result};
 
 /// A process that measures runs while this process reads the graph. Measuring forks workers, which only a
 /// single-threaded process may do; readers have several threads.

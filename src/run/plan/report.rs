@@ -9,10 +9,10 @@ use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::launch::{AssumedGrowth, Limits, TurnGrowth};
 use crate::engine::turns::given_out;
-use crate::error::{Error, Result};
 use crate::io::DiskRate;
 use crate::platform::free_space;
 use crate::run::launch::bounds::{fits, rate};
+use crate::words::error::{Error, Result};
 
 use crate::run::config::{MemoryBudget, RunConfig, check, check_initial, relations};
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::counts::{Pair, RankCounts};
 use super::graph_sizes::{FeatureColumns, GraphSizes};
-use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{
     ArrayWriter, FeatureSpec, PartitionEdges, PartitionWriter, write_structure,
 };
@@ -13,6 +12,7 @@ use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::io::Dtype;
 use crate::load::MASKS;
 use crate::nn::Task;
+use crate::words::error::{Error, Result};
 
 /// Key of edge weights.
 pub(super) const WEIGHT: &str = "weight";

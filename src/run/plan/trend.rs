@@ -3,8 +3,8 @@
 use super::counts::RankCounts;
 use super::graph_sizes::GraphSizes;
 use super::measure::{Measure, Measured, measure};
-use crate::error::Result;
 use crate::run::config::RunConfig;
+use crate::words::error::Result;
 
 /// Maximum number of edges of a stand-in, and of bytes of its features or of a hidden layer's rows, when memory is measured; an
 /// epoch takes a tenth to half a second. With fewer rows, blocks of memory are so small that they do not show what large ones take.

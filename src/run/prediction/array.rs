@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::io::Destination;
+use crate::words::error::{Error, Result};
 
 /// Writes a header and the rows that the ranks have written.
 pub(super) fn write_array(header: &[u8], rows: &Path, place: &Destination) -> Result<()> {

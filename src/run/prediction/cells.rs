@@ -1,6 +1,6 @@
 //! The columns of a table, and their cells.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Name and type of a column.
 pub(super) struct OutputColumn {

@@ -4,8 +4,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::choice::Choice;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
@@ -16,6 +14,8 @@ use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
 use crate::run::METRICS;
 use crate::run::config::{Checksums, LinkConfig, RunConfig};
 use crate::run::rank::{LinkQuery, PredictConfig, Prediction, WEIGHTS};
+use crate::words::choice::Choice;
+use crate::words::error::{Error, Result};
 
 /// Checks that the prediction makes sense for the task.
 pub(super) fn check(config: &PredictConfig) -> Result<()> {

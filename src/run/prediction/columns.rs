@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::cells::{ColumnKind, OutputCells, OutputColumn};
 use super::node_space::NodeSpace;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
 use crate::nn::Task;
 use crate::prepare::import::{CLASS_NAMES, class_names_file, class_names_of, read_class_names};
 use crate::run::config::Relations;
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
+use crate::words::error::{Error, Result};
 
 pub(super) struct TableRows {
     /// Ids of their nodes, if nodes have no names.

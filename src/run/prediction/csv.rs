@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::cells::{OutputCells, OutputColumn};
-use crate::error::Result;
 use crate::io::ResultFile;
+use crate::words::error::Result;
 
 /// A table of comma-separated values with a line of headings, as RFC 4180 describes them.
 pub(super) struct CsvTable(ResultFile);

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use super::predicted_graph::original_ids_of;
 use crate::engine::spill_dir::{RunFolder, sweep};
-use crate::error::{Error, ErrorKind, ErrorRecord, Result};
 use crate::event::Event;
-use crate::fields::mark;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::KeptArrays;
@@ -17,6 +15,8 @@ use crate::run::launch::connection::is_one_of_several;
 use crate::run::launch::reservation::REMEDY;
 use crate::run::plan::aside::Aside;
 use crate::run::rank::{LinkQuery, NodeOrder, PredictConfig};
+use crate::words::error::{Error, ErrorKind, ErrorRecord, Result};
+use crate::words::fields::mark;
 
 /// The whole graph in the run's temporary folder, where a prediction finds it.
 pub(super) struct ExtendedGraph {

@@ -10,10 +10,10 @@ use super::link_table::LinkTable;
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
 use super::words::Words;
-use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
 use crate::run::rank::{PARTNER_BYTES, Partner, PredictionFormat};
+use crate::words::error::{Error, Result};
 
 /// Number of values between two looks at signals.
 const VALUES: u64 = 1 << 14;

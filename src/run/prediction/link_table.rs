@@ -2,9 +2,9 @@
 
 use super::cells::{Cell, ColumnKind, OutputCells, OutputColumn};
 use super::table_file::TableFile;
-use crate::error::Result;
 use crate::io::Destination;
 use crate::run::rank::PredictionFormat;
+use crate::words::error::Result;
 
 /// Number of rows that are held until they are written.
 const BLOCK: usize = 1 << 16;

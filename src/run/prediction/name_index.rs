@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::node_space::NodeSpace;
-use crate::error::Result;
 use crate::io::{UnnamedFile, UnnamedWriter};
+use crate::words::error::Result;
 
 /// The names of all nodes in one file, with the end of each in another: memory does not grow with the graph.
 pub(super) struct NameIndex {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::numbering::Numbering;
 use super::words::{FileWords, Words};
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{PartitionBook, TypeNodes};
@@ -19,6 +18,7 @@ use crate::prepare::import::names_file;
 use crate::prepare::import::{Ask, EdgeShape, FileRows, TextRules, Wants, parse_id, shown};
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
+use crate::words::error::{Error, Result};
 
 /// The nodes that can be predicted, in the order of a prediction. A node's place is its index.
 #[derive(Clone)]

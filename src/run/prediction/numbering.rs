@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::run::rank::{NodeOrder, PredictConfig};
+use crate::words::error::Result;
 
 /// The ids of a prediction's nodes, which also order its rows.
 #[derive(Debug, Clone, Copy)]

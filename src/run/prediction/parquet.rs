@@ -11,9 +11,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use super::cells::{ColumnKind, OutputCells, OutputColumn};
-use crate::error::{Error, Result};
 use crate::io::ResultFile;
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// A Parquet file, which is written in groups of rows.
 pub(super) struct ParquetTable {

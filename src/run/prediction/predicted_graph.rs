@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::checks::check_propagation;
 use super::numbering::Numbering;
-use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::check_original_order;
 use crate::prepare::import::read_original_ids;
 use crate::run::launch::connection::reports;
 use crate::run::rank::{NodeOrder, PredictConfig};
+use crate::words::error::Result;
 
 /// A graph whose nodes are predicted.
 pub(super) struct PredictedGraph {

@@ -8,13 +8,13 @@ use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
 use super::ranked_table::RankedTable;
 use super::words::Words;
-use crate::error::{Error, Result};
 use crate::io::{Destination, RowFile};
 use crate::load::{EdgeUse, TargetEdges};
 use crate::run::rank::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeSelection, PredictConfig, Prediction,
     PredictionFormat, SplitName, pair_form,
 };
+use crate::words::error::{Error, Result};
 
 /// A question, with the means to write its answer.
 pub(super) struct Question<'a> {

@@ -8,9 +8,9 @@ use super::link_answers::StoredValues;
 use super::link_table::LinkTable;
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
-use crate::error::{Error, Result};
 use crate::io::Destination;
 use crate::run::rank::{PredictionFormat, RANKED_EDGE_BYTES, RankedEdge};
+use crate::words::error::{Error, Result};
 
 /// Ranked edges on their way into a file.
 pub(super) struct RankedTable<'a> {

@@ -11,7 +11,6 @@ use super::predicted_graph::PredictedGraph;
 use super::question::Question;
 use super::table::{NodeLabels, write_table};
 use crate::engine::launch::AssumedGrowth;
-use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
 use crate::io::{CHECKSUM, Destination, RowFile, is_standard_output};
 use crate::nn::state_dict_text;
@@ -24,6 +23,7 @@ use crate::run::rank::{
     ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, PredictionFormat,
     PredictionWork, StoredForm, Surroundings, table_rows,
 };
+use crate::words::error::{Error, Result};
 
 /// Predicts nodes of a partitioned graph, with one worker process per partition. `observe` gets every event. On several machines,
 /// the first writes the output.

@@ -8,10 +8,10 @@ use super::columns::{TableColumns, TableRows};
 use super::node_space::{NodeNameLines, NodeSpace};
 use super::table_file::TableFile;
 use super::words::Words;
-use crate::error::{Error, Result};
 use crate::io::Destination;
 use crate::platform::signals;
 use crate::run::rank::PredictionFormat;
+use crate::words::error::{Error, Result};
 
 /// Bytes of rows that are held at a time.
 const BLOCK: usize = 4 << 20;

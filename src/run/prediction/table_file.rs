@@ -3,9 +3,9 @@
 use super::cells::{OutputCells, OutputColumn};
 use super::csv::CsvTable;
 use super::parquet::ParquetTable;
-use crate::error::Result;
 use crate::io::Destination;
 use crate::run::rank::PredictionFormat;
+use crate::words::error::Result;
 
 /// A table that is being written.
 pub(super) enum TableFile {

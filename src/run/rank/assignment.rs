@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::setup::Surroundings;
 use crate::engine::tape::ParameterSet;
-use crate::error::Result;
 use crate::event::StepReport;
 use crate::load::GraphFingerprint;
 use crate::nn::load_state_dict;
 use crate::run::config::RunConfig;
 use crate::train::StepLog;
+use crate::words::error::Result;
 
 /// A rank's part of a training run.
 #[derive(Clone, Copy)]

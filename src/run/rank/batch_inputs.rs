@@ -4,11 +4,11 @@ use super::assignment::Assignment;
 use super::edge_sources::of_all_types;
 use super::setup::RankSetup;
 use super::stored_features::StoredFeatures;
-use crate::error::Result;
 use crate::load::{EdgeFeatures, NodeColumn};
 use crate::run::config::RunConfig;
 use crate::sampling::loaders::DistNeighborSampler;
 use crate::train::{EDGE_FEATURES, FEATURES, SamplingConfig, edge_features_of, features_of};
+use crate::words::error::Result;
 
 /// Features of nodes and edges, by their names in a batch.
 pub(super) struct BatchInputs {

@@ -11,7 +11,6 @@ use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::DiskStorage;
 use crate::load::NodeColumn;
 use crate::nn::Task;
@@ -22,6 +21,7 @@ use crate::sampling::stores::{
     CollectiveGraph, DistGraph, EdgelessGraph, Fanout, IndexConfig, write_index,
 };
 use crate::train::{EvaluationLoaders, GradientReduce, LABELS, SamplingConfig};
+use crate::words::error::Result;
 
 /// The loaders of a rank's nodes.
 pub(super) struct NodeLoaders {

@@ -8,10 +8,10 @@ use super::link_training::LinkTraining;
 use super::node_model::NodeModel;
 use super::setup::{Passes, RankSetup, Surroundings};
 use super::whole_graph::WholeGraph;
-use crate::error::Result;
 use crate::load::GraphFingerprint;
 use crate::run::config::{Layers, Mode, RunConfig};
 use crate::train::SamplingConfig;
+use crate::words::error::Result;
 
 /// Runs a rank's part of training, from a checkpoint on if the run is resumed. Checkpoints name the graph if they can.
 ///

@@ -4,8 +4,8 @@ use tch::{Kind, Tensor};
 
 use super::setup::Surroundings;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::nn::Task;
+use crate::words::error::{Error, Result};
 
 /// Class number below which any class is accepted, whatever the number of labels.
 pub(crate) const USUAL_CLASSES: i64 = 1_000_000;

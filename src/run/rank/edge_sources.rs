@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{EdgeSource, HeteroGraphShardManager};
-use crate::error::{Error, Result};
 use crate::load::{EdgeFeatures, Reachable};
 use crate::nn::{EdgeFeatureUse, ModelKind};
+use crate::words::error::{Error, Result};
 
 /// Instead of a width: the edges of the type have no such feature.
 const MISSING: i64 = -1;

@@ -7,11 +7,11 @@ use super::saving::Saving;
 use super::setup::RankSetup;
 use crate::engine::comm::barrier;
 use crate::engine::turns::Phase;
-use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation, Event, RankTurns, TurnSpan};
 use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training, TurnHooks};
+use crate::words::error::{Error, Result};
 
 /// Runs the epochs of training, from a checkpoint on if the run is resumed, and the final evaluation. `write` then writes the
 /// weights, and gets texts about the run if there are weights to keep: not if a run continued with a model that is not

@@ -15,7 +15,6 @@ use super::stored_features::StoredFeatures;
 use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::load::{EdgeData, NodeFeatures, construct_full_hetero_graph};
 use crate::nn::{
     HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
@@ -24,6 +23,7 @@ use crate::run::config::relations::outputs;
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
 use crate::train::{NodeInput, RelationDegrees, stored_rows};
+use crate::words::error::{Error, Result};
 
 /// The graph, with features of its node types.
 pub(super) struct RankHeteroGraph {

@@ -6,8 +6,8 @@ use tch::Kind;
 
 use super::setup::RankSetup;
 use crate::engine::tape::Graph;
-use crate::error::Result;
 use crate::graph::TypeNodes;
+use crate::words::error::Result;
 
 /// Nodes of a rank that have labels: all nodes, or those of one type.
 pub(super) struct Labelled {

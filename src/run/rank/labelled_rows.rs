@@ -8,10 +8,10 @@ use super::whole_graph::WholeGraph;
 use crate::engine::comm::barrier;
 use crate::engine::tape::{Graph, Region, construct_region};
 use crate::engine::turns::Work;
-use crate::error::Result;
 use crate::io::DiskStorage;
 use crate::run::config::Pass;
 use crate::train::{GraphModel, InputRows, RowBatches, SamplingConfig};
+use crate::words::error::Result;
 
 impl NodeModel<'_, WholeGraph> {
     /// Propagates features over the whole graph, keeps the rows of labelled nodes on disk, and trains on batches of them.

@@ -8,7 +8,6 @@ use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::Partition;
 use crate::graph::PartitionBook;
@@ -16,6 +15,7 @@ use crate::load::{Targets, load_labels, load_mask, load_targets};
 use crate::nn::{Loss, Task, class_counts};
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::train::Totals;
+use crate::words::error::{Error, Result};
 
 /// Labels and masks, and facts that all ranks agree on before the model is created.
 pub(super) struct LabelFacts {

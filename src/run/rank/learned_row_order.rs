@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::setup::RankSetup;
-use crate::error::{Error, Result};
 use crate::load::{file_sum, ids_sum};
 use crate::nn::state_dict_text;
 use crate::prepare::import::names_file;
 use crate::run::config::Checksums;
+use crate::words::error::{Error, Result};
 
 /// Key of the numbers of nodes in a weights file.
 const COUNTS: &str = "learned_rows";

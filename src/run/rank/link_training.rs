@@ -8,7 +8,6 @@ use super::hetero_graph::RankHeteroGraph;
 use super::rank_graph::{BuiltModel, RankGraph};
 use super::setup::RankSetup;
 use super::whole_graph::WholeGraph;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::load::EdgeUse;
 use crate::nn::save_state_dict;
@@ -18,6 +17,7 @@ use crate::sampling::stores::IndexConfig;
 use crate::train::{
     BatchModel, GraphBatches, HeteroBatches, LinkLoaders, LinkTrainer, SamplingConfig, Training,
 };
+use crate::words::error::{Error, Result};
 
 /// Training of a model whose rows are compared in pairs, on one rank.
 #[derive(Clone, Copy)]

@@ -13,9 +13,9 @@ use crate::engine::tape::{
     GraphShardManager, HeteroGraphShardManager, Mfgs, construct_hetero_mfgs, construct_mfgs,
 };
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::train::SourceNodes;
+use crate::words::error::{Error, Result};
 
 /// Labelled nodes of a rank: those in any mask.
 pub(super) struct LabelledNodes {

@@ -5,8 +5,8 @@ use super::labels::{goal, take_up_labels};
 use super::node_training::NodeTraining;
 use super::rank_graph::{BuiltModel, RankGraph};
 use super::setup::RankSetup;
-use crate::error::Result;
 use crate::train::Checkpoint;
+use crate::words::error::Result;
 
 /// A model with its graph and labels.
 pub(super) struct NodeModel<'a, G: RankGraph> {

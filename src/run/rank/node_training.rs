@@ -14,10 +14,10 @@ use super::mfg::LabelledNodes;
 use super::setup::RankSetup;
 use super::step_dump::StepDump;
 use crate::engine::tape::{Constants, ParameterSet};
-use crate::error::Result;
 use crate::event::Event;
 use crate::nn::save_state_dict;
 use crate::train::{BatchModel, ExtraMetric, Forward, SampledTrainer, Trainer, Training};
+use crate::words::error::Result;
 
 /// Everything that a rank needs to train a model on nodes.
 pub(super) struct NodeTraining<'a> {

@@ -10,9 +10,9 @@ use super::labelled::Labelled;
 use super::learned_row_order::LearnedRowOrder;
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{ParameterBuilder, ParameterSet};
-use crate::error::Result;
 use crate::nn::LinkScore;
 use crate::run::config::{Checksums, RunConfig};
+use crate::words::error::Result;
 
 /// A rank's part of a graph.
 pub(super) trait RankGraph {

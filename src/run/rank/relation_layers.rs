@@ -6,9 +6,9 @@ use super::mfg::{LabelledRelations, tell_share_of_edges};
 use super::node_model::NodeModel;
 use super::node_training::{NodeTraining, Samples};
 use crate::engine::tape::HeteroGraphShardManager;
-use crate::error::Result;
 use crate::run::config::Pass;
 use crate::train::{BatchModel, Forward, HeteroBatches, HeteroModel, NodeInput, SamplingConfig};
+use crate::words::error::Result;
 
 impl NodeModel<'_, RankHeteroGraph> {
     /// Trains on batches if the run is sampled, otherwise on all nodes. With batches, learned rows stay on disk. `pass`

@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::assignment::Assignment;
 use super::files::pending_checkpoint;
 use crate::engine::turns::{Control, Request, SaveClock};
-use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::train::{KeptState, Training};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Checkpoints of a rank's training.
 pub(super) struct Saving<'a> {

@@ -13,7 +13,6 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::engine::turns::{Control, TurnLock};
-use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
@@ -23,6 +22,7 @@ use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
 use crate::run::config::Resources;
+use crate::words::error::{Error, Result};
 
 /// Element type of models' computations.
 pub(super) const KIND: Kind = Kind::Float;

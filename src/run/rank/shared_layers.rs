@@ -6,9 +6,9 @@ use super::node_model::NodeModel;
 use super::node_training::{NodeTraining, Samples};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::Graph;
-use crate::error::Result;
 use crate::run::config::Pass;
 use crate::train::{GraphBatches, GraphModel, SamplingConfig};
+use crate::words::error::Result;
 
 impl NodeModel<'_, WholeGraph> {
     /// Trains on batches if the run is sampled, otherwise on all nodes. Batches of a model that propagates features once

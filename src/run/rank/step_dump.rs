@@ -8,11 +8,11 @@ use tch::{Kind, Tensor};
 use super::labelled::LabelledGroup;
 use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::graph::PartitionBook;
 use crate::io::{ArraySpec, ArraysFile, Dtype};
 use crate::nn::LearnedRows;
 use crate::train::{Step, Trainer};
+use crate::words::error::Result;
 
 /// The file while it is written. All ranks write `logits` (`logits.TYPE` for several node types) and gradients of
 /// learned rows; rank 0 writes everything else. All arrays are float32.

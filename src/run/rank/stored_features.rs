@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
 use crate::engine::spill::{Pointer, PointerTensor};
-use crate::error::Result;
 use crate::load::NodeFeatures;
 use crate::run::config::RunConfig;
+use crate::words::error::Result;
 
 /// Features of own nodes, and how they are held.
 pub(super) struct StoredFeatures {

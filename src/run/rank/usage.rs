@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::setup::Surroundings;
-use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{AccountedStorage, DiskMeter, Storage};
 use crate::platform::{Pages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
+use crate::words::error::{Error, Result};
 
 /// Storage that measures disk use.
 pub(super) fn metered(

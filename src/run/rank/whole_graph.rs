@@ -14,11 +14,11 @@ use crate::engine::tape::{
     EdgeSource, FullPartitionGraph, Graph, GraphShardManager, ParameterBuilder, ParameterSet, Tape,
 };
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, construct_full_graph};
 use crate::nn::{Model, Sizes, stored_out_feats};
 use crate::run::config::Pass;
 use crate::run::config::run_config::RunConfig;
+use crate::words::error::{Error, Result};
 
 /// The graph with its node features.
 pub(super) struct WholeGraph {

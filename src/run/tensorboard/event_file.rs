@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::crc32c::masked;
 use super::message::{scalars, step_of, version};
-use crate::error::{Error, Result};
 use crate::io::AtomicFile;
 use crate::run::config::RunConfig;
+use crate::words::error::{Error, Result};
 
 /// Name of the file; TensorBoard looks for `tfevents`.
 const NAME: &str = "events.out.tfevents.sar-single";

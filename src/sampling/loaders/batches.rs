@@ -4,8 +4,8 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, bounded};
 
-use crate::error::{Error, Result};
 use crate::event::{SpanKind, span};
+use crate::words::error::{Error, Result};
 
 /// Number of batches that a sampler thread keeps ready in addition to the one it is sampling.
 const AHEAD: usize = 1;

@@ -1,6 +1,6 @@
 //! The division of seeds into batches.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Configuration of a [`DataLoader`](super::DataLoader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
-use crate::error::Result;
 use crate::graph::InEdges;
 use crate::prepare::partition::{SeedGroups, seed_groups_file};
 use crate::sampling::stores::{GraphSource, SampleKey};
+use crate::words::error::Result;
 
 /// A loader of batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
 ///

@@ -12,8 +12,8 @@ use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
-use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
+use crate::words::error::Result;
 
 /// A function that returns the reverse of an edge, both by global id.
 pub type ReverseEdge = dyn Fn(u64) -> u64 + Send + Sync;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tch::Tensor;
 
-use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard};
+use crate::words::error::{Error, Result};
 
 /// The sampled neighbourhood of a batch's seeds.
 pub struct MiniBatch {

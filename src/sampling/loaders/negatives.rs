@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Error, Result};
 use crate::sampling::stores::{Draws, GraphSource, NEGATIVES, SampleKey};
+use crate::words::error::{Error, Result};
 
 /// How negative pairs are drawn for a batch's edges; see the example of
 /// [`DistEdgeDataLoader`](super::DistEdgeDataLoader).

@@ -4,10 +4,10 @@ use std::ops::Add;
 use std::sync::Arc;
 
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::graph::{Block, InEdges, ShardBuilder};
 use crate::load::{EdgeFeatures, NodeColumn, RowBytes};
 use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
+use crate::words::error::{Error, Result};
 
 use super::mini_batch::MiniBatch;
 

@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use super::config::DataLoaderConfig;
 use crate::engine::comm::{Ranks, ReduceOp, all_reduce};
-use crate::error::Result;
 use crate::sampling::stores::{SampleKey, permutation};
+use crate::words::error::Result;
 
 /// Batches of one rank's seeds; the number of steps is the same on all ranks.
 pub(super) struct BatchSchedule {

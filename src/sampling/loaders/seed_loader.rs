@@ -8,8 +8,8 @@ use super::graph::SampledGraph;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::schedule::BatchSchedule;
 use crate::engine::comm::Ranks;
-use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
+use crate::words::error::Result;
 
 /// How a loader turns a batch's seeds into a batch. Programs can implement it for [`Loader::with_task`].
 pub trait LoaderTask: Send + Sync + 'static {

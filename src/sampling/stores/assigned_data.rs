@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use parking_lot::RwLock;
 
-use crate::error::Result;
 use crate::load::{EdgeFeatures, NodeColumn};
+use crate::words::error::Result;
 
 /// Node data by name, and edge data by name and edge type.
 #[derive(Default)]

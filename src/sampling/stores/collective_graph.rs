@@ -15,12 +15,12 @@ use super::sorted::Sorted;
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::comm::{Hooks, ProcessGroup, all_to_all, exchange_tensors};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, Dtype, IoCounters};
 use crate::load::{EdgeFeatures, NodeColumn, Reachable};
+use crate::words::error::{Error, Result};
 
 /// A partitioned graph of which each rank reads its own partition and requests the others' data from their ranks, as
 /// SAR samples. Every method of [`GraphSource`] takes two or three collectives, which all ranks run together whatever

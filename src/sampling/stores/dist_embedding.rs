@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::dist_tensor::{DistTensor, DistTensorConfig};
 use crate::engine::comm::Ranks;
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// DGL's `DistEmbedding`: learned float32 rows that may exceed memory. A step reads the rows it needs
 /// ([`lookup`](Self::lookup)) and returns their gradients ([`accumulate`](Self::accumulate)); an optimizer

@@ -11,12 +11,12 @@ use super::neighbor_index::NeighborIndex;
 use super::partition_policy::PartitionPolicy;
 use super::sample::{SampleKey, Sampling};
 use super::sorted::Sorted;
-use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::load::{EdgeFeatures, NodeColumn};
+use crate::words::error::Result;
 
 /// A partitioned graph as one whole: DGL's `DistGraph`, with files in place of servers. Only the partition book is in
 /// memory. It can be shared by threads.

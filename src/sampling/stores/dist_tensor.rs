@@ -14,11 +14,11 @@ use half::f16;
 use super::partition_policy::PartitionPolicy;
 use crate::engine::array::Array;
 use crate::engine::comm::{Ranks, barrier, broadcast, is_first_here, spans_machines};
-use crate::error::{Error, Result};
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters, new_private_file, npy_header, read_ranges};
 use crate::load::{EdgeFeatures, NodeColumn};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;

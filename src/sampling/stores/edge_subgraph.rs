@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::dist_graph::DistGraph;
 use super::graph_source::GraphSource;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Selected edges with their ends. Nodes are renumbered in the order of their first occurrence, all sources first
 /// (`dgl.compact_graphs`).

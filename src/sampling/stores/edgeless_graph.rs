@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::graph_source::GraphSource;
 use super::sample::{SampleKey, Sampling};
-use crate::error::{Error, Result};
 use crate::graph::{InEdges, PartitionBook};
+use crate::words::error::{Error, Result};
 
 /// The nodes and node features of a graph. No node has an edge, so no index of edges is read.
 pub struct EdgelessGraph {

@@ -1,7 +1,7 @@
 //! The number of in-edges that are drawn per node.
 
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// A layer's fan-out: number of in-edges drawn per node, over all edge types together or per type. Negative numbers
 /// mean all in-edges.

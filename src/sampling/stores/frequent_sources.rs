@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::dist_graph::DistGraph;
 use super::graph_source::GraphSource;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Number of nodes whose degrees are read at a time.
 const CHUNK: u64 = 1 << 16;

@@ -6,9 +6,9 @@ use tch::{Kind, Tensor};
 
 use super::fanout::Fanout;
 use super::sample::{SampleKey, Sampling};
-use crate::error::Result;
 use crate::graph::{InEdges, PartitionBook};
 use crate::load::{EdgeFeatures, NodeColumn};
+use crate::words::error::Result;
 
 /// In-edges and feature rows of the whole graph, read from all partitions' files ([`DistGraph`](super::DistGraph)) or
 /// requested from the ranks that own them ([`CollectiveGraph`](super::CollectiveGraph)), with the same results. Ids are

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
 use crate::io::{IoCounters, StorageFile, read_ranges};
+use crate::words::error::{Error, Result};
 
 /// An open index of edges. It can be shared by threads.
 pub(super) struct IndexFile {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::neighbor_index::{Layout, Record};
-use crate::error::{Error, Result};
 use crate::formats::dgl::{InnerEdge, Partition};
 use crate::io::{IoCounters, Storage};
 use crate::load::edge_columns;
+use crate::words::error::{Error, Result};
 
 /// The data that an index holds besides the structure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::dist_tensor::{DistElement, DistTensor};
 use crate::engine::comm::{Inbox, Outbox, Ranks, Recipient, spans_machines, tell_machines};
-use crate::error::Result;
+use crate::words::error::Result;
 
 impl<T: DistElement> DistTensor<T> {
     /// Sends the current values of rows (type-wise ids; each rank names its own rows) to the other machines. One

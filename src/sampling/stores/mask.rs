@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
-use crate::error::{Error, Result};
 use crate::load::NodeColumn;
+use crate::words::error::{Error, Result};
 
 /// A selection of nodes or edges, for [`node_split`](super::node_split) and [`edge_split`](super::edge_split), which
 /// read it in pieces.

@@ -7,9 +7,9 @@ use bytemuck::Pod;
 
 use super::index_file::IndexFile;
 use super::index_writer::IndexConfig;
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::{IoCounters, Storage};
+use crate::words::error::{Error, Result};
 
 /// Global id of the source, and index of the edge in its partition.
 pub(super) type Record = [u32; 2];

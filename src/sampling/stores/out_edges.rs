@@ -9,10 +9,10 @@ use super::fanout::Fanout;
 use super::index_file::IndexFile;
 use super::sample::{SampleKey, Sampling, uniform};
 use super::sorted::Sorted;
-use crate::error::{Error, Result};
 use crate::formats::dgl::InnerEdge;
 use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, ExternalSort, KeyLayout, Storage};
+use crate::words::error::{Error, Result};
 
 /// Number of edges written at a time.
 const BLOCK: usize = 1 << 16;

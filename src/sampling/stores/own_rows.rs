@@ -9,10 +9,10 @@ use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
 use super::partition_policy::PartitionPolicy;
 use crate::engine::comm::{Ranks, barrier};
 use crate::engine::tensor::{self, TensorElement};
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeColumn};
+use crate::words::error::{Error, Result};
 
 /// A column of the nodes of a type, from each rank's rows for its own nodes, `[nodes of the rank's partition, ...]`:
 /// the argument of SAR's `input_node_features` and `output_node_features`. Floating-point rows become `float32`, others

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// The nodes or the edges of one type: rows are numbered by type-wise ids, so that each partition's rows lie together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::draws::{Draws, without_replacement};
 use super::fanout::Fanout;
 use super::neighbor_index::NeighborIndex;
-use crate::error::{Error, Result};
 use crate::graph::InEdges;
+use crate::words::error::{Error, Result};
 
 /// Key of a sample. The sample is a function of this key, the graph and the node; threads and the order of reads do not
 /// matter.

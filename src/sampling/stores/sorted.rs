@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
 use crate::graph::InEdges;
+use crate::words::error::{Error, Result};
 
 /// Ids in ascending order, with their original positions.
 pub(super) struct Sorted {

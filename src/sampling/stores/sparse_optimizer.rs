@@ -10,7 +10,7 @@ use crate::engine::comm::{
     Collective, Operation, Posted, ProcessGroup, Ranks, Recipient, barrier, complete_all,
     is_first_here,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Number of rows that are sent or updated at a time, so that copies take little memory.
 const ROWS: usize = 1 << 12;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::dist_tensor::DistTensor;
 use super::sparse_optimizer::SparseOptimizer;
 use super::sparse_rule::SparseRule;
-use crate::error::{Error, Result};
 use crate::io::AtomicFile;
+use crate::words::error::{Error, Result};
 
 const VERSION: u32 = 1;
 const MANIFEST: &str = "optimizer.json";

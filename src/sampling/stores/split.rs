@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::mask::SplitMask;
 use super::mt19937::Mt19937;
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 
 /// One of several trainers. Trainers of one partition have consecutive ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

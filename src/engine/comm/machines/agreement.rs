@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ending::error_on;
 use super::pace::Pace;
 use super::transport::{Piece, PieceKind, Transport};
-use crate::error::{Error, ErrorRecord, Result};
 use crate::io;
+use crate::words::error::{Error, ErrorRecord, Result};
 
 /// Facts about a machine that are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

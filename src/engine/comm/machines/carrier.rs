@@ -13,8 +13,8 @@ use super::outgoing::{LocalFiles, Outgoing};
 use super::pace::Pace;
 use super::transport::{MAX_PIECE, Piece, PieceKind, Transport};
 use crate::engine::turns::{Control, Stop};
-use crate::error::{Error, ErrorRecord, Result};
 use crate::io::{self, Storage};
+use crate::words::error::{Error, ErrorRecord, Result};
 
 /// Maximum total size of parts that are in transit or waiting, in bytes.
 const BUFFERS: usize = 64 << 20;

@@ -7,7 +7,7 @@ use super::mpi;
 #[cfg(not(feature = "mpi"))]
 use super::no_mpi as mpi;
 use super::transport::Transport;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Connects to the other machines; `None` if this process has connected before.
 ///

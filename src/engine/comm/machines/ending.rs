@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, ErrorRecord, Result};
+use crate::words::error::{Error, ErrorKind, ErrorRecord, Result};
 
 /// How a machine's ranks have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

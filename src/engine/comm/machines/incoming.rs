@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::outgoing::{LocalFiles, MessagesHeader};
 use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use crate::engine::comm::tag::Tag;
-use crate::error::{Error, Result};
 use crate::io::{self, FileWriter};
+use crate::words::error::{Error, Result};
 
 /// State of the messages from another machine.
 pub(super) struct Incoming {

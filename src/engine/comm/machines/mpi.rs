@@ -13,8 +13,8 @@ use mpi::traits::{Communicator, Destination, Source};
 
 use super::launched::Launched;
 use super::transport::{Piece, PieceKind, Transport};
-use crate::error::{Error, Result};
 use crate::platform::run_exit_handlers;
+use crate::words::error::{Error, Result};
 
 /// Number of pieces in transit to a machine.
 const ON_THE_WAY: usize = 2;

@@ -2,7 +2,7 @@
 
 use super::launched::Launched;
 use super::transport::Transport;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Never called: without MPI, no process is one of several.
 pub(super) fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {

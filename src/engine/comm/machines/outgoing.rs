@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::transport::{Piece, PieceKind};
 use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
-use crate::error::{Error, Result};
 use crate::io::{self, Storage, StorageFile, read_split};
+use crate::words::error::{Error, Result};
 
 /// Header of a rank's messages of a collective for the ranks of one machine.
 #[derive(Debug, Serialize, Deserialize)]

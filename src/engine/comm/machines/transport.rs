@@ -1,6 +1,6 @@
 //! The transport between machines.
 
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Largest number of bytes of a piece.
 pub const MAX_PIECE: usize = 16 << 20;

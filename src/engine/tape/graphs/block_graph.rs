@@ -7,8 +7,8 @@ use tch::Tensor;
 use super::edge_inputs::EdgeInputs;
 use super::graph::{Ends, Graph, unknown_degrees};
 use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
-use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
+use crate::words::error::{Error, Result};
 
 /// A sampled block that is complete in memory: the same layers run on it as on the full graph.
 ///

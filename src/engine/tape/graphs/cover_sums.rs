@@ -4,8 +4,8 @@ use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
 use super::partial_sums::PartialSums;
 use crate::engine::comm::{Inbox, Operation, Outbox};
-use crate::error::{Error, Result};
 use crate::graph::{CoveredEdges, SummedEdges};
+use crate::words::error::{Error, Result};
 
 impl GraphShardManager {
     /// Makes later sums along edges send fewer rows between ranks. For each edge, either the source's row is sent, or a

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A function that returns the features of edges with these ids, `[edges.len(), width]`.
 type ReadEdges = dyn Fn(&[u64]) -> Result<Tensor>;

@@ -8,8 +8,8 @@ use super::row_layout::RowLayout;
 use crate::engine::spill::ShardPointer;
 use crate::engine::tape::ops::aggregate::add_rows;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::graph::{Csr, GraphShard, SortedEdges};
+use crate::words::error::{Error, Result};
 
 /// Type of the sums, for models of any precision.
 const KIND: Kind = Kind::Double;

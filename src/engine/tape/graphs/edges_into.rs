@@ -8,7 +8,7 @@ use super::graph_shard_manager::{GraphShardManager, of_a_relation};
 use super::requests::{Requests, exchange_requests};
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Selected destinations.
 pub(super) struct TakenDestinations<'r> {

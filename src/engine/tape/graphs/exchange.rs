@@ -12,10 +12,10 @@ use crate::engine::spill::{PartitionDataManager, write_narrow};
 use crate::engine::tape::ops::messages::{Messages, SentRows};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
-use crate::error::Result;
 use crate::event::{Span, SpanKind, span};
 use crate::io::Dtype;
 use crate::kernels::gather_rows;
+use crate::words::error::Result;
 
 /// Number of bytes that are collected before they are written to an outbox.
 const CHUNK: usize = 4 << 20;

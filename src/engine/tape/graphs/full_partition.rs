@@ -12,8 +12,8 @@ use super::row_layout::RowLayout;
 use crate::engine::comm::{Collective, Operation, Posted};
 use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;
+use crate::words::error::{Error, Result};
 
 /// All edges into a partition, with the rows of all sources in memory at once: SAR's one-shot aggregation.
 ///

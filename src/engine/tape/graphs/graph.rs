@@ -12,7 +12,7 @@ use crate::engine::comm::{
     Collective, Posted, ReduceOp, all_reduce, complete_all, post_reduce, reduced,
 };
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A function that takes a shard and the rows of its sources.
 pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;

@@ -13,7 +13,7 @@ use super::row_layout::RowLayout;
 use crate::engine::comm::{Collective, Hooks, Operation, Posted, ProcessGroup};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::engine::tape::ops::messages::Messages;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The partitioned graph from one rank's view: SAR's `GraphShardManager`. Layers use it like any other [`Graph`].
 pub struct GraphShardManager {

@@ -10,8 +10,8 @@ use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor};
 use crate::engine::tape::record::Tape;
 use crate::engine::tape::var::Var;
-use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, GraphShard, PartitionBook, TypeNodes};
+use crate::words::error::{Error, Result};
 
 /// The edges of one type.
 pub struct Relation<G = GraphShardManager> {

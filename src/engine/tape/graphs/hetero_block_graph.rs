@@ -7,8 +7,8 @@ use tch::Tensor;
 use super::block_graph::{BlockEnds, BlockGraph, SourceDegrees, ids};
 use super::hetero::{HeteroGraph, Relation};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
+use crate::words::error::Result;
 
 /// A [`HeteroBlock`] that is complete in memory, with a [`BlockGraph`] per relation: the same layers run on it as on the full
 /// graph.

@@ -4,7 +4,7 @@ use super::edges_into::{EdgesInto, EndKind, TakenDestinations, pick, union};
 use super::graph::Graph;
 use super::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
 use super::mfg::Mfgs;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Message flow graphs, one per layer; their nodes are rows by node type.
 pub type HeteroMfgs = Mfgs<HeteroGraphShardManager, Vec<Vec<u32>>>;

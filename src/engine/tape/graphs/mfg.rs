@@ -3,7 +3,7 @@
 use super::edges_into::{EdgesInto, EndKind, TakenDestinations, union};
 use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Message flow graphs, one per layer, of graphs `G` whose nodes are selected by `R`.
 pub struct Mfgs<G = GraphShardManager, R = Vec<u32>> {

@@ -2,8 +2,8 @@
 
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::spill::Pinned;
-use crate::error::Result;
 use crate::graph::SortedEdges;
+use crate::words::error::Result;
 
 /// Edges from the nodes of a rank, kept in memory while this exists.
 pub struct OutEdges {

@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use crate::engine::spill::{Pointer, ShardPointer};
 use crate::engine::tape::ops::aggregate::{Factors, spmm};
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Sums over own rows for another rank.
 pub(in crate::engine::tape) struct PartialSums {

@@ -7,7 +7,7 @@ use tch::Tensor;
 use crate::engine::comm::{ProcessGroup, exchange_tensors};
 use crate::engine::spill::{PartitionDataManager, ShardPointer};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// All ranks' requests for rows of one rank.
 pub(in crate::engine::tape) struct Requests {

@@ -14,9 +14,9 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
-use crate::error::{Error, Result};
 use crate::graph::{Csr, SortedEdges};
 use crate::kernels::{Element, Spmm, scatter_add_rows};
+use crate::words::error::{Error, Result};
 
 /// Reduction of the messages along a node's in-edges to one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

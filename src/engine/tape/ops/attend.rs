@@ -15,7 +15,7 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Score of an edge u -> v per head.
 pub enum Scoring {

@@ -9,10 +9,10 @@ use crate::engine::tape::parameters::{Parameter, ParameterSet};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::{TensorElement, with_real};
-use crate::error::Result;
 use crate::kernels::{
     AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
 };
+use crate::words::error::Result;
 
 /// Rows of sources for attention, pulled from their owners.
 pub(in crate::engine::tape) struct Sources {

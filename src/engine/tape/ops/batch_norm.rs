@@ -14,7 +14,7 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Saved, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Parameters and running statistics of [`Tape::batch_norm`]; all but the count are `[width]`.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,11 @@ use tch::{Kind, Tensor};
 
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks, with_real};
-use crate::error::Result;
 use crate::kernels::{
     Matrix, matmul, matmul_bf16, matmul_bf16_in_place, matmul_in_place, matmul_over_rows,
     matmul_over_rows_bf16,
 };
+use crate::words::error::Result;
 
 /// Whether a matrix has elements of bfloat16.
 pub(in crate::engine::tape) fn is_narrow(x: &Tensor) -> bool {

@@ -9,8 +9,8 @@ use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
-use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
+use crate::words::error::{Error, Result};
 
 /// Bit in the layer of a key for dropout of edges; models have fewer layers.
 const OF_EDGES: u32 = 1 << 15;

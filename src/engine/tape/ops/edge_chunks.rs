@@ -7,8 +7,8 @@ use tch::Tensor;
 use super::rows::gather;
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::Result;
 use crate::graph::SortedEdges;
+use crate::words::error::Result;
 
 /// Number of edges whose messages one thread computes at a time.
 const EDGES: usize = 4096;

@@ -9,7 +9,7 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// How messages are collected.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::{Error, Result};
 use crate::kernels::EdgeSoftmax;
+use crate::words::error::{Error, Result};
 
 impl<'a> Tape<'a> {
     /// `a[e] = exp(scores[e]) / sum of exp(scores[e']) over the in-edges e' of e's destination`, column by column:

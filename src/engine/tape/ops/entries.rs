@@ -4,8 +4,8 @@ use tch::{Kind, Tensor};
 
 use super::aggregate::{Factors, spmm};
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::graph::SortedEdges;
+use crate::words::error::Result;
 
 /// `x weight + bias`, added to `onto` if it is given. A row of the result depends on no other row of `x`. Products with a
 /// `bfloat16` weight are summed in single precision.

@@ -13,7 +13,7 @@ use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Saved, Target, Var};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// A weight matrix, and how it is stored.
 #[derive(Clone)]

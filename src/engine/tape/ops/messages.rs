@@ -9,8 +9,8 @@ use crate::engine::comm::{Collective, Inbox, ProcessGroup};
 use crate::engine::spill::read_narrow;
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Messages of selected ranks, in order. If they are on a disk, the next one is read while the caller processes the
 /// current one.

@@ -20,8 +20,8 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::Shared;
-use crate::error::{Error, Result};
 use crate::graph::SortedEdges;
+use crate::words::error::{Error, Result};
 
 /// A batch of edges for a message function.
 pub struct EdgeBatch<'e> {

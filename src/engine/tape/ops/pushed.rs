@@ -10,7 +10,7 @@ use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::record::Tape;
 use crate::engine::tape::var::Target;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Adds the parts that other ranks push for own sources to the own `parts` (`[num_sources, width]`), and each sum to the gradient of
 /// its target, if there is one.

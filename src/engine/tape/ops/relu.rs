@@ -10,8 +10,8 @@ use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
-use crate::error::Result;
 use crate::kernels::{relu, relu_adjoint};
+use crate::words::error::Result;
 
 impl Tape<'_> {
     /// The rectified linear unit, max(x, 0). Move `x` in if it is not used again: its memory is then reused.

@@ -11,8 +11,8 @@ use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
-use crate::error::Result;
 use crate::kernels::gather_rows;
+use crate::words::error::Result;
 
 impl Tape<'_> {
     /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x`

@@ -11,7 +11,7 @@ use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Saved, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::{BLOCK_ROWS, Shared, map_row_blocks};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// libtorch computes the last elements of a block, which do not fill its widest instructions, differently from the
 /// others. With a multiple of this number of rows there are none.

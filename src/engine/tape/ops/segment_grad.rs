@@ -6,7 +6,7 @@ use tch::Tensor;
 
 use super::segment::Code;
 use crate::engine::tensor;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// One run of a segment's code with gradients on: libtorch's local graph.
 pub(in crate::engine::tape) struct SegmentGrad {

@@ -11,8 +11,8 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::{Error, Result};
 use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
+use crate::words::error::{Error, Result};
 
 impl<'a> Tape<'a> {
     /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v; 0 without in-edges. The gradient goes to one

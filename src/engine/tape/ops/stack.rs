@@ -8,7 +8,7 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 impl Tape<'_> {
     /// Stacks the rows of all `parts`, which must have the same width.

@@ -10,9 +10,9 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::{Error, Result};
 use crate::graph::SortedEdges;
 use crate::kernels::{typed_sum, typed_sum_adjoint};
+use crate::words::error::{Error, Result};
 
 impl<'a> Tape<'a> {
     /// For each destination, the sums of `x` (`[num_sources, width]`) over its in-edges of each of `num_types` types,

@@ -13,8 +13,8 @@ use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
-use crate::error::{Error, Result};
 use crate::kernels::EdgeSum;
+use crate::words::error::{Error, Result};
 
 impl<'a> Tape<'a> {
     /// `y[v, h] = sum over in-edges e = u -> v of factors[e, h] · x[u, h]`: DGL's `update_all(fn.u_mul_e, fn.sum)`. One

@@ -1,8 +1,8 @@
 //! Arrays inside a file whose header has been read.
 
 use super::file::InputFile;
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::array::ArrayRef;
 use super::file::InputFile;
-use crate::error::{Error, Result};
 use crate::io::{Dtype, UnnamedWriter};
+use crate::words::error::{Error, Result};
 
 /// An array whose elements are appended to a file without a name.
 pub(crate) struct ArrayFile(UnnamedWriter);

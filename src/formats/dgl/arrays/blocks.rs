@@ -1,7 +1,7 @@
 //! Reads long columns in blocks of rows.
 
 use super::array::ArrayRef;
-use crate::error::Result;
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// Number of rows per block of a column.

@@ -1,7 +1,7 @@
 //! Input files that several readers read at arbitrary offsets.
 
-use crate::error::{Error, Result};
 use crate::io::{drop_pages, open_input};
+use crate::words::error::{Error, Result};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::array::ArrayRef;
-use crate::error::{Error, Result};
 use crate::kernels::{first_not_finite, first_not_finite_f64};
+use crate::words::error::{Error, Result};
 
 impl ArrayRef {
     /// Fills `out` with converted rows, and checks them while they are in the processor's cache.

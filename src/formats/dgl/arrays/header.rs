@@ -1,7 +1,7 @@
 //! A cursor over the headers of a binary file, with small sequential reads that skip large data.
 
 use super::file::InputFile;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 

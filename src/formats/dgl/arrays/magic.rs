@@ -1,7 +1,7 @@
 //! The numbers with which DGL's records begin.
 
 use super::header::HeaderReader;
-use crate::error::Result;
+use crate::words::error::Result;
 
 pub(crate) const GRAPH_FILE: u64 = 0xDD2E_4FF0_46B4_A13F;
 pub(crate) const TENSOR_FILE: u64 = 0xDD5A_9FBE_3FA2_443F;

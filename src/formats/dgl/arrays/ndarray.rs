@@ -3,8 +3,8 @@
 use super::array::{ArrayRef, byte_len};
 use super::header::HeaderReader;
 use super::magic;
-use crate::error::Result;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Size in bytes of the smallest record: no dimensions and one element of one byte.
 pub(crate) const MIN_BYTES: u64 = 41;

@@ -3,8 +3,8 @@
 use super::array::{ArrayRef, byte_len};
 use super::file::InputFile;
 use super::header::HeaderReader;
-use crate::error::{Error, Result};
 use crate::io::{Dtype, NPY_TYPES};
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::array::ArrayRef;
 use super::pickle_value::Value;
 use super::torch_archive::TorchArchive;
-use crate::error::Result;
+use crate::words::error::Result;
 use std::path::Path;
 
 /// The tensors of a file by key; a single tensor has an empty key. Of a tuple, such as the pair of mappings that

@@ -4,7 +4,7 @@ use super::array::ArrayRef;
 use super::file::InputFile;
 use super::header::HeaderReader;
 use super::{magic, ndarray};
-use crate::error::Result;
+use crate::words::error::Result;
 use std::collections::HashSet;
 use std::path::Path;
 

@@ -2,10 +2,10 @@
 
 use super::partition_config::PartitionConfig;
 use super::types::Types;
-use crate::error::{Error, Result};
 use crate::formats::dgl::edge_reader::InnerEdge;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 const BLOCK: usize = 16 << 10;
 

@@ -1,6 +1,6 @@
 //! Values of a JSON file with their location, which errors name.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
 

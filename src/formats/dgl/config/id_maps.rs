@@ -1,9 +1,9 @@
 //! `node_map` and `edge_map`: ids by partition.
 
 use super::field::Field;
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// The owner of every original id, in directories written with `reshuffle=False` (DGL 0.5 to 0.9).

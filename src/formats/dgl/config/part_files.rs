@@ -1,7 +1,7 @@
 //! Locations of each partition's files.
 
 use super::field::Field;
-use crate::error::Result;
+use crate::words::error::Result;
 use std::path::{Component, Path, PathBuf};
 
 /// The files of one partition. They need not exist until the partition is opened.

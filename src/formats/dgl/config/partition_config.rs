@@ -2,9 +2,9 @@
 
 use super::id_maps::OriginalMaps;
 use super::part_files::PartFiles;
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::graph::PartitionBook;
+use crate::words::error::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

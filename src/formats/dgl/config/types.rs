@@ -1,8 +1,8 @@
 //! Node and edge types, as the JSON file names them.
 
 use super::field::Field;
-use crate::error::Result;
 use crate::graph::CanonicalEtype;
+use crate::words::error::Result;
 
 /// The types of a graph, by id.
 pub(super) struct Types {

@@ -1,9 +1,9 @@
 //! Ids, types and feature rows of edges whose columns are in reading order.
 
 use super::edge_ids::EdgeIds;
-use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::structure::local_graph::{EdgeColumns, LocalGraph};
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! Mapping from edge ids in a file to global ids.
 
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::structure::local_graph::LocalGraph;
 use crate::graph::{Bitmap, RankedBitmap};
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// The edges that a partition owns: their global ids and types.

@@ -2,10 +2,10 @@
 
 use super::edge_columns::{Edge, EdgeColumnReader};
 use super::edge_ids::EdgeIds;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::structure::local_graph::LocalGraph;
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::path::PathBuf;
 

@@ -3,11 +3,11 @@
 use super::edge_columns::Edge;
 use super::edge_ids::EdgeIds;
 use super::edge_numbers::EdgeNumbers;
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::nodes::node_table::NodeTable;
 use crate::formats::dgl::structure::entry_stream::EntryStream;
 use crate::formats::dgl::structure::local_graph::LocalGraph;
+use crate::words::error::{Error, Result};
 use std::path::PathBuf;
 
 /// An edge that a partition owns.

@@ -1,8 +1,8 @@
 //! Features of a partition's nodes or edges, by key.
 
 use super::feature::Feature;
-use crate::error::{Error, Result};
 use crate::formats::dgl::tensor_file::TensorFile;
+use crate::words::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Types that features may belong to: prefixes of keys and number of rows, by type.

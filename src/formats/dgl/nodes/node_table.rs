@@ -1,10 +1,10 @@
 //! The mapping from local to global node ids.
 
 use super::relabel;
-use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::structure::local_graph::LocalGraph;
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 
 /// Global id of every local node. DGL puts inner nodes first and in order, so only halo nodes take memory.

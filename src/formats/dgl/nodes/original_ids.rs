@@ -1,9 +1,9 @@
 //! Ids that nodes and edges had before the graph was partitioned.
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::tensor_file::TensorFile;
+use crate::words::error::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
 

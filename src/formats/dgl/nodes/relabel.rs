@@ -2,9 +2,9 @@
 //!
 //! New ids are assigned partition by partition, and inside a partition by ascending original id.
 
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// Replaces original node ids by new ones. `owner`, the partition of every original node, is read once; memory is

@@ -1,9 +1,9 @@
 //! Ends of edges in file order, in blocks.
 
 use super::local_graph::{Entries, LocalGraph};
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
+use crate::words::error::Result;
 use std::ops::Range;
 
 /// Number of row starts that are read at a time.

@@ -1,12 +1,12 @@
 //! GraphBolt's graphs (DGL 2.0 and later): `fused_csc_sampling_graph.pt`.
 
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::arrays::pickle::Pickle;
 use crate::formats::dgl::arrays::pickle_value::{Class, Value};
 use crate::formats::dgl::arrays::torch_archive;
 use crate::formats::dgl::arrays::torch_archive::TorchArchive;
 use crate::formats::dgl::file::InputFile;
+use crate::words::error::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

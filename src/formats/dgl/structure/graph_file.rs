@@ -3,13 +3,13 @@
 use super::graph_record;
 use super::graph_record::GraphRecord;
 use super::graph_v1;
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
 use crate::formats::dgl::tensor_file::read_pairs;
+use crate::words::error::Result;
 use std::path::Path;
 
 /// Offset at which the content of a file starts.

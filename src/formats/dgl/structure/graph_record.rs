@@ -3,13 +3,13 @@
 use super::relation;
 use super::relation::DglRelation;
 use super::sparse;
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
 use crate::formats::dgl::tensor_file::{find, read_pairs};
 use crate::graph::CanonicalEtype;
+use crate::words::error::Result;
 
 /// Columns of the nodes or edges of one type, in file order.
 #[derive(Clone, Debug, Default)]

@@ -4,11 +4,11 @@ use super::graph_file::{CONTENT, Content, read_labels};
 use super::graph_record::{GraphRecord, read_frame};
 use super::relation::DglRelation;
 use super::sparse::CsrArrays;
-use crate::error::Result;
 use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
 use crate::graph::CanonicalEtype;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Reads the content that follows the version number.
 pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<Content> {

@@ -4,9 +4,9 @@ use super::fused_csc::{Arrays, FusedCsc};
 use super::graph_file::GraphFile;
 use super::graph_record::Frame;
 use super::relation::DglRelation;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Encoding of the ends of edges. An *entry* is an index into these arrays.

@@ -1,9 +1,9 @@
 //! DGL's record of one relation: its edges in up to three encodings.
 
 use super::sparse::{Coo, CsrArrays, read_coo, read_csr};
-use crate::error::Result;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
+use crate::words::error::Result;
 
 /// Size in bytes of the smallest record: three numbers, a metagraph and a matrix.
 pub(crate) const MIN_BYTES: u64 = 24 + 8 + 2 * 24;

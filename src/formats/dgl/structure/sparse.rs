@@ -1,11 +1,11 @@
 //! DGL's records of sparse matrices, which make up a graph's structure.
 
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// An adjacency as a list of (row, column). Rows are sources, columns are destinations.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Choice of the file with the structure of a partition.
 
 use super::local_graph::LocalGraph;
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
+use crate::words::error::{Error, Result};
 use std::path::Path;
 
 /// Reads the headers of `graph.dgl`, or of GraphBolt's file if `graph.dgl` does not exist, and checks counts against

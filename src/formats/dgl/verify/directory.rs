@@ -1,10 +1,10 @@
 //! All checks, over all partitions.
 
 use super::{edges, features, nodes};
-use crate::error::{Error, Result};
 use crate::formats::dgl::arrays::torch_archive;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::partition::Partition;
+use crate::words::error::{Error, Result};
 
 /// Reads every structure file of a directory once or twice and checks it for consistency with itself, the JSON file and
 /// the other partitions. Returns the findings: at most one of each kind per partition, none for a valid directory.

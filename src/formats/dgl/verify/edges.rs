@@ -1,6 +1,5 @@
 //! Columns and ends of edges, including halo edges.
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::edge_reader::InnerEdge;
@@ -8,6 +7,7 @@ use crate::formats::dgl::edges::edge_ids::EdgeIds;
 use crate::formats::dgl::structure::entry_stream::EntryStream;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::Bitmap;
+use crate::words::error::{Error, Result};
 
 /// Number of edges read at a time.
 const BLOCK: usize = 16 << 10;

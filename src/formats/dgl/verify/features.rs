@@ -1,11 +1,11 @@
 //! Checks that features are the same in every partition, and finite.
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::feature::Feature;
 use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::Partition;
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// The row type and shape of each feature, by type and name. Without rows it has none: DGL's pipeline writes arrays without

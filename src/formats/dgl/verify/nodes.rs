@@ -1,10 +1,10 @@
 //! Checks that types and owners of nodes agree with the partition book.
 
-use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::nodes::node_table::NodeTable;
 use crate::formats::dgl::topology::Topology;
+use crate::words::error::Result;
 
 /// Ids and masks were checked when the partition was opened; this checks `_TYPE` and `part_id`.
 pub(super) fn check(topology: &Topology) -> Result<()> {

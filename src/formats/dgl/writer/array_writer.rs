@@ -1,7 +1,7 @@
 //! The elements of one array of an output file.
 
-use crate::error::{Error, Result};
 use crate::io::{ChangedPages, Dtype};
+use crate::words::error::{Error, Result};
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 
 use super::array_writer::ArrayWriter;
 use super::output_file::OutputFile;
-use crate::error::{Error, Result};
 use crate::formats::dgl::graph_file::CONTENT;
 use crate::formats::dgl::magic;
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 

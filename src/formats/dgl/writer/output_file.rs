@@ -1,10 +1,10 @@
 //! Output files that get their names when they are complete.
 
 use super::array_writer::ArrayWriter;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array;
 use crate::formats::dgl::arrays::ndarray;
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};

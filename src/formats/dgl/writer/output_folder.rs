@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::error::{Error, Result};
 use crate::io::MadeFolders;
 use crate::platform::signals::Unfinished;
+use crate::words::error::{Error, Result};
 
 /// Maximum size of a name in bytes; most file systems allow 255, including `.json`.
 const MAX_NAME: usize = 200;

@@ -1,7 +1,7 @@
 //! The JSON file of a partition directory, byte for byte as DGL's Python writes it.
 
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::words::error::{Error, Result};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::ser::PrettyFormatter;
 use std::fmt::Write;

@@ -4,9 +4,9 @@ use super::graph_writer::GraphWriter;
 use super::output_file::OutputFile;
 use super::partition_json::PartitionJson;
 use super::tensor_writer::{TensorSpec, TensorWriter};
-use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

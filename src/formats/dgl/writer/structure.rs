@@ -2,8 +2,8 @@
 
 use super::graph_writer::GraphWriter;
 use super::partition_writer::PartitionWriter;
-use crate::error::Result;
 use crate::graph::{Bitmap, PartitionBook, RankedBitmap};
+use crate::words::error::Result;
 
 /// Number of halo nodes passed to the writer at a time.
 const BLOCK: usize = 1 << 12;

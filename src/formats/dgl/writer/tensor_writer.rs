@@ -2,9 +2,9 @@
 
 use super::array_writer::ArrayWriter;
 use super::output_file::OutputFile;
-use crate::error::Result;
 use crate::formats::dgl::magic;
 use crate::io::Dtype;
+use crate::words::error::Result;
 use std::path::Path;
 
 /// Name, type and shape of one tensor.

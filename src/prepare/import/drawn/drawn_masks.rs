@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::part_ends::PartEnds;
 use super::split_rows::DividedRows;
-use crate::error::Result;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::load::MASKS;
 use crate::platform::signals;
 use crate::prepare::import::files::{DrawnSplit, SplitShares};
 use crate::prepare::import::tables::Table;
+use crate::words::error::Result;
 
 /// Masks by name, for each type whose nodes or edges are split together.
 pub(crate) struct DrawnMasks {

@@ -1,7 +1,7 @@
 //! Division of keys into parts by shares, in bounded memory.
 
-use crate::error::Result;
 use crate::prepare::import::files::SplitShares;
+use crate::words::error::Result;
 
 /// Number of bits of a key that are counted in one pass.
 const BITS: u32 = 16;

@@ -1,10 +1,10 @@
 //! Rows that a split divides, and their order.
 
-use crate::error::Result;
 use crate::formats::dgl::blocks;
 use crate::kernels::philox4x32;
 use crate::prepare::import::graph::RawEdges;
 use crate::prepare::import::tables::Table;
+use crate::words::error::Result;
 
 use super::part_ends::key_of;
 

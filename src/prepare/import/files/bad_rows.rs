@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::choice::choices;
+use crate::words::choice::choices;
 
 choices! {
     /// The treatment of bad rows, after all files have been read.

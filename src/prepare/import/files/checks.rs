@@ -6,9 +6,9 @@ use super::bad_rows::BadRows;
 use super::column_of::ColumnOf;
 use super::graph_files::{GraphFiles, edge};
 use super::types::unknown_etype;
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::readers::nearest;
+use crate::words::error::{Error, Result};
 
 impl GraphFiles {
     /// Checks options about columns and rows before any file is read.

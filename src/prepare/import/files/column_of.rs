@@ -1,6 +1,6 @@
 //! Columns selected by name, for one type or all.
 
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The name of a column in the tables of one type, or of all types.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use super::column_of::ColumnOf;
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 /// Tolerance of the sum of shares above 1, for rounded decimal fractions.
 const ROUNDING: f64 = 1e-9;

@@ -7,10 +7,10 @@ use super::column_of::ColumnOf;
 use super::drawn_split::DrawnSplit;
 use super::listed_labels::ListedLabels;
 use super::node_tables::NodeTables;
-use crate::choice::choices;
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::readers::{EdgeShape, TextRules};
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 /// DGL's name for the only type of nodes, if types have no names.
 pub(crate) const NODE: &str = "_N";

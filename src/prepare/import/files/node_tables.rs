@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::column_of::ColumnOf;
-use crate::choice::choices;
+use crate::words::choice::choices;
 
 choices! {
     /// The replacement for a missing value.

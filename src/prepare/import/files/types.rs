@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::graph_files::{GraphFiles, NODE, edge};
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::readers::nearest;
+use crate::words::error::{Error, Result};
 
 /// The error of a flag that names a type of edges that the graph does not have.
 pub(crate) fn unknown_etype<'t>(

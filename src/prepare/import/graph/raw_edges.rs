@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::error::Result;
 use crate::io::{UnnamedFile, UnnamedWriter};
+use crate::words::error::Result;
 
 /// Size of an id in bytes; see [`MAX_IDS`](crate::graph::MAX_IDS).
 const ID: usize = 5;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::raw_edges::RawEdges;
-use crate::error::Result;
 use crate::formats::dgl::{OriginalIds, blocks};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::ids::NodeNames;
 use crate::prepare::import::tables::{ClassNames, Table};
+use crate::words::error::Result;
 
 /// A graph between a user's files and partitions. Edges are in a temporary file; tables are read in place on demand.
 #[derive(Debug)]

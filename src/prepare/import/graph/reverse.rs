@@ -1,8 +1,8 @@
 //! Reverse relations of heterogeneous graphs.
 
 use super::raw_graph::{EdgeType, RawGraph};
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::words::error::{Error, Result};
 
 impl RawGraph {
     /// The graph with a relation `rev_x` for every relation `x` between different node types, like DGL's `AddReverse`.

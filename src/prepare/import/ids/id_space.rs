@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::node_names::NodeNames;
-use crate::error::{Error, Result};
-use crate::fields::mark;
 use crate::graph::MAX_IDS;
 use crate::prepare::import::readers::{CellValue, is_missing, parse_id, shown};
+use crate::words::error::{Error, Result};
+use crate::words::fields::mark;
 
 /// Number of nodes that is accepted for any number of edges, because they take little memory.
 const USUAL: u64 = 1 << 24;

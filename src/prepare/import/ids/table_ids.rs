@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::id_space::DECIMALS;
 use super::node_names::{NamesMemory, NodeNames, memory_of_rest};
-use crate::error::{Error, Result};
 use crate::prepare::import::readers::{CellValue, FileRows, is_missing, shown};
+use crate::words::error::{Error, Result};
 
 /// Ids while they are read.
 pub(crate) struct TableIds {

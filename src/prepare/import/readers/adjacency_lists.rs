@@ -5,7 +5,7 @@ use super::format::Format;
 use super::input::Input;
 use super::lines::Lines;
 use super::look::{Ask, Column, Form, GraphFacts, Opened, Reader, Wants};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Number of edges after which a block ends; a node's edges are in one block.
 const BLOCK: usize = 1 << 14;

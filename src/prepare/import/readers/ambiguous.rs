@@ -6,7 +6,7 @@ use super::lines::Lines;
 use super::look::Wants;
 use super::sample::{Comments, Sample, SampleLine};
 use super::values::parse_id;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Returns an error for a file of another program that would be read as rows: a graph of LGL, or a list whose first line is
 /// its length.

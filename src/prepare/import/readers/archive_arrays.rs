@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::input::Input;
 use super::npz::{Archive, FORMAT};
 use super::sparse_archive::{ADJACENCY, ARRAYS, array_of, is_matrix};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Names of arrays and sparse matrices that are not yet removed.
 pub(crate) struct ArchiveArrays {

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::io::{AtomicFile, UnnamedWriter};
+use crate::words::error::{Error, ErrorKind, Result};
 
 /// Errors of bad rows, one line each: in an unnamed file until all are known, then in a text file for the user.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::names::{UsualEnds, is_usual_id, listed, typed_ends, usual_ends};
 use super::sample::{Comments, MOST_COLUMNS, Sample};
 use super::separators::guess;
 use super::values::{CellValue, is_missing, is_value, parse_id};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// How a text file represents rows.
 #[derive(Debug, PartialEq)]

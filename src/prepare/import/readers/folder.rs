@@ -6,7 +6,7 @@ use super::block::{CellBlock, Cells};
 use super::formats;
 use super::input::Input;
 use super::look::{Ask, Column, Form, Opened, Reader};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 8;

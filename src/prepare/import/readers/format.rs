@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::look::{Ask, Opened};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Hint for lists of different lengths in a column.
 pub(super) const SAME_LENGTH: &str =

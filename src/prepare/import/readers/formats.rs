@@ -4,7 +4,7 @@ use super::format::Format;
 use super::input::Input;
 use super::look::{Ask, Opened};
 use super::{adjacency_lists, json, matrix_market, metis, npy, npz, parquet, refused, text};
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// All formats, in the order in which they are tried. The last one accepts any file.
 const FORMATS: [&Format; 8] = [

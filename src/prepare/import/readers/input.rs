@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::read::MultiGzDecoder;
 
 use super::zip_member;
-use crate::error::{Error, Result};
 use crate::io::open_input;
+use crate::words::error::{Error, Result};
 
 /// Number of bytes that are examined at the start of a file.
 const HEAD: u64 = 64 << 10;

@@ -10,7 +10,7 @@ use super::format::{Format, SAME_LENGTH};
 use super::input::Input;
 use super::json_objects::{JsonObject, JsonObjects, LISTS};
 use super::look::{Ask, Column, Form, Opened, Reader};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Number of objects that determine the columns, if they take at most [`BYTES`].
 const SAMPLE: usize = 100;

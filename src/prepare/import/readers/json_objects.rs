@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::input::{ByteStream, Input};
 use super::values::parse_id;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Maximum length of an object in bytes; parsed, it takes several times as much.
 const LONGEST: usize = 4 << 20;

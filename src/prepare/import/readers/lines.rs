@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use super::input::{ByteStream, Input};
 use super::sample::{LONGEST, too_long};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// The lines of a file, without comments.
 pub(super) struct Lines {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::look::Ask;
 use super::names::{ends_of, is_index, is_usual_id, listed};
 use super::rows::FileRows;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 impl FileRows {
     /// Opens a file with a value per node of a list, and selects the column of values.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::bad_rows::BadRowList;
 use super::block::CellBlock;
-use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Rules for reading text files that replace automatic detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::lines::Lines;
 use super::look::{Ask, Opened};
 use super::sparse::{SparseMatrix, SparseValue, SparseValues};
 use super::values::{CellValue, parse_id, shown};
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 const BANNER: &[u8] = b"MatrixMarket";
 

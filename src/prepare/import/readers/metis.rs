@@ -6,8 +6,8 @@ use super::input::Input;
 use super::lines::Lines;
 use super::look::{Ask, Column, Form, GraphFacts, Opened, Reader, Wants};
 use super::values::{CellValue, parse_id, shown};
-use crate::error::Result;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Number of edges read at a time; all edges of a node are read together.
 const BLOCK: usize = 1 << 14;

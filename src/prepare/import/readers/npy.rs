@@ -5,11 +5,11 @@ use std::ops::Range;
 use super::block::{CellBlock, Cells};
 use super::format::Format;
 use super::look::{Ask, Column, EdgeShape, Form, Opened, Reader, Wants};
-use crate::error::Result;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
 use crate::formats::dgl::{ArrayRef, blocks};
+use crate::words::error::Result;
 
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 16;

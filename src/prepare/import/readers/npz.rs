@@ -14,10 +14,10 @@ use super::input::Input;
 use super::look::{Ask, Opened, Wants};
 use super::npy::open_array;
 use super::sparse_archive;
-use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
 use crate::io::{UnnamedWriter, open_input};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes unpacked at a time.
 const BUFFER: usize = 256 << 10;

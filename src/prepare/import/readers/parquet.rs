@@ -16,10 +16,10 @@ use super::look::{Ask, Column, Form, Opened, lists_hold};
 use super::parquet_columns::ParquetReader;
 use super::parquet_pages::check_pages;
 use super::sample::MOST_COLUMNS;
-use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use crate::io::{Dtype, open_input};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Metadata key that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";

@@ -14,8 +14,8 @@ use super::block::{CellBlock, Cells, NO_NUMBER, TextSpan};
 use super::format::SAME_LENGTH;
 use super::look::{Column, Form, Reader};
 use super::parquet::{guarded, schema_of, unreadable};
-use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// Number of values read at a time.
 const BATCH: usize = 1 << 16;

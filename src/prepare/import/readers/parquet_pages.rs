@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::error::Result;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
+use crate::words::error::Result;
 
 /// Decompressed size in bytes up to which pages are accepted whatever their size in the file. The usual size is 1 MiB.
 const USUAL: u64 = 16 << 20;

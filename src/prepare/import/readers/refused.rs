@@ -6,8 +6,8 @@ use super::graph_texts::{
     is_dimacs, is_linqs_edges, is_linqs_nodes, is_n_triples, is_turtle, is_ucinet,
 };
 use super::input::Input;
-use crate::error::Result;
 use crate::formats::dgl::magic::{GRAPH_FILE, TENSOR_FILE};
+use crate::words::error::Result;
 
 /// Marks by which the start of a file shows its format.
 enum Mark {

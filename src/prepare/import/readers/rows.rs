@@ -9,8 +9,8 @@ use super::names::listed;
 use super::nearest::nearest;
 use super::values::{CellValue, is_value};
 use super::{folder, formats};
-use crate::error::{Error, Result};
 use crate::platform::signals;
+use crate::words::error::{Error, Result};
 
 /// Rows of a file, of which only selected columns are read.
 pub(crate) struct FileRows {

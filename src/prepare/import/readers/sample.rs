@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::fields::{Separator, line_breaks};
 use super::input::Input;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Largest number of records examined.
 const RECORDS: usize = 100;

@@ -4,8 +4,8 @@ use super::block::{CellBlock, Cells};
 use super::input::Input;
 use super::look::{Ask, Column, Form, GraphFacts, Opened, Reader, Wants};
 use super::sample::MOST_COLUMNS;
-use crate::error::{Error, Result};
 use crate::io::{Dtype, ExternalSort, KeyLayout, SortedKeys};
+use crate::words::error::{Error, Result};
 
 /// Number of values per block.
 const BLOCK: usize = 1 << 16;

@@ -6,8 +6,8 @@ use super::input::Input;
 use super::look::{Ask, Opened, Wants};
 use super::npz::Archive;
 use super::sparse::{SparseMatrix, SparseValue, SparseValues};
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
+use crate::words::error::{Error, Result};
 
 /// Number of values read at a time.
 const BLOCK: u64 = 1 << 14;

@@ -13,7 +13,7 @@ use super::format::Format;
 use super::input::{ByteStream, Input};
 use super::look::{Ask, Column, Form, Opened, Reader, Wants};
 use super::sample::{Comments, LONGEST, too_long};
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Number of bytes read at a time.
 const CHUNK: usize = 256 << 10;

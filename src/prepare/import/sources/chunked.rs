@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::io::read_input;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
+use crate::words::error::{Error, Result};
 
 /// The file's content, in both forms: DGL 1.0 with numbers per chunk, later versions with numbers per type.
 #[derive(Deserialize)]

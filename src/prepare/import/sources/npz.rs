@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
 use crate::prepare::import::readers::{ArchiveArrays, USUAL_EDGES, USUAL_LISTS, listed};
+use crate::words::error::{Error, Result};
 
 /// Node data, and the usual names of its arrays in PyTorch Geometric, DGL, OGB, gnn-benchmark and others.
 const NODE_ARRAYS: [(&str, &[&str]); 5] = [

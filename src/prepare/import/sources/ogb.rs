@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ogb_relations::relations;
-use crate::error::{Error, Result};
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
 use crate::prepare::import::readers::{
     ArchiveArrays, Ask, CellValue, FileRows, TextRules, Wants, listed,
 };
+use crate::words::error::{Error, Result};
 
 /// Names of the folders of data sets whose edges OGB's loader stores in both directions, though the files do not. They may
 /// follow `ogbn_` or `ogbl_`.

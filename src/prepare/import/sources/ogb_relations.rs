@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::ogb::{ONE_GRAPH, PLAIN, names, only_split, read_count, split_lists, tables};
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, TextRules, Wants, shown};
+use crate::words::error::{Error, Result};
 
 /// The files of a heterogeneous data set: relations from `raw/triplet-type-list.csv.gz`, numbers of nodes from
 /// `raw/num-node-dict.csv.gz`, tables by node type in `raw/node-feat/` and `raw/node-label/`, lists of nodes in

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::formats::graphbolt::{Data, EdgeEntry, Metadata, NodeEntry, SEEDS, SET_LABELS, Set};
 use crate::graph::CanonicalEtype;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, ListedLabels, NODE, edge};
 use crate::prepare::import::readers::EdgeShape;
+use crate::words::error::{Error, Result};
 
 impl GraphFiles {
     /// Reads which files a `metadata.yaml` names, as its author wrote it. If it has several tasks, the first is read.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, FeatureSet, OriginalIds, Partition};
 use crate::io::{ExternalSort, KeyLayout, read_if_there};
 use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use crate::prepare::import::ids::names_file;
 use crate::prepare::import::tables::{FEATURE_ENCODING, FEATURE_SCALE, Table, all_class_names};
+use crate::words::error::{Error, Result};
 
 /// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;

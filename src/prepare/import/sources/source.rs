@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::partitions::import_partitions;
 use super::stdin::SpooledFiles;
-use crate::error::Result;
 use crate::prepare::import::files::GraphFiles;
 use crate::prepare::import::graph::RawGraph;
 use crate::prepare::import::import_graph::import;
+use crate::words::error::Result;
 
 /// Source from which a graph is read.
 #[allow(clippy::large_enum_variant)] // A program has one of them.

@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::prepare::import::files::GraphFiles;
 use crate::prepare::import::graph::RawGraph;
+use crate::words::error::{Error, Result};
 
 /// Name of a file that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -36,7 +36,7 @@ impl SpooledFiles {
             }
             _ => {
                 let problem = "more than one file is standard input (-), which can be read once";
-                return Err(Error::new(crate::error::ErrorKind::Config, problem)
+                return Err(Error::new(crate::words::error::ErrorKind::Config, problem)
                     .with_hint("save all but one of them in files"));
             }
         };

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::listed_edges::ListedEdges;
 use super::record::{VALUE, value_of};
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::graph::CanonicalEtype;
 use crate::io::{BucketSpool, Dtype};
 use crate::load::MASKS;
 use crate::prepare::import::graph::{ENDS, RawEdgeWriter, ends_of};
 use crate::prepare::import::tables::{ConvertedArray, Table};
+use crate::words::error::{Error, Result};
 
 /// A column of edge data, whose values have one type for all edges.
 pub(super) struct DataColumn {

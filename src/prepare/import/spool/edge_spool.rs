@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::divided_edges::{DataColumn, DividedEdges};
 use super::listed_edges::ListedEdges;
 use super::record::{VALUE, bytes_of};
-use crate::error::Result;
 use crate::graph::CanonicalEtype;
 use crate::io::BucketSpool;
 use crate::prepare::import::files::NODE;
 use crate::prepare::import::graph::{ENDS, bytes_of_ends};
 use crate::prepare::import::readers::{CellValue, FileRows, shown};
 use crate::prepare::import::tables::{edge_value, needs_double};
+use crate::words::error::Result;
 
 /// Place of the relation column among the columns read.
 const RELATION: usize = 2;

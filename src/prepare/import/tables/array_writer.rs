@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::blocks;
 use crate::io::Dtype;
 use crate::prepare::import::readers::{CellValue, FileRows};
+use crate::words::error::Result;
 
 /// Above the first limit, single precision loses fractions; above the second, whole numbers.
 const FINE: f64 = 131_072.0;

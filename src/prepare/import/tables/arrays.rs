@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::array_writer::ConvertedArray;
 use super::row_numbers::RowNumbers;
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 use crate::prepare::import::ids::{IdSpace, LIST};
@@ -13,6 +12,7 @@ use crate::prepare::import::readers::{
     Ask, CellValue, Column, FileRows, Form, has_ends, holding_all, is_index, is_like_id,
     is_usual_id, listed, parse_id,
 };
+use crate::words::error::{Error, Result};
 
 const STRINGS: &str =
     "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, Wants};
+use crate::words::error::{Error, Result};
 
 /// Appends to `assigned` the partition of each of `count` nodes, one row of the file per node.
 ///

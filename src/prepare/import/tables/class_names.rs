@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::io::read_if_there;
+use crate::words::error::{Error, Result};
 
 /// File with class names, one per line, where one node type has named classes.
 pub(crate) const CLASS_NAMES: &str = "class_names.txt";

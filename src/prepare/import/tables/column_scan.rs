@@ -11,10 +11,10 @@ use super::node_columns::{ColumnRole, UsedColumn, label_rows, mask_hint};
 use super::notation::notation;
 use super::row_numbers::RowNumbers;
 use super::unlabelled::SIGNS;
-use crate::error::{Error, Result};
 use crate::prepare::import::files::{FillMissing, Scale};
 use crate::prepare::import::ids::LIST;
 use crate::prepare::import::readers::{CellValue, FileRows, is_like_id, is_sign, shown};
+use crate::words::error::{Error, Result};
 
 /// Hint for lists of labels with missing values.
 const NO_LABELS: &str = "write 0 in their places, or leave the field empty, which means no labels";

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::encoding::Encoding;
 use super::scanned_table::{ScannedTable, StoredColumn};
-use crate::error::{Error, Result};
 use crate::io::{Dtype, read_if_there};
 use crate::prepare::import::files::NodeTables;
 use crate::prepare::import::readers::{CellValue, FileRows, listed};
+use crate::words::error::{Error, Result};
 
 /// Name of the file.
 pub(crate) const FEATURE_ENCODING: &str = "feature_encoding.json";

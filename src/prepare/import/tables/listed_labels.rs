@@ -2,11 +2,11 @@
 
 use super::arrays::open_array;
 use super::table::Table;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::prepare::import::files::ListedLabels;
 use crate::prepare::import::readers::Ask;
+use crate::words::error::{Error, Result};
 
 /// Label of a node in no list.
 const UNLABELLED: i64 = -1;

@@ -1,11 +1,11 @@
 //! Roles of node tables' columns.
 
 use super::encoding::split_of;
-use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::load::MASKS;
 use crate::prepare::import::files::{ColumnOf, NodeTableFile, NodeTables};
 use crate::prepare::import::readers::{FileRows, is_index, is_usual_id, nearest};
+use crate::words::error::{Error, Result};
 
 /// Column names that rarely mean features, and the flag for their role.
 const NO_FEATURES: [(&str, &str); 5] = [

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::table::Table;
-use crate::error::Result;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::blocks;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Class numbers of labels whose rows have a single 1 and otherwise 0; -1 for rows of zeros. `None` for other labels,
 /// such as several classes per node.

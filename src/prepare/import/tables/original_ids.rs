@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::arrays::open_array;
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::saved_tensors::open_saved_tensors;
 use crate::graph::PartitionBook;
 use crate::prepare::import::readers::{Ask, Wants, member_names};
+use crate::words::error::{Error, Result};
 
 /// A file of original ids, for one node type or for several by name.
 #[derive(Clone, Debug, PartialEq, Eq)]

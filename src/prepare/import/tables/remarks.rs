@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::moments::Moments;
 use super::table::Table;
-use crate::error::Result;
 use crate::formats::dgl::blocks;
 use crate::load::MASKS;
+use crate::words::error::Result;
 
 /// Number of rows whose features are examined, and of places they come from.
 const ROWS: u64 = 256;

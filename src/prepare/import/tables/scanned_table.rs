@@ -9,13 +9,13 @@ use super::column_scan::{ColumnScan, refuse_many_strings};
 use super::encoding::Encoding;
 use super::node_columns::{ChosenColumns, ColumnRole, EmbeddedColumn, UsedColumn};
 use super::table::Table;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::load::MASKS;
 use crate::prepare::import::files::{FillMissing, NodeTableFile, NodeTables};
 use crate::prepare::import::ids::{NamesMemory, NodeNames, TableIds};
 use crate::prepare::import::readers::{Ask, BadRowList, FileRows, listed, shown};
+use crate::words::error::{Error, Result};
 
 /// Rules for reading tables.
 #[derive(Clone, Copy)]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::table::Table;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::blocks;
+use crate::words::error::{Error, Result};
 
 /// A number of nodes.
 #[derive(Clone, Copy)]

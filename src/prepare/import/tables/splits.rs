@@ -2,7 +2,6 @@
 
 use super::encoding::split_of;
 use super::table::Table;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::graph::Bitmap;
 use crate::io::Dtype;
@@ -10,6 +9,7 @@ use crate::load::MASKS;
 use crate::prepare::import::files::DataFile;
 use crate::prepare::import::ids::{IdSpace, LIST};
 use crate::prepare::import::readers::{Ask, FileRows, Form, nearest};
+use crate::words::error::{Error, Result};
 
 /// The mask name of a split: `train_mask` for `train`, `val_mask` for `valid` and `dev`.
 pub(crate) fn mask_name(split: &str) -> String {

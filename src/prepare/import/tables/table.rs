@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, blocks};
 use crate::io::Dtype;
+use crate::words::error::{Error, Result};
 
 /// A table of one array, or of several in sequence. Rows are read on request.
 #[derive(Clone, Debug)]

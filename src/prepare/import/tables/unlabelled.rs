@@ -1,7 +1,7 @@
 //! Labels that stand for none.
 
 use super::table::Table;
-use crate::error::Result;
+use crate::words::error::Result;
 
 /// Problem and remedy of labels that are all -1 or 1.
 pub(super) const SIGNS: [&str; 2] = [

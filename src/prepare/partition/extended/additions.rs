@@ -1,8 +1,8 @@
 //! Files of nodes and edges that a graph gets.
 
-use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::prepare::import::{EdgeFile, NodeTableFile};
+use crate::words::error::{Error, Result};
 
 /// Files of nodes and edges that are added to a partitioned graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
 use crate::prepare::import::{EdgeType, Table};
+use crate::words::error::{Error, Result};
 
 /// An array of edge data, with the values of new edges.
 pub(super) struct MoreEdgeData {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::additions::GraphAdditions;
 use super::more_edges::{MoreEdges, kept_data};
 use super::more_nodes::MoreNodes;
-use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::writer::OutputFolder;
 use crate::load::KeptArrays;
@@ -16,6 +15,7 @@ use crate::prepare::partition::memory::{left_of, with_memory};
 use crate::prepare::partition::partition_graph::write_partitions;
 use crate::prepare::partition::progress::{Observer, StepProgress};
 use crate::prepare::partition::request::{EdgeRules, LocalOrder, Method, PartitionRequest};
+use crate::words::error::Result;
 
 /// A partition directory with further nodes and edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,6 @@ use super::additions::GraphAdditions;
 use super::edge_data::MoreEdgeData;
 use super::more_nodes::MoreNodes;
 use super::votes::Votes;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::load::KeptArrays;
@@ -14,6 +13,7 @@ use crate::prepare::import::{
     EdgeType, GraphFiles, NewEdges, RawEdgeWriter, RawGraph, Table, read_new_edges,
 };
 use crate::prepare::partition::request::{EdgeRules, SelfLoops};
+use crate::words::error::{Error, Result};
 
 /// Edges that are added, while they are written after the graph's own.
 pub(super) struct MoreEdges<'a> {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::additions::GraphAdditions;
-use crate::error::{Error, Result};
 use crate::formats::dgl::array_file::ArrayFile;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, OriginalIds, blocks};
@@ -13,6 +12,7 @@ use crate::prepare::import::{
     AllNodes, FEATURE_SCALE, KnownNodes, NamesMemory, NewNodes, NodeNames, NodeType,
     OpenedPartitions, RawGraph, Table, TableEncoding, table_encodings,
 };
+use crate::words::error::{Error, Result};
 
 /// The features that node tables make.
 const OF_TABLES: &str = "feat";

@@ -1,9 +1,9 @@
 //! Small clusters of nodes with many edges inside.
 
 use super::counts::LabelCounts;
-use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::progress::Meter;
+use crate::words::error::Result;
 
 /// Largest number of clusters: a node has 16 bits, one value of which means none.
 const MAX_CLUSTERS: u64 = u16::MAX as u64;

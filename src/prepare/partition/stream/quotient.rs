@@ -1,11 +1,11 @@
 //! The graph of clusters.
 
-use crate::error::Result;
 use crate::io::{ExternalSort, KeyLayout};
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::metis::WeightedGraph;
 use crate::prepare::partition::partitioner::PartitionTask;
 use crate::prepare::partition::progress::Meter;
+use crate::words::error::Result;
 
 /// Largest number of pairs of neighbouring clusters, for which METIS takes up to 350 MB. The number is fixed so that
 /// the result does not depend on `--memory`.

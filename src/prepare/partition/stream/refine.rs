@@ -1,11 +1,11 @@
 //! Moving nodes to the partition of most of their neighbours.
 
 use super::counts::LabelCounts;
-use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::balance::Balance;
 use crate::prepare::partition::loads::{Loads, TOLERANCE};
 use crate::prepare::partition::progress::Meter;
+use crate::words::error::Result;
 
 /// Largest number of passes over the edges.
 pub(super) const PASSES: u64 = 12;

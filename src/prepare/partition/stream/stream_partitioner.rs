@@ -3,9 +3,9 @@
 use super::clusters::{self, find_clusters};
 use super::quotient::quotient;
 use super::refine::{self, refine};
-use crate::error::Result;
 use crate::prepare::partition::partitioner::PartitionTask;
 use crate::prepare::partition::progress::{Meter, Observer};
+use crate::words::error::Result;
 
 /// A multilevel assignment that keeps 16 bits per node, and buffers of a fixed size, in memory. It reads edges from
 /// disk in node order, pass after pass. The same graph and seed give the same partitions, whatever the memory.

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use super::form::{NodeOrder, Prediction, PredictionFormat, StoredForm};
-use crate::choice::choices;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::labelled_types;
@@ -13,6 +11,8 @@ use crate::prepare::import::OriginalIdsFile;
 use crate::prepare::partition::GraphAdditions;
 use crate::run::config::RunConfig;
 use crate::run::rank::WEIGHTS;
+use crate::words::choice::choices;
+use crate::words::error::{Error, Result};
 
 /// The field of the predicted node type.
 const TARGET_TYPE: &str = "target_type";

@@ -4,12 +4,12 @@ use tch::{Kind, Tensor};
 
 use crate::engine::tape::GraphShardManager;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::load::{Shards, load_edges_within, load_labels, load_mask};
 use crate::nn::KnownLabels;
 use crate::run::config::RunConfig;
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
+use crate::words::error::{Error, Result};
 
 /// The classes of the training nodes among the labelled ones.
 pub(super) fn known_labels(

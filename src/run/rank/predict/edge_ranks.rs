@@ -15,9 +15,9 @@ use super::rows::{self, table_rows};
 use super::shared_rows::SharedRows;
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::{Event, Metric, PredictionScores, SetScores};
 use crate::load::EdgeUse;
+use crate::words::error::{Error, Result};
 
 /// Number of edges that are ranked at a time.
 const BLOCK: usize = 1024;

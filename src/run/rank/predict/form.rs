@@ -5,11 +5,11 @@ use std::path::Path;
 
 use tch::{Kind, Tensor};
 
-use crate::choice::{Choice, choices};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, npy_header, safetensors_header};
 use crate::nn::Task;
+use crate::words::choice::{Choice, choices};
+use crate::words::error::{Error, Result};
 
 choices! {
     /// The form of a prediction.

@@ -7,9 +7,9 @@ use std::ops::Range;
 use super::own_prediction::OwnPrediction;
 use super::shared_file::SharedFile;
 use crate::engine::comm::share_files;
-use crate::error::{Error, Result};
 use crate::formats::dgl::{InnerEdge, Partition};
 use crate::load::EdgeUse;
+use crate::words::error::{Error, Result};
 
 /// Size of a stored edge in bytes.
 const EDGE_BYTES: usize = 3 * size_of::<u64>();

@@ -7,12 +7,12 @@ use super::scored_by::ScoredBy;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, Relation};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::load::{EdgeData, TargetEdges, construct_full_hetero_graph};
 use crate::run::config::LinkConfig;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
+use crate::words::error::{Error, Result};
 
 /// The rows of the predicted nodes, from which questions are answered.
 pub(super) struct Linked<'a> {

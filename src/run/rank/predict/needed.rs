@@ -10,7 +10,6 @@ use crate::engine::tape::{
     construct_hetero_mfgs, construct_mfgs, construct_region,
 };
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::size;
 use crate::nn::{LearnedRows, Model};
 use crate::run::config::RunConfig;
@@ -18,6 +17,7 @@ use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::RankSetup;
 use crate::run::rank::whole_graph::WholeGraph;
 use crate::train::NodeInput;
+use crate::words::error::{Error, Result};
 
 /// Graphs of the nodes on which predicted nodes depend, and the input of the first graph's sources.
 pub(super) struct Needed {

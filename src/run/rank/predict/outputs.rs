@@ -8,9 +8,9 @@ use super::scored_by::ScoredBy;
 use super::scores::{Truth, tell_scores};
 use super::work::LinkQuestion;
 use crate::engine::tape::{GraphShardManager, Tape, Var};
-use crate::error::{Error, Result};
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::rank_graph::BuiltModel;
+use crate::words::error::{Error, Result};
 
 /// Outputs of a model on a rank.
 pub(super) struct ModelOutputs<'a, M> {

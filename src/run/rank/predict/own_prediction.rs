@@ -10,12 +10,12 @@ use super::work::PredictionWork;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
 use crate::load::{original_ids, original_places};
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::{RankSetup, Surroundings};
+use crate::words::error::{Error, Result};
 
 /// The predicted nodes of a rank while their rows are made.
 pub(super) struct OwnPrediction<'a> {

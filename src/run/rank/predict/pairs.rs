@@ -7,8 +7,8 @@ use super::links::Linked;
 use super::rows;
 use super::shared_rows::SharedRows;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::io::Dtype;
+use crate::words::error::Result;
 
 /// Number of pairs that are scored at a time.
 const BLOCK: usize = 8192;

@@ -3,8 +3,8 @@
 use super::relations::predict_relations;
 use super::whole::predict_whole;
 use super::work::PredictionWork;
-use crate::error::Result;
 use crate::run::rank::setup::{Passes, RankSetup, Surroundings};
+use crate::words::error::Result;
 
 /// Runs a rank's part of the prediction.
 ///

@@ -20,10 +20,10 @@ use crate::engine::comm::share_files;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, OutEdges};
 use crate::engine::tensor;
-use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::graph::TypeNodes;
 use crate::load::{original_ids, original_places};
+use crate::words::error::{Error, Result};
 
 /// Number of nodes whose partners are searched at a time.
 const BLOCK: usize = 256;

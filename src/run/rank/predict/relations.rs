@@ -6,12 +6,12 @@ use super::outputs::ModelOutputs;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
 use crate::engine::tape::Tape;
-use crate::error::Result;
 use crate::run::config::Relations;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::rank_graph::{BuiltModel, RankGraph};
 use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::train::{Forward, HeteroModel};
+use crate::words::error::Result;
 
 /// Predicts nodes of the types that the model was trained to predict, or to compare.
 pub(super) fn predict_relations(

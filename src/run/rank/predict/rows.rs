@@ -6,9 +6,9 @@ use super::form::StoredForm;
 use super::work::PredictionWork;
 use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::turns::Phase;
-use crate::error::Result;
 use crate::io::RowFile;
 use crate::run::rank::setup::{RankSetup, Surroundings};
+use crate::words::error::Result;
 
 /// The file of rows from which the launcher makes a table, in the folder of the run's spilled data.
 pub(in crate::run) fn table_rows(folder: &Path) -> PathBuf {

@@ -3,8 +3,8 @@
 use tch::Tensor;
 
 use crate::engine::tape::ParameterSet;
-use crate::error::Result;
 use crate::nn::LinkScore;
+use crate::words::error::Result;
 
 /// The score of a run, and its parameters.
 #[derive(Clone, Copy)]

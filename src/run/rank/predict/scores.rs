@@ -5,7 +5,6 @@ use tch::{Kind, Tensor};
 use super::own_prediction::{OwnPart, OwnPrediction};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
-use crate::error::Result;
 use crate::event::{Event, PredictionScores};
 use crate::load::{has_labels, read_mask};
 use crate::nn::Task;
@@ -13,6 +12,7 @@ use crate::run::config::RunConfig;
 use crate::run::rank::labels::labels_of_task;
 use crate::run::rank::setup::RankSetup;
 use crate::train::PredictionSums;
+use crate::words::error::Result;
 
 /// Labels of a rank's predicted nodes.
 pub(super) struct Truth {

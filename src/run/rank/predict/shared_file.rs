@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::io::{ChangedPages, new_private_file};
+use crate::words::error::{Error, Result};
 
 /// A file in the run's folder while its rank writes it.
 pub(super) struct SharedFile {

@@ -12,7 +12,7 @@ use super::shared_file::SharedFile;
 use crate::engine::comm::{Recipient, barrier, bring_together, is_first_here, share_files};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
-use crate::error::{Error, Result};
+use crate::words::error::{Error, Result};
 
 /// Rows of `float32` that can be read in any order.
 pub(super) struct SharedRows {

@@ -5,12 +5,12 @@ use super::outputs::ModelOutputs;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
 use crate::engine::tape::Tape;
-use crate::error::Result;
 use crate::nn::load_state_dict;
 use crate::run::rank::labelled::Labelled;
 use crate::run::rank::rank_graph::{BuiltModel, RankGraph};
 use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::run::rank::whole_graph::WholeGraph;
+use crate::words::error::Result;
 
 /// Predicts nodes of the types that the model was trained to predict.
 pub(super) fn predict_whole(

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::chosen_nodes::ChosenNodes;
 use super::config::PredictConfig;
 use super::form::{NodeOrder, PredictionFormat};
-use crate::error::Result;
 use crate::load::EdgeUse;
 use crate::run::rank::setup::RankSetup;
+use crate::words::error::Result;
 
 /// A question about pairs of nodes.
 pub enum LinkQuestion {

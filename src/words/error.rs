@@ -1,7 +1,7 @@
 //! The one error type of the library and the exit codes of the program.
 //!
 //! Every message is a lowercase fragment that names the object (file, field, rank). Where there is a remedy, the error carries
-//! it, and the command line prints it as a `hint:` line. Messages name fields of configurations as [`crate::fields`]
+//! it, and the command line prints it as a `hint:` line. Messages name fields of configurations as [`crate::words::fields`]
 //! describes.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fields;
+use crate::words::fields;
 
 /// Everything that can go wrong in the library: a [kind](Error::kind) to match on, a message, and possibly a remedy.
 pub struct Error(Box<Parts>);

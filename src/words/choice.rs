@@ -59,12 +59,12 @@ macro_rules! choices {
             $($($(#[doc = $other_doc])+ $other,)+)?
         }
 
-        impl $crate::choice::Choice for $name {
-            const VALUES: &'static [$crate::choice::Named<Self>] = &[$($crate::choice::Named::new(
-                $name::$value, $text, $crate::choice::choices!(@help [$($doc)+] $($help)?),
+        impl $crate::words::choice::Choice for $name {
+            const VALUES: &'static [$crate::words::choice::Named<Self>] = &[$($crate::words::choice::Named::new(
+                $name::$value, $text, $crate::words::choice::choices!(@help [$($doc)+] $($help)?),
             ),)+];
-            const WORDS: &'static [$crate::choice::OptionWord] = &[$($crate::choice::OptionWord {
-                name: $text, help: $crate::choice::choices!(@help [$($doc)+] $($help)?),
+            const WORDS: &'static [$crate::words::choice::OptionWord] = &[$($crate::words::choice::OptionWord {
+                name: $text, help: $crate::words::choice::choices!(@help [$($doc)+] $($help)?),
             },)+];
         }
     };
