@@ -67,8 +67,10 @@ campaign: libtorch
 	SAR_CALLS=32 cargo test --release --locked --test simulator
 	SAR_SEED=0 SAR_SEEDS=240 cargo test --release --locked --test simulator
 	SAR_SEEDS=120 cargo test --release --locked --test simulator
-	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline memory_stays_within_the_budget
-	cargo test --release --locked --test dependent_crate -- --ignored
+	cargo test --release --locked --test dependent_crate -- --ignored & crate=$$!; \
+	SAR_SEED=2 SAR_BUDGET_CASES=8 cargo test --release --locked --test headline memory_stays_within_the_budget \
+		|| { kill $$crate; exit 1; }; \
+	wait $$crate
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.
 SEEDS ?= 20000

@@ -15,10 +15,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sar::graph::Csr;
+use sar::io::first_not_finite;
 use sar::kernels::{
     AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, WordSize, dropout,
-    first_not_finite, gather_rows, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16,
-    pack_words, scatter_add_rows, unpack_words,
+    gather_rows, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16, pack_words,
+    scatter_add_rows, unpack_words,
 };
 
 const NODES: usize = 200_000;

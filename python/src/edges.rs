@@ -8,7 +8,7 @@ use sar::kernels::Selection;
 use crate::elements::with_elements;
 use crate::errors::exception;
 use crate::graph::{self, Attention, Destinations, Factors, Gradients, Keep, Kept, LocalGraph};
-use crate::memory::{Place, memory};
+use crate::memory::Place;
 
 /// The edges of a rank or of a sampled block.
 #[pyclass(unsendable, module = "sar_single._engine")]
@@ -34,7 +34,7 @@ impl Edges {
 }
 
 fn factors_at<T: bytemuck::Pod>(place: Option<Place>, heads: usize) -> Option<Factors<'static, T>> {
-    place.map(|place| Factors { values: memory(place).slice(), heads })
+    place.map(|place| Factors { values: place.slice(), heads })
 }
 
 #[pymethods]
@@ -47,7 +47,7 @@ impl Edges {
         source: Place,
         destination: Place,
     ) -> PyResult<Self> {
-        let (source, destination) = (memory(source).slice(), memory(destination).slice());
+        let (source, destination) = (source.slice(), destination.slice());
         let graph = LocalGraph::of_block(num_sources, num_nodes, source, destination);
         Ok(Edges::new(graph.map_err(exception)?))
     }
@@ -77,7 +77,7 @@ impl Edges {
     /// Fills int64 arrays with, of each edge: its source among the halo's rows, its destination, its type, its row among features.
     fn edges(&self, source: Place, destination: Place, etype: Place, row: Place) {
         let [source, destination, etype, row] =
-            [source, destination, etype, row].map(|place| memory(place).slice_mut::<i64>());
+            [source, destination, etype, row].map(Place::slice_mut::<i64>);
         self.graph.each_edge(|number, edge| {
             source[number] = edge.source;
             destination[number] = edge.destination;
@@ -88,12 +88,12 @@ impl Edges {
 
     /// Fills an int64 array with the number of edges, of all ranks, that begin at each own node.
     fn out_degrees(&self, out: Place) {
-        memory(out).slice_mut().copy_from_slice(self.graph.out_degrees());
+        out.slice_mut().copy_from_slice(self.graph.out_degrees());
     }
 
     /// Fills an int64 array with the ids of the nodes whose rows `halo_rows` gives.
     fn halo_ids(&self, out: Place) {
-        let out = memory(out).slice_mut();
+        let out = out.slice_mut();
         let ids = self.graph.order().flat_map(|rank| self.graph.source_ids(rank));
         for (out, id) in out.iter_mut().zip(ids) {
             *out = id;
@@ -102,7 +102,7 @@ impl Edges {
 
     /// Sends every other rank the rows of `x` that it has edges from, and waits.
     fn share_rows(&mut self, x: Place) -> PyResult<()> {
-        self.receive(graph::share_rows(&self.graph, &[memory(x).slice()], Keep::No))
+        self.receive(graph::share_rows(&self.graph, &[x.slice()], Keep::No))
     }
 
     /// `y += ` sums over in-edges of `x`, which has been shared. `factors` has `heads` values per edge.
@@ -115,7 +115,7 @@ impl Edges {
         y: Place,
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (x, y) = (memory(x).slice::<T>(), memory(y).slice_mut());
+            let (x, y) = (x.slice::<T>(), y.slice_mut());
             let factors = factors_at(factors, heads);
             graph::sum(&self.graph, self.arrived()?, factors, x, y).map_err(exception)
         })
@@ -131,7 +131,7 @@ impl Edges {
         x: Option<Place>,
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (gy, x) = (memory(gy).slice::<T>(), x.map(|x| memory(x).slice()));
+            let (gy, x) = (gy.slice::<T>(), x.map(Place::slice));
             let factors = factors_at(factors, heads);
             self.receive(graph::send_gradients(&self.graph, factors, gy, x))
         })
@@ -147,7 +147,7 @@ impl Edges {
         gx: Place,
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (gy, gx) = (memory(gy).slice::<T>(), memory(gx).slice_mut());
+            let (gy, gx) = (gy.slice::<T>(), gx.slice_mut());
             graph::adjoint_of_own(&self.graph, factors_at(factors, heads), gy, gx);
             graph::add_own_rows(&self.graph, self.arrived()?, [gx]).map_err(exception)
         })
@@ -163,8 +163,8 @@ impl Edges {
         gfactors: Place,
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (x, gy) = (memory(x).slice::<T>(), memory(gy).slice());
-            let gfactors = memory(gfactors).slice_mut();
+            let (x, gy) = (x.slice::<T>(), gy.slice());
+            let gfactors = gfactors.slice_mut();
             graph::factor_gradients(&self.graph, self.arrived()?, heads, x, gy, gfactors)
                 .map_err(exception)
         })
@@ -180,9 +180,9 @@ impl Edges {
         argument: Place,
     ) -> PyResult<()> {
         let selection = if largest { Selection::Max } else { Selection::Min };
-        let argument = memory(argument).slice_mut();
+        let argument = argument.slice_mut();
         with_elements!(size, |T| {
-            let (x, value) = (memory(x).slice::<T>(), memory(value).slice_mut());
+            let (x, value) = (x.slice::<T>(), value.slice_mut());
             graph::select_neighbours(&self.graph, self.arrived()?, selection, x, value, argument)
                 .map_err(exception)
         })
@@ -190,18 +190,18 @@ impl Edges {
 
     /// Sends gradients of selected rows to their owners; waits.
     fn send_select_gradients(&mut self, size: usize, gy: Place, argument: Place) -> PyResult<()> {
-        let argument = memory(argument).slice();
+        let argument = argument.slice();
         with_elements!(size, |T| {
-            let gy = memory(gy).slice::<T>();
+            let gy = gy.slice::<T>();
             self.receive(graph::send_select_gradients(&self.graph, gy, argument))
         })
     }
 
     /// `gx += ` the gradients of the own rows.
     fn select_gradients(&self, size: usize, gy: Place, argument: Place, gx: Place) -> PyResult<()> {
-        let argument = memory(argument).slice();
+        let argument = argument.slice();
         with_elements!(size, |T| {
-            let (gy, gx) = (memory(gy).slice::<T>(), memory(gx).slice_mut());
+            let (gy, gx) = (gy.slice::<T>(), gx.slice_mut());
             graph::select_own_adjoint(&self.graph, gy, argument, gx);
             graph::add_own_rows(&self.graph, self.arrived()?, [gx]).map_err(exception)
         })
@@ -209,20 +209,20 @@ impl Edges {
 
     /// Fills `out` with the rows of all sources of edges: those of `x`, which has been shared, then those of the other ranks.
     fn halo_rows(&self, x: Place, out: Place) -> PyResult<()> {
-        let (x, out) = (memory(x).slice(), memory(out).slice_mut());
+        let (x, out) = (x.slice(), out.slice_mut());
         graph::halo_rows(&self.graph, self.arrived()?, x, out).map_err(exception)
     }
 
     /// Sends the gradients of other ranks' rows to them; waits.
     fn send_halo_gradients(&mut self, gradients: Place) -> PyResult<()> {
-        let gradients = memory(gradients).slice::<u8>();
+        let gradients = gradients.slice::<u8>();
         self.receive(graph::send_halo_gradients(&self.graph, gradients))
     }
 
     /// `gx` becomes the sum of the gradients of the own rows.
     fn halo_gradients(&self, size: usize, gradients: Place, gx: Place) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (gradients, gx) = (memory(gradients).slice::<T>(), memory(gx).slice_mut());
+            let (gradients, gx) = (gradients.slice::<T>(), gx.slice_mut());
             graph::add_halo_gradients(&self.graph, self.arrived()?, gradients, gx)
                 .map_err(exception)
         })
@@ -231,7 +231,7 @@ impl Edges {
     /// Softmax over the in-edges of each node, `[edges, heads]`.
     fn edge_softmax(&self, size: usize, heads: usize, scores: Place, y: Place) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (scores, y) = (memory(scores).slice::<T>(), memory(y).slice_mut());
+            let (scores, y) = (scores.slice::<T>(), y.slice_mut());
             graph::edge_softmax(&self.graph, heads, scores, y);
             Ok(())
         })
@@ -247,8 +247,8 @@ impl Edges {
         gscores: Place,
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let (y, gy) = (memory(y).slice::<T>(), memory(gy).slice());
-            let gscores = memory(gscores).slice_mut();
+            let (y, gy) = (y.slice::<T>(), gy.slice());
+            let gscores = gscores.slice_mut();
             graph::edge_softmax_adjoint(&self.graph, heads, y, gy, gscores);
             Ok(())
         })
@@ -257,7 +257,7 @@ impl Edges {
     /// Sends every other rank the rows of several tensors that it has edges from, and waits. The messages can be read until the
     /// result is dropped.
     fn share_and_keep(&self, parts: Vec<Place>) -> PyResult<Kept> {
-        let parts: Vec<_> = parts.into_iter().map(|part| memory(part).slice()).collect();
+        let parts: Vec<_> = parts.into_iter().map(Place::slice).collect();
         let kept = graph::share_rows(&self.graph, &parts, Keep::Yes);
         Ok(Kept::new(kept.map_err(exception)?))
     }
@@ -275,9 +275,9 @@ impl Edges {
     ) -> PyResult<()> {
         with_elements!(size, |T| {
             let state = graph::State {
-                largest: memory(largest).slice_mut::<T>(),
-                sum: memory(sum).slice_mut(),
-                weighted: memory(y).slice_mut(),
+                largest: largest.slice_mut::<T>(),
+                sum: sum.slice_mut(),
+                weighted: y.slice_mut(),
             };
             graph::attend(&self.graph, kept, how, state).map_err(exception)
         })
@@ -294,9 +294,9 @@ impl Edges {
         gradients: [Place; 3],
     ) -> PyResult<()> {
         with_elements!(size, |T| {
-            let [largest, log_sum, delta, gy] = of.map(|place| memory(place).slice::<T>());
+            let [largest, log_sum, delta, gy] = of.map(Place::slice::<T>);
             let of = Destinations { largest, log_sum, delta, gy };
-            let [messages, scores, destinations] = gradients.map(|place| memory(place).slice_mut());
+            let [messages, scores, destinations] = gradients.map(Place::slice_mut);
             let gradients = Gradients { messages, scores, destinations };
             self.receive(graph::send_attention_gradients(&self.graph, kept, how, of, gradients))
         })
@@ -305,7 +305,7 @@ impl Edges {
     /// Adds what other ranks sent to the gradients of the own messages and of the sources' scores.
     fn add_attention_gradients(&self, size: usize, messages: Place, scores: Place) -> PyResult<()> {
         with_elements!(size, |T| {
-            let gradients = [messages, scores].map(|place| memory(place).slice_mut::<T>());
+            let gradients = [messages, scores].map(Place::slice_mut::<T>);
             graph::add_own_rows(&self.graph, self.arrived()?, gradients).map_err(exception)
         })
     }

@@ -1,33 +1,42 @@
 //! The files of a partitioned graph, which any process can read.
 
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use sar::formats::dgl::{
-    FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
+    Feature, FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
 };
 
 use crate::errors::exception;
-use crate::memory::{Place, memory};
+use crate::memory::Place;
 
 /// An array of a partition: key, number of its type, element type and shape.
-pub(crate) type Described = (String, usize, &'static str, Vec<u64>);
+type Described = (String, usize, &'static str, Vec<u64>);
 
 /// The partitions of a graph.
 #[pyclass(unsendable, module = "sar_single._engine")]
 pub(crate) struct Files {
     partitions: PartitionConfig,
-    /// Features of the nodes of all partitions, once they are asked for.
-    node_features: RefCell<Vec<FeatureSet>>,
-    /// Features of the edges of all partitions.
-    edge_features: RefCell<Vec<FeatureSet>>,
+    /// By partition: features of its nodes, once something reads them.
+    node_features: Vec<OnceCell<FeatureSet>>,
+    /// By partition: features of its edges.
+    edge_features: Vec<OnceCell<FeatureSet>>,
 }
 
 impl Files {
-    pub(crate) fn new(partitions: PartitionConfig) -> Self {
-        Files { partitions, node_features: RefCell::default(), edge_features: RefCell::default() }
+    fn new(partitions: PartitionConfig) -> Self {
+        let unread = vec![OnceCell::new(); partitions.book().num_parts()];
+        Files { partitions, node_features: unread.clone(), edge_features: unread }
+    }
+
+    /// The files of all partitions, of which one is open.
+    pub(crate) fn around(partitions: PartitionConfig, open: &Partition) -> Self {
+        let mut files = Files::new(partitions);
+        files.node_features[open.part()] = open.node_features().clone().into();
+        files.edge_features[open.part()] = open.edge_features().clone().into();
+        files
     }
 
     fn part(&self, part: usize) -> PyResult<usize> {
@@ -37,26 +46,22 @@ impl Files {
         (part < parts).then_some(part).ok_or_else(unknown)
     }
 
-    /// Gives the features that a partition has of nodes or edges to `take`.
-    fn with<T>(
-        &self,
-        table: &str,
-        part: usize,
-        take: impl FnOnce(&FeatureSet) -> PyResult<T>,
-    ) -> PyResult<T> {
+    /// The features that a partition has of nodes or edges.
+    fn features(&self, table: &str, part: usize) -> PyResult<&FeatureSet> {
         let part = self.part(part)?;
-        let mut all = match table {
-            "node" => self.node_features.borrow_mut(),
-            _ => self.edge_features.borrow_mut(),
+        let known = match table {
+            "node" => &self.node_features[part],
+            _ => &self.edge_features[part],
         };
-        for part in all.len()..self.num_parts() {
-            let opened = match table {
-                "node" => open_node_features(&self.partitions, part),
-                _ => open_edge_features(&self.partitions, part),
-            };
-            all.push(opened.map_err(exception)?);
+        if let Some(features) = known.get() {
+            return Ok(features);
         }
-        take(&all[part])
+        let opened = match table {
+            "node" => open_node_features(&self.partitions, part),
+            _ => open_edge_features(&self.partitions, part),
+        };
+        let opened = opened.map_err(exception)?;
+        Ok(known.get_or_init(|| opened))
     }
 }
 
@@ -121,14 +126,29 @@ impl Files {
         (firsts, end)
     }
 
-    /// The arrays that a partition has of nodes (edges).
+    /// Key, type, element type and shape of each array that a partition has of nodes (edges).
     fn arrays(&self, table: &str, part: usize) -> PyResult<Vec<Described>> {
-        self.with(table, part, |features| Ok(described(features)))
+        let described = |feature: &Feature| {
+            let array = feature.array();
+            (feature.key().to_owned(), feature.ty(), array.dtype().name(), array.shape().to_vec())
+        };
+        Ok(self.features(table, part)?.features().iter().map(described).collect())
     }
 
     /// The indexes of the arrays of a partition that a key means, one per type or none, as on the command line.
     fn lookup(&self, table: &str, part: usize, key: &str) -> PyResult<Vec<Option<usize>>> {
-        self.with(table, part, |features| found(features, key))
+        let features = self.features(table, part)?;
+        let found = features.lookup(key).map_err(exception)?;
+        let index = |key: &str| features.features().iter().position(|f| f.key() == key);
+        Ok(found.iter().map(|feature| feature.and_then(|f| index(f.key()))).collect())
+    }
+
+    /// Reads all rows of an array of a partition.
+    fn read_array(&self, table: &str, part: usize, index: usize, out: Place) -> PyResult<()> {
+        let unknown = || PyIndexError::new_err(format!("there is no array {index}"));
+        let feature = self.features(table, part)?.features().get(index).ok_or_else(unknown)?;
+        let rows = 0..feature.array().num_rows();
+        feature.array().read_rows(rows, out.slice_mut()).map_err(exception)
     }
 
     /// Reads rows of a feature of any partition, by its key there; `rows` are ascending numbers of rows (int64).
@@ -140,22 +160,19 @@ impl Files {
         rows: Place,
         out: Place,
     ) -> PyResult<()> {
-        self.with(table, part, |features| {
-            let feature = features.features().iter().find(|feature| feature.key() == key);
-            let array = feature
-                .ok_or_else(|| PyKeyError::new_err(format!("partition {part} has no array {key}")))?
-                .array();
-            let (rows, out) = (memory(rows).slice::<i64>(), memory(out).slice_mut::<u8>());
-            let width = out.len().checked_div(rows.len()).unwrap_or(0);
-            let mut begin = 0;
-            for run in rows.chunk_by(|a, b| a + 1 == *b) {
-                let out = &mut out[begin * width..(begin + run.len()) * width];
-                let first = run[0] as u64;
-                array.read_rows(first..first + run.len() as u64, out).map_err(exception)?;
-                begin += run.len();
-            }
-            Ok(())
-        })
+        let features = self.features(table, part)?.features();
+        let unknown = || PyKeyError::new_err(format!("partition {part} has no array {key}"));
+        let feature = features.iter().find(|feature| feature.key() == key).ok_or_else(unknown)?;
+        let (rows, out) = (rows.slice::<i64>(), out.slice_mut::<u8>());
+        let width = out.len().checked_div(rows.len()).unwrap_or(0);
+        let mut begin = 0;
+        for run in rows.chunk_by(|a, b| a + 1 == *b) {
+            let out = &mut out[begin * width..(begin + run.len()) * width];
+            let rows = run[0] as u64..run[0] as u64 + run.len() as u64;
+            feature.array().read_rows(rows, out).map_err(exception)?;
+            begin += run.len();
+        }
+        Ok(())
     }
 
     /// Reads the edges that end in a partition, in the order of the file: ids of sources and destinations, types and ids, int64 each.
@@ -171,8 +188,7 @@ impl Files {
         let read = || {
             let partition = Partition::open(&self.partitions, part)?;
             let columns = [sources, destinations, types, ids];
-            let [sources, destinations, types, ids] =
-                columns.map(|column| memory(column).slice_mut::<i64>());
+            let [sources, destinations, types, ids] = columns.map(Place::slice_mut::<i64>);
             let mut at = 0;
             partition.each_edge(|edge| {
                 sources[at] = edge.src as i64;
@@ -185,20 +201,4 @@ impl Files {
         };
         read().map_err(exception)
     }
-}
-
-/// Key, type, element type and shape of each array.
-pub(crate) fn described(features: &FeatureSet) -> Vec<Described> {
-    let describe = |feature: &sar::formats::dgl::Feature| {
-        let array = feature.array();
-        (feature.key().to_owned(), feature.ty(), array.dtype().name(), array.shape().to_vec())
-    };
-    features.features().iter().map(describe).collect()
-}
-
-/// The indexes of the arrays that a key means, one per type or none, as on the command line.
-pub(crate) fn found(features: &FeatureSet, key: &str) -> PyResult<Vec<Option<usize>>> {
-    let found = features.lookup(key).map_err(exception)?;
-    let index = |key: &str| features.features().iter().position(|f| f.key() == key);
-    Ok(found.iter().map(|feature| feature.and_then(|f| index(f.key()))).collect())
 }

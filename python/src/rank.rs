@@ -11,14 +11,14 @@ use pyo3::types::PyByteArray;
 use sar::engine::comm::{Collective, FileGroup, Hooks, Operation, Recipient, end_together};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
-use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig};
+use sar::formats::dgl::{Partition, PartitionConfig};
 use sar::io::{DiskStorage, IoCounters, IoMode, Storage};
 
 use crate::edges::Edges;
 use crate::errors::exception;
-use crate::files::{Described, Files, described, found};
+use crate::files::Files;
 use crate::graph::{Layer, LocalGraph, World};
-use crate::memory::{Place, memory};
+use crate::memory::Place;
 use crate::sleep::Sleeper;
 
 /// The parts of which a worker is made.
@@ -120,20 +120,6 @@ impl Rank {
     pub(crate) fn finish(&self) {
         self.turns.lock.finish();
     }
-
-    fn features(&self, table: &str) -> &FeatureSet {
-        match table {
-            "node" => self.partition.node_features(),
-            _ => self.partition.edge_features(),
-        }
-    }
-
-    fn array(&self, table: &str, index: usize) -> PyResult<&ArrayRef> {
-        let feature = self.features(table).features().get(index);
-        Ok(feature
-            .ok_or_else(|| PyValueError::new_err(format!("there is no array {index}")))?
-            .array())
-    }
 }
 
 #[pymethods]
@@ -151,11 +137,6 @@ impl Rank {
     #[getter]
     fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    #[getter]
-    fn num_total_nodes(&self) -> u64 {
-        self.partition.book().num_nodes()
     }
 
     /// The operations along the edges that end at the rank's nodes; once.
@@ -179,50 +160,15 @@ impl Rank {
         id: Place,
     ) -> PyResult<Edges> {
         let [rows, owner, row, destination, etype, id] =
-            [rows, owner, row, destination, etype, id].map(|column| memory(column).slice::<i64>());
+            [rows, owner, row, destination, etype, id].map(Place::slice::<i64>);
         let layer = Layer { num_nodes, rows, owner, row, destination, etype, id };
         let graph = LocalGraph::of_layer(&self.partition, &layer, self.world.clone());
         Ok(Edges::new(graph.map_err(exception)?))
     }
 
-    /// Names of the node types, and how many own nodes each has.
-    #[getter]
-    fn ntypes(&self) -> Vec<(String, u64)> {
-        let (book, part) = (self.partition.book(), self.partition.part());
-        let own = |ntype| book.node_type_range(part, ntype);
-        let names = book.ntypes().iter().enumerate();
-        names.map(|(ntype, name)| (name.clone(), own(ntype).end - own(ntype).start)).collect()
-    }
-
-    /// Names of the edge types, and how many own edges each has.
-    #[getter]
-    fn etypes(&self) -> Vec<(String, u64)> {
-        let (book, part) = (self.partition.book(), self.partition.part());
-        let own = |etype| book.edge_type_range(part, etype);
-        let names = book.etypes().iter().enumerate();
-        names.map(|(etype, name)| (name.to_string(), own(etype).end - own(etype).start)).collect()
-    }
-
-    /// Key, type, element type and shape of each array of the `table` ("node" or "edge").
-    fn arrays(&self, table: &str) -> Vec<Described> {
-        described(self.features(table))
-    }
-
-    /// The indexes of the arrays that a key means, one per type or none, as on the command line.
-    fn lookup(&self, table: &str, key: &str) -> PyResult<Vec<Option<usize>>> {
-        found(self.features(table), key)
-    }
-
-    /// Reads all rows of an array.
-    fn read_array(&self, table: &str, index: usize, out: Place) -> PyResult<()> {
-        let array = self.array(table, index)?;
-        let rows = 0..array.num_rows();
-        array.read_rows(rows, memory(out).slice_mut()).map_err(exception)
-    }
-
     /// The files of all partitions.
     fn files(&self) -> Files {
-        Files::new(self.partitions.clone())
+        Files::around(self.partitions.clone(), &self.partition)
     }
 
     /// Original ids of the own nodes (edges, by row) of a type, if the partition has them.
@@ -234,7 +180,7 @@ impl Rank {
         let Some(ids) = ids.map_err(exception)? else {
             return Ok(false);
         };
-        ids.read(0..ids.num_rows(), memory(out).slice_mut()).map_err(exception)?;
+        ids.read(0..ids.num_rows(), out.slice_mut()).map_err(exception)?;
         Ok(true)
     }
 
@@ -249,7 +195,7 @@ impl Rank {
                     _ => Recipient::Rank(rank),
                 })?;
                 for part in parts {
-                    outbox.write(memory(*part).slice())?;
+                    outbox.write(part.slice())?;
                 }
             }
             self.world.complete(outbox)

@@ -8,7 +8,7 @@ use pyo3::types::PyByteArray;
 use sar::prepare::partition::SeedGroups;
 
 use crate::errors::exception;
-use crate::memory::{Place, memory};
+use crate::memory::Place;
 
 /// The in-edges of a partition's nodes: the id of the first node, where each node's edges begin, their sources and their ids (int64), and
 /// the probabilities with which they are drawn (float32), unless all are alike.
@@ -40,23 +40,23 @@ pub(crate) fn sample(
 ) -> PyResult<[Bound<'_, PyByteArray>; 3]> {
     let (mut counts, mut sources, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     let mut chosen = Vec::new();
-    for &node in memory(nodes).slice::<i64>() {
+    for &node in nodes.slice::<i64>() {
         let unknown = || PyIndexError::new_err(format!("there is no node {node}"));
         let part = partitions.partition_point(|part| part.first <= node);
         let part = &partitions[part.checked_sub(1).ok_or_else(unknown)?];
-        let begins = memory(part.begins).slice::<i64>();
+        let begins = part.begins.slice::<i64>();
         let at = (node - part.first) as usize;
         let (Some(&begin), Some(&end)) = (begins.get(at), begins.get(at + 1)) else {
             return Err(unknown());
         };
         let edges = begin as usize..end as usize;
-        let from = &memory(part.sources).slice::<i64>()[edges.clone()];
-        let numbers = &memory(part.ids).slice::<i64>()[edges.clone()];
+        let from = &part.sources.slice::<i64>()[edges.clone()];
+        let numbers = &part.ids.slice::<i64>()[edges.clone()];
         let mut draws = Draws(mix(seed ^ mix(node as u64)));
         chosen.clear();
         match part.weights {
             Some(weights) => {
-                let weights = &memory(weights).slice::<f32>()[edges];
+                let weights = &weights.slice::<f32>()[edges];
                 choose_by_weight(&mut draws, fanout, replace, weights, &mut chosen);
             }
             None => choose(&mut draws, fanout, replace, from.len(), &mut chosen),
@@ -84,8 +84,8 @@ pub(crate) fn group_seeds(
     num_batches: usize,
     cache: Option<PathBuf>,
 ) -> PyResult<[Bound<'_, PyByteArray>; 2]> {
-    let counts: Vec<u32> = memory(counts).slice::<i64>().iter().map(|n| *n as u32).collect();
-    let [nodes, sources, seeds] = [nodes, sources, seeds].map(|ids| memory(ids).slice::<u64>());
+    let counts: Vec<u32> = counts.slice::<i64>().iter().map(|n| *n as u32).collect();
+    let [nodes, sources, seeds] = [nodes, sources, seeds].map(Place::slice::<u64>);
     let groups = SeedGroups { seeds, batch_size, num_batches, seed: 0, memory: u64::MAX };
     let batches = groups.batches(nodes, &counts, sources, cache.as_deref()).map_err(exception)?;
     let sizes: Vec<i64> = batches.iter().map(|batch| batch.len() as i64).collect();

@@ -5,12 +5,12 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use sar::platform::blocks::{LARGE, MemoryBlock, give_back, large_block};
 
-use crate::memory::Memory;
+use crate::memory::Place;
 
 /// Values that are gone after an operation; if they are many, in a block that is used again.
-pub(crate) struct Scratch<T>(Place<T>);
+pub(crate) struct Scratch<T>(Values<T>);
 
-enum Place<T> {
+enum Values<T> {
     Small(Vec<T>),
     Large { block: MemoryBlock, bytes: usize },
 }
@@ -20,9 +20,9 @@ impl<T: Pod> Scratch<T> {
     pub(crate) fn new(len: usize) -> Self {
         let bytes = len * size_of::<T>();
         Scratch(if bytes < LARGE {
-            Place::Small(vec![T::zeroed(); len])
+            Values::Small(vec![T::zeroed(); len])
         } else {
-            Place::Large { block: large_block(bytes), bytes }
+            Values::Large { block: large_block(bytes), bytes }
         })
     }
 
@@ -39,8 +39,8 @@ impl<T: Pod> Deref for Scratch<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Place::Small(values) => values,
-            Place::Large { block, bytes } => Memory::new(block.address, *bytes).slice(),
+            Values::Small(values) => values,
+            Values::Large { block, bytes } => Place(block.address, *bytes).slice(),
         }
     }
 }
@@ -48,15 +48,15 @@ impl<T: Pod> Deref for Scratch<T> {
 impl<T: Pod> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Place::Small(values) => values,
-            Place::Large { block, bytes } => Memory::new(block.address, *bytes).slice_mut(),
+            Values::Small(values) => values,
+            Values::Large { block, bytes } => Place(block.address, *bytes).slice_mut(),
         }
     }
 }
 
 impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
-        if let Place::Large { block, .. } = &self.0 {
+        if let Values::Large { block, .. } = &self.0 {
             give_back(block);
         }
     }

@@ -10,15 +10,15 @@ use rustix::process::Pid;
 use sar::engine::launch::{AssumedGrowth, Limits, Supervision, TurnGrowth, supervise};
 use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
 use sar::engine::turns::Work;
-use sar::event::{Event, EventSender, parse_size};
+use sar::event::{Event, EventSender};
 use sar::formats::dgl::{PartitionConfig, PartitionSummary};
-use sar::kernels::start_pool;
 use sar::platform::blocks::keep_blocks;
 use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
-    signals,
+    signals, start_pool,
 };
 use sar::words::error::ErrorKind;
+use sar::words::size::parse_size;
 use sar::{Error, Result};
 
 use crate::errors::exception;
@@ -64,17 +64,7 @@ pub(crate) fn parsed_size(text: &str) -> PyResult<u64> {
 ///
 /// `work` returns None, or the reason why the worker cannot go on.
 #[pyfunction]
-#[pyo3(signature = (part_json, spill_dir, budget, resident, threads, work, on_event))]
-pub(crate) fn serve(
-    part_json: PathBuf,
-    spill_dir: PathBuf,
-    budget: u64,
-    resident: Option<usize>,
-    threads: usize,
-    work: Py<PyAny>,
-    on_event: Py<PyAny>,
-) -> PyResult<()> {
-    let job = Job { part_json, spill_dir, budget, resident, threads };
+pub(crate) fn serve(job: Job, work: Py<PyAny>, on_event: Py<PyAny>) -> PyResult<()> {
     let report = |kind: &str, text: &str, peak: u64| {
         let told = Python::attach(|py| on_event.call1(py, (kind, text, peak)).map(drop));
         told.map_err(|e| Error::internal(format!("an event cannot be reported: {e}")))
@@ -87,11 +77,18 @@ pub(crate) fn serve(
     }
 }
 
-struct Job {
+/// A run, as `sar_single.run` describes it.
+#[derive(FromPyObject)]
+pub(crate) struct Job {
+    #[pyo3(item)]
     part_json: PathBuf,
+    #[pyo3(item)]
     spill_dir: PathBuf,
+    #[pyo3(item)]
     budget: u64,
+    #[pyo3(item)]
     resident: Option<usize>,
+    #[pyo3(item)]
     threads: usize,
 }
 

@@ -32,7 +32,7 @@ def worker(rank, layers, cases):
     layer = importlib.import_module(layers)
     if layers.startswith("dgl"):
         sar.patch_dgl()
-    ntypes = [name for name, _ in rank._engine.ntypes]
+    ntypes = rank.node_types
     results = {}
     for name, (kind, sizes, heads, num_rels, parameters) in cases.items():
         for dtype in (torch.float32, torch.float64):

@@ -206,6 +206,9 @@ def test_own_messages_are_as_in_memory_or_refused(spill, tmp_path, num_parts, up
 class Plain(MessagePassing):
     __module__ = "__main__"
 
+    def __init_subclass__(cls):
+        cls.__module__ = "__main__"
+
     def forward(self, x, edge_index):
         return self.propagate(edge_index, x=x)
 
@@ -214,8 +217,6 @@ class Plain(MessagePassing):
 
 
 class Aggregated(Plain):
-    __module__ = "__main__"
-
     def aggregate(self, inputs, index, dim_size):
         from torch_geometric.utils import scatter
 
@@ -223,8 +224,6 @@ class Aggregated(Plain):
 
 
 class Centred(Plain):
-    __module__ = "__main__"
-
     def aggregate(self, inputs, index, dim_size):
         from torch_geometric.utils import scatter
 
@@ -232,8 +231,6 @@ class Centred(Plain):
 
 
 class Scaled(Plain):
-    __module__ = "__main__"
-
     def aggregate(self, inputs, index, dim_size):
         from torch_geometric.utils import scatter
 
@@ -242,15 +239,11 @@ class Scaled(Plain):
 
 
 class AtOnce(Plain):
-    __module__ = "__main__"
-
     def message(self, x_j, edge_index_i):
         return x_j - x_j.mean(0)
 
 
 class Pooled(Plain):
-    __module__ = "__main__"
-
     def message(self, x_j):
         from torch_geometric.nn import global_mean_pool
 
@@ -258,8 +251,6 @@ class Pooled(Plain):
 
 
 class Normalised(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.norm = torch.nn.BatchNorm1d(6).double()
         return self.propagate(edge_index, x=x)
@@ -269,8 +260,6 @@ class Normalised(Plain):
 
 
 class Stateful(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.factors = x.new_ones(edge_index.size(1))
         return self.propagate(edge_index, x=x)
@@ -280,8 +269,6 @@ class Stateful(Plain):
 
 
 class Asserted(Plain):
-    __module__ = "__main__"
-
     def message(self, x_j):
         assert bool((x_j > -5).all()) and not bool((x_j.abs() < 1e-9).all()) and x_j.detach().abs().sum(1).ne(0.25).all()
         return x_j.sin()
@@ -290,16 +277,12 @@ class Asserted(Plain):
 class AssertedMean(Plain):
     """Made-up values are not below zero, so that all edges give another answer than these."""
 
-    __module__ = "__main__"
-
     def message(self, x_j):
         assert not bool((x_j > 0).all())
         return x_j - x_j.mean(0)
 
 
 class Answered(Plain):
-    __module__ = "__main__"
-
     def message(self, x_j):
         return x_j - x_j.mean(0) if not bool((x_j > 0).all()) else x_j
 
@@ -307,15 +290,11 @@ class Answered(Plain):
 class Propagated(Plain):
     """A user's own ``propagate``, which calls PyG's."""
 
-    __module__ = "__main__"
-
     def propagate(self, edge_index, **kwargs):
         return 2 * MessagePassing.propagate(self, edge_index, **kwargs) + 1
 
 
 class Updated(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         return self.propagate(edge_index, x=x, weight=self.edge_updater(edge_index, x=x))
 
@@ -332,8 +311,6 @@ class Updated(Plain):
 class Hooked(Plain):
     """A module with a hook, of the kind that its class has."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         getattr(self, f"register_{self.kind}_hook")(self.hook)
         return self.propagate(edge_index, x=x, weight=self.edge_updater(edge_index, x=x))
@@ -346,7 +323,7 @@ class Hooked(Plain):
 
 
 class Recorded(Hooked):
-    __module__, kind = "__main__", "message_forward"
+    kind = "message_forward"
 
     @staticmethod
     def hook(module, inputs, output):
@@ -354,7 +331,7 @@ class Recorded(Hooked):
 
 
 class Doubled(Hooked):
-    __module__, kind = "__main__", "message_forward"
+    kind = "message_forward"
 
     @staticmethod
     def hook(module, inputs, output):
@@ -362,7 +339,7 @@ class Doubled(Hooked):
 
 
 class Replaced(Hooked):
-    __module__, kind = "__main__", "message_forward_pre"
+    kind = "message_forward_pre"
 
     @staticmethod
     def hook(module, inputs):
@@ -370,7 +347,7 @@ class Replaced(Hooked):
 
 
 class HookMean(Hooked):
-    __module__, kind = "__main__", "message_forward"
+    kind = "message_forward"
 
     @staticmethod
     def hook(module, inputs, output):
@@ -378,7 +355,7 @@ class HookMean(Hooked):
 
 
 class HookInPlace(Hooked):
-    __module__, kind = "__main__", "message_forward"
+    kind = "message_forward"
 
     @staticmethod
     def hook(module, inputs, output):
@@ -386,7 +363,7 @@ class HookInPlace(Hooked):
 
 
 class HookBefore(Hooked):
-    __module__, kind = "__main__", "message_forward_pre"
+    kind = "message_forward_pre"
 
     @staticmethod
     def hook(module, inputs):
@@ -394,7 +371,7 @@ class HookBefore(Hooked):
 
 
 class HookOfUpdate(Hooked):
-    __module__, kind = "__main__", "edge_update_forward"
+    kind = "edge_update_forward"
 
     @staticmethod
     def hook(module, inputs, output):
@@ -402,8 +379,6 @@ class HookOfUpdate(Hooked):
 
 
 class Explained(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.explain, self._apply_sigmoid = True, False
         self._edge_mask = x.new_ones(edge_index.size(1))
@@ -415,8 +390,6 @@ class Explained(Plain):
 
 class OfHelper(Plain):
     """Reads a tensor with a row per edge in a method that ``message`` calls."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         self.factors = torch.arange(edge_index.size(1)).view(-1, 1) * 0 + x.new_ones(1, 6)
@@ -431,8 +404,6 @@ class OfHelper(Plain):
 
 class OfEdges(Plain):
     """Keeps a value per edge where the code of ``message`` does not name it."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         self.keep(x[edge_index[0]].sum(1, keepdim=True))
@@ -450,33 +421,31 @@ def weights(module):
 
 
 class ByFunction(OfEdges):
-    __module__, found = "__main__", lambda self: weights(self)
+    found = lambda self: weights(self)
 
 
 class ByName(OfEdges):
-    __module__, found = "__main__", lambda self: getattr(self, "w", 1)
+    found = lambda self: getattr(self, "w", 1)
 
 
 class ByProperty(OfEdges):
-    __module__, found = "__main__", property(lambda self: lambda: self.w)
+    found = property(lambda self: lambda: self.w)
 
 
 class InDict(OfEdges):
-    __module__, found = "__main__", lambda self: self.store["w"][0]
+    found = lambda self: self.store["w"][0]
 
     def keep(self, w):
         self.store = {"w": (w,)}
 
 
 class InFunction(OfEdges):
-    __module__ = "__main__"
-
     def keep(self, w):
         self.found = lambda: w
 
 
 class InModule(OfEdges):
-    __module__, found = "__main__", lambda self: self.part.w
+    found = lambda self: self.part.w
 
     def keep(self, w):
         self.part = torch.nn.Identity()
@@ -484,8 +453,6 @@ class InModule(OfEdges):
 
 
 class InArguments(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         w = x[edge_index[0]].sum(1, keepdim=True)
         return self.propagate(edge_index, x=x, turned=w.t(), values=self.edge_updater(edge_index, x=x, pair=(w, 2)))
@@ -505,8 +472,6 @@ class Inner(torch.nn.Module):
 class BackwardHook(Plain):
     """Has a part with a hook, through which torch passes all arguments."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         inner, x = Inner(), x.clone().requires_grad_()
         inner.register_full_backward_hook(lambda module, given, _: tuple(None if part is None else 2 * part for part in given))
@@ -515,8 +480,6 @@ class BackwardHook(Plain):
 
 
 class OfNodes(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.table = x.cos()
         return self.propagate(edge_index, x=x)
@@ -527,8 +490,6 @@ class OfNodes(Plain):
 
 class Kept(Plain):
     """Keeps its messages, which are then computed."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         out = self.propagate(edge_index, x=x)
@@ -541,8 +502,6 @@ class Kept(Plain):
 
 class Collected(Plain):
     """Keeps its messages in a list and in a dict, which have those of one call afterwards."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         self.seen, self.cache = [], {}
@@ -561,8 +520,6 @@ class Collected(Plain):
 class KeptMask(Plain):
     """Keeps a mask that it draws for each block of edges."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.kept = []
         return self.propagate(edge_index, x=x)
@@ -573,15 +530,11 @@ class KeptMask(Plain):
 
 
 class OfWeight(Plain):
-    __module__ = "__main__"
-
     def message(self, x_j, w):
         return x_j * w
 
 
 class Defaults(Plain):
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         if type(edge_index) is torch.Tensor:  # Old versions of PyG pass no default of a class whose code they cannot read.
             return self.propagate(edge_index, x=x, edge_weight=None, factor=2.0, added=1.0)
@@ -599,8 +552,6 @@ class Defaults(Plain):
 class Agreed(Plain):
     """A number, and then a value per edge, for the same argument."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         values = x[edge_index[0]].sum(1) * 1.5
         out = self.propagate(edge_index, x=x, w=x.new_ones(1)) + self.propagate(edge_index, x=x, w=values)
@@ -616,8 +567,6 @@ class Agreed(Plain):
 class Wider(Plain):
     """Weights of more digits than the values."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         values = x[edge_index[0]].sum(1) * 1.5
         return self.propagate(edge_index, x=x.float(), w=values)
@@ -629,16 +578,12 @@ class Wider(Plain):
 class Annotated(Plain):
     """Names types that the worker's ``__main__`` lacks."""
 
-    __module__ = "__main__"
-
     def message(self, x_j: "Tensor", index: "Tensor", ptr: "OptTensor") -> "Tensor":
         return x_j.sin()
 
 
 class Inferred(Plain):
     """Is first called in inference mode."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         with torch.inference_mode():
@@ -691,8 +636,6 @@ def test_aggregations_and_messages_of_all_edges_are_as_in_memory_or_refused(spil
 class OfList(Plain):
     """Fails with other edges than those of ``forward``."""
 
-    __module__ = "__main__"
-
     def forward(self, x, edge_index):
         self.factors = [x[edge_index[0]].sum(1, keepdim=True)]
         return self.propagate(edge_index, x=x)
@@ -703,8 +646,6 @@ class OfList(Plain):
 
 class Gated(Plain):
     """Scatters to as many rows as a tensor of nodes has."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         return self.propagate(edge_index, x=x, Bx=x.sin())
@@ -720,8 +661,6 @@ class Gated(Plain):
 
 class Attended(Plain):
     """Is given the number of nodes."""
-
-    __module__ = "__main__"
 
     def forward(self, x, edge_index):
         return self.propagate(edge_index, x=x, num_nodes=x.size(0))

@@ -23,7 +23,8 @@ use super::runs::{
     pause::{ContinueArgs, PauseArgs, go_on, pause},
     plan::{PlanArgs, of_flags, plan},
     report::{ReportArgs, report as report_page},
-    resume::{RunArgs, changed, resume},
+    resume::{changed, resume},
+    run_flags::RunArgs,
     status::{StatusArgs, status},
     train::{TrainArgs, declared, train},
     train_files::TrainFilesArgs,
@@ -309,4 +310,39 @@ fn report(error: &Error) -> u8 {
     }
     show(error);
     error.exit_code()
+}
+
+#[cfg(all(test, feature = "torch"))]
+mod tests {
+    use super::*;
+    use crate::cli::flags::fields::{OTHER_NAMES, with_flags};
+
+    #[test]
+    fn fields_become_flags_and_other_names_stay() {
+        note_flags(&definition(), declared().map(|setting| (setting.field, setting.id)));
+        for (message, shown) in [
+            ("‹model.hidden›: must be 1", "--hidden: must be 1"),
+            ("use ‹model.norm=layer›", "use --norm layer"),
+            ("add ‹sampling›", "add --mode sample"),
+            ("name ‹keys.edge_features=KEY›", "name --edge-features-key KEY"),
+            ("‹sampling.edge_probability›: is for", "--edge-prob: is for"),
+            ("‹ids›: are too many", "ids: are too many"),
+        ] {
+            assert_eq!(with_flags(message), shown);
+        }
+    }
+
+    #[test]
+    fn every_other_name_is_that_of_a_flag() {
+        let definition = definition();
+        let known: Vec<_> = definition
+            .get_arguments()
+            .chain(definition.get_subcommands().flat_map(clap::Command::get_arguments))
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        for (field, flag) in OTHER_NAMES {
+            let name = flag.split(' ').next().unwrap();
+            assert!(known.contains(&name), "{field} has no flag --{flag}");
+        }
+    }
 }

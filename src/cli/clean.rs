@@ -9,8 +9,8 @@ use clap::Args;
 
 use crate::cli::show::output::print;
 use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
-use crate::event::size;
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Remove the spill folders of runs that were killed
 ///

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::show::output::print_path;
-use crate::event::{StepBar, parse_size, printable, show_status};
+use crate::event::{StepBar, printable, show_status};
 use crate::platform::signals;
 use crate::prepare::export::write_data_set;
 use crate::prepare::partition::default_memory;
 use crate::words::error::Result;
+use crate::words::size::parse_size;
 
 /// Write a partitioned graph as a data set of GraphBolt
 ///

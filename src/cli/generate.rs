@@ -11,12 +11,13 @@ use crate::cli::flags::choice::choice;
 use crate::cli::flags::future_run::FutureRunArgs;
 use crate::cli::flags::num_parts::{Choose, Chosen, NumParts, Uncut, choice as parts_choice};
 use crate::cli::show::output::print_path;
-use crate::event::{StepBar, show_status, size};
+use crate::event::{StepBar, show_status};
 use crate::platform::signals;
 use crate::prepare::generate::{FeatureDtype, GeneratorConfig, GraphKind};
 use crate::prepare::import::SplitShares;
 use crate::words::choice::Choice;
 use crate::words::error::Result;
+use crate::words::size::size;
 
 /// Generate a random graph with classes and features, as a partition directory
 ///

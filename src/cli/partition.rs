@@ -17,9 +17,8 @@ use crate::cli::flags::text_rules::TextArgs;
 use crate::cli::show::output::print_path;
 use crate::cli::show::partition_report::report;
 use crate::cli::show::shell_word::shell_word;
-use crate::event::{StepBar, file_name, parse_size, printable, show_status, size};
+use crate::event::{StepBar, file_name, printable, show_status};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::graph::CanonicalEtype;
 use crate::io::MadeFolders;
 use crate::platform::signals::{self, Unfinished};
 use crate::prepare::import::{
@@ -31,6 +30,7 @@ use crate::prepare::partition::{
 };
 use crate::words::choice::Choice;
 use crate::words::error::{Error, Result};
+use crate::words::size::{parse_size, size};
 
 /// Smallest disk space in bytes that `partition` reports.
 const MUCH_SPACE: u64 = 1 << 30;
@@ -343,10 +343,8 @@ fn source(args: &PartitionArgs, out: &Path) -> Result<ImportSource> {
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
     add_data("--node-data", &mut files.node_data, node_data("node_data", &args.node_data)?)?;
     add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
-    let is_type = |ty: &str| {
-        CanonicalEtype::parse(ty).is_some()
-            || files.edges.iter().any(|file| file.etype.src == ty || file.etype.dst == ty)
-    };
+    let is_type =
+        |ty: &str| files.edges.iter().any(|file| file.etype.src == ty || file.etype.dst == ty);
     let by = args.split_by.iter().map(|text| DrawnSplit::parse_column(text, is_type));
     files.drawn_splits = by.collect::<Result<_>>()?;
     let mut splits = Vec::new();

@@ -131,6 +131,14 @@ pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     Ok(copy)
 }
 
+/// The index of the first element of a contiguous tensor of real numbers that is NaN or infinite.
+pub(crate) fn first_not_finite(values: &Tensor) -> Option<usize> {
+    match values.kind() {
+        Kind::Double => crate::io::first_not_finite_f64(&slice(values)),
+        _ => crate::io::first_not_finite(&slice(values)),
+    }
+}
+
 /// Number of rows that a thread works on at a time: large enough to be efficient, small enough for a cache and for
 /// balanced threads. It is fixed, so that sums over blocks do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: i64 = 1024;

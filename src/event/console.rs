@@ -11,8 +11,8 @@ use super::metrics::Line;
 use super::progress::{RunProgress, time};
 use super::scores::{Metric, Scores};
 use super::screen::progress_bar;
-use super::size::size;
 use super::stderr::{Voice, show_event, show_line, show_note, show_status, voice};
+use crate::words::size::size;
 
 /// Positions of the bar per epoch.
 const FINE: u64 = 1000;

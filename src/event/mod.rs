@@ -10,7 +10,6 @@ mod progress;
 mod recorder;
 mod scores;
 mod screen;
-pub(crate) mod size;
 mod span;
 mod stderr;
 mod step_bar;
@@ -23,15 +22,13 @@ pub use kinds::{
     EpochEvaluation, EpochLog, EpochReport, Evaluation, Event, Failure, RankTurns, RecordedTurns,
     SampleReport, StepReport, TurnSpan, Usage,
 };
-pub(crate) use log::log_as_rank;
-pub(crate) use log::start_log;
+pub(crate) use log::{log_as_rank, start_log};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use printable::{file_name, printable};
 pub use progress::{RunProgress, duration, time};
 pub(crate) use recorder::{Interval, record};
 pub use scores::{Confusion, Metric, PredictionScores, Scores, SetScores};
-pub use size::{number, parse_size, size};
 pub(crate) use span::{Span, SpanKind, span, span_of};
 pub(crate) use stderr::show_result;
 pub use stderr::{Voice, set_voice, show_always, show_event, show_note, show_status, voice};

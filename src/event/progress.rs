@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::size::size;
+use crate::words::size::size;
 
 /// Progress of a run at a moment, as the launcher sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

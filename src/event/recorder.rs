@@ -1,5 +1,6 @@
 //! The recorder of a process's spans: lines of the run's trace.
 
+use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
@@ -8,8 +9,8 @@ use std::sync::OnceLock;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::size::size;
 use super::tracks::{TURNS, Tracks};
+use crate::words::size::size;
 
 /// Bytes collected before a write.
 const BUFFER: usize = 64 << 10;
@@ -24,12 +25,44 @@ pub(super) fn recorder() -> Option<&'static Recorder> {
     RECORDER.get()
 }
 
+/// A thread's track, given back when the thread ends.
+struct Taken(usize);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if let Some(recorder) = recorder() {
+            recorder.tracks.give_back(self.0);
+        }
+    }
+}
+
+/// The track of the calling thread.
+pub(super) fn track_of_this_thread() -> Option<usize> {
+    thread_local!(static TRACK: OnceCell<Taken> = const { OnceCell::new() });
+    let recorder = recorder()?;
+    let take = || {
+        let thread = std::thread::current();
+        let name = match thread.name() {
+            Some("main") => "work",
+            Some(name) => name,
+            None => "thread",
+        };
+        let (number, is_new) = recorder.tracks.take(name);
+        if is_new {
+            recorder.name_track(number, name);
+        }
+        Taken(number)
+    };
+    // A thread that is about to end has given its track back.
+    TRACK.try_with(|track| track.get_or_init(take).0).ok()
+}
+
 /// One process's part of a trace. It appends lines in batches, so ranks need no common lock.
 pub(super) struct Recorder {
     rank: usize,
     /// Begin of the trace, by the machine's clock.
     began: u64,
-    pub(super) tracks: Tracks,
+    tracks: Tracks,
     lines: Mutex<Lines>,
 }
 
@@ -77,7 +110,7 @@ impl Recorder {
     }
 
     /// Names a track.
-    pub(super) fn name_track(&self, track: usize, name: &str) {
+    fn name_track(&self, track: usize, name: &str) {
         for (kind, args) in [
             ("thread_name", json!({ "name": name })),
             ("thread_sort_index", json!({ "sort_index": track })),

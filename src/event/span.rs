@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::recorder::{Interval, recorder};
-use super::tracks;
+use super::recorder::{Interval, recorder, track_of_this_thread};
 use crate::platform::nanoseconds;
 
 /// Kinds of work.
@@ -46,7 +45,7 @@ fn begin(kind: SpanKind, name: impl FnOnce() -> Cow<'static, str>) -> Span {
     // The track is taken now: threads that end meanwhile leave theirs to later spans.
     let open =
         |track| Open { track, kind, name: name(), begin: nanoseconds(), args: String::new() };
-    Span(tracks::of_this_thread().map(open))
+    Span(track_of_this_thread().map(open))
 }
 
 impl Span {

@@ -1,10 +1,6 @@
 //! Tracks of a process in a trace: one for its turns, and one for each thread.
 
-use std::cell::OnceCell;
-
 use parking_lot::Mutex;
-
-use super::recorder::recorder;
 
 /// Number of the track with a rank's turns.
 pub(super) const TURNS: usize = 0;
@@ -21,7 +17,7 @@ struct ThreadTrack {
 
 impl Tracks {
     /// Takes a track for a thread of this name; returns its number, and whether it is new.
-    fn take(&self, name: &str) -> (usize, bool) {
+    pub(super) fn take(&self, name: &str) -> (usize, bool) {
         let mut tracks = self.0.lock();
         let free = tracks.iter().position(|track| !track.taken && track.name == name);
         if let Some(i) = free {
@@ -32,41 +28,9 @@ impl Tracks {
         (TURNS + tracks.len(), true)
     }
 
-    fn give_back(&self, number: usize) {
+    pub(super) fn give_back(&self, number: usize) {
         self.0.lock()[number - TURNS - 1].taken = false;
     }
-}
-
-/// A thread's track, given back when the thread ends.
-struct Taken(usize);
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        if let Some(recorder) = recorder() {
-            recorder.tracks.give_back(self.0);
-        }
-    }
-}
-
-/// The track of the calling thread.
-pub(super) fn of_this_thread() -> Option<usize> {
-    thread_local!(static TRACK: OnceCell<Taken> = const { OnceCell::new() });
-    let recorder = recorder()?;
-    let take = || {
-        let thread = std::thread::current();
-        let name = match thread.name() {
-            Some("main") => "work",
-            Some(name) => name,
-            None => "thread",
-        };
-        let (number, is_new) = recorder.tracks.take(name);
-        if is_new {
-            recorder.name_track(number, name);
-        }
-        Taken(number)
-    };
-    // A thread that is about to end has given its track back.
-    TRACK.try_with(|track| track.get_or_init(take).0).ok()
 }
 
 #[cfg(test)]

@@ -82,6 +82,16 @@ impl PartitionBook {
         self.edges.total()
     }
 
+    /// Ids of all nodes.
+    pub fn node_ids(&self) -> &IdRanges {
+        &self.nodes
+    }
+
+    /// Ids of all edges.
+    pub fn edge_ids(&self) -> &IdRanges {
+        &self.edges
+    }
+
     /// Names of the node types, by id.
     pub fn ntypes(&self) -> &[String] {
         &self.ntypes

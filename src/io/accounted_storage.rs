@@ -5,9 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::reserve::Reserve;
 use super::storage::{FileWriter, Storage, StorageFile};
-use crate::words::error::{Error, Result};
 
 /// An account of disk space.
 pub trait SpaceAccount: Send + Sync {
@@ -34,20 +32,6 @@ impl AccountedStorage {
     /// A storage around `inner`.
     pub fn new(inner: Arc<dyn Storage>, account: impl SpaceAccount + 'static) -> Self {
         AccountedStorage { inner, account: Arc::new(account) }
-    }
-
-    /// `inner` with an account in the reserve at `path`, which `processes` share; `inner` alone without a path.
-    ///
-    /// # Errors
-    /// If the reserve cannot be opened (`Io`).
-    pub fn in_reserve(
-        inner: Arc<dyn Storage>,
-        path: Option<&Path>,
-        processes: usize,
-    ) -> Result<Arc<dyn Storage>> {
-        let Some(path) = path else { return Ok(inner) };
-        let reserve = Reserve::open(path, processes).map_err(|e| Error::io("open", path, e))?;
-        Ok(Arc::new(AccountedStorage::new(inner, reserve)))
     }
 }
 

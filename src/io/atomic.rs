@@ -1,7 +1,7 @@
 //! Output files that appear whole or not at all.
 
 use std::fs::{File, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,16 @@ impl AtomicFile {
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
+    }
+
+    /// Makes a file of these bytes.
+    ///
+    /// # Errors
+    /// If the file cannot be created, written or renamed (`Io`, `OutOfDisk`).
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+        let file = Self::create(path)?;
+        file.file().write_all(bytes).map_err(|e| Error::io("write", path, e))?;
+        file.commit()
     }
 
     /// Removes unfinished files that killed processes left in a folder. No other process may write there.

@@ -1,4 +1,4 @@
-//! Sorting of more numbers than fit in memory.
+//! Sorting of more rows of numbers than fit in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use rustix::fs::{FallocateFlags, fallocate};
 
+use super::key_layout::KeyLayout;
 use super::unnamed_file::{UnnamedFile, UnnamedWriter};
 use crate::words::error::{Error, Result};
 
@@ -23,15 +24,15 @@ const PAGE: u64 = 4 << 10;
 /// Smallest number of bytes given back at a time.
 const GIVEN_BACK: u64 = 1 << 20;
 
-/// An external merge sort, which takes keys in any order. Sorted runs lie in one unnamed file, which disappears with
-/// the process, however the process ends; keys that fit in memory never go there. The merge gives back the disk space
-/// of runs as it reads them.
+/// An external merge sort, which takes rows of `N` numbers in any order. Sorted runs lie in one unnamed file, which
+/// disappears with the process, however the process ends; rows that fit in memory never go there. The merge gives back
+/// the disk space of runs as it reads them.
 ///
-/// Each key is stored in as many bytes as its bits need.
+/// Each row is a key, stored in as many bytes as its bits need.
 #[derive(Debug)]
-pub(crate) struct ExternalSort {
+pub(crate) struct ExternalSort<const N: usize> {
     folder: PathBuf,
-    key_bytes: usize,
+    layout: KeyLayout<N>,
     capacity: usize,
     keys: Vec<u128>,
     file: Option<UnnamedWriter>,
@@ -39,21 +40,20 @@ pub(crate) struct ExternalSort {
     ends: Vec<u64>,
 }
 
-impl ExternalSort {
-    /// A sort of keys of `bits` bits, which takes about `memory` bytes of memory, and disk space in `folder`.
-    pub(crate) fn new(folder: &Path, bits: u32, memory: u64) -> Self {
-        let capacity = (memory as usize / KEY).max(1 << 10);
-        ExternalSort {
+impl<const N: usize> ExternalSort<N> {
+    /// A sort of rows with numbers below `limits`, which takes about `memory` bytes of memory, and disk space in `folder`.
+    pub(crate) fn new(folder: &Path, limits: [u64; N], memory: u64) -> Result<Self> {
+        Ok(ExternalSort {
             folder: folder.to_owned(),
-            key_bytes: bits.div_ceil(8).clamp(1, 16) as usize,
-            capacity,
+            layout: KeyLayout::new(limits)?,
+            capacity: (memory as usize / KEY).max(1 << 10),
             keys: Vec::new(),
             file: None,
             ends: Vec::new(),
-        }
+        })
     }
 
-    pub(crate) fn push(&mut self, key: u128) -> Result<()> {
+    pub(crate) fn push(&mut self, row: [u64; N]) -> Result<()> {
         if self.keys.len() == self.capacity {
             self.flush()?;
         }
@@ -62,15 +62,16 @@ impl ExternalSort {
             let more = self.keys.len().max(1 << 10).min(self.capacity - self.keys.len());
             self.keys.reserve_exact(more);
         }
-        self.keys.push(key);
+        self.keys.push(self.layout.pack(row));
         Ok(())
     }
 
     /// Ends the input.
-    pub(crate) fn finish(mut self) -> Result<SortedKeys> {
+    pub(crate) fn finish(mut self) -> Result<SortedRows<N>> {
+        let layout = self.layout;
         if self.ends.is_empty() {
             self.keys.par_sort_unstable();
-            return Ok(SortedKeys::Memory(self.keys.into_iter()));
+            return Ok(SortedRows { layout, keys: SortedKeys::Memory(self.keys.into_iter()) });
         }
         self.flush()?;
         let memory = self.capacity * KEY;
@@ -79,10 +80,11 @@ impl ExternalSort {
             return Err(Error::internal("runs without a file"));
         };
         let room = (memory / self.ends.len()).clamp(BUFFER.0, BUFFER.1);
+        let key_bytes = layout.bytes();
         let mut merge = Merge {
             file: file.finish()?,
-            key_bytes: self.key_bytes,
-            room: room / self.key_bytes * self.key_bytes,
+            key_bytes,
+            room: room / key_bytes * key_bytes,
             runs: Vec::new(),
             heads: BinaryHeap::new(),
         };
@@ -97,7 +99,7 @@ impl ExternalSort {
                 merge.heads.push(Reverse((key, run)));
             }
         }
-        Ok(SortedKeys::Runs(merge))
+        Ok(SortedRows { layout, keys: SortedKeys::Runs(merge) })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -109,38 +111,46 @@ impl ExternalSort {
             Some(file) => file,
             none => none.insert(UnnamedWriter::create(&self.folder)?),
         };
+        let key_bytes = self.layout.bytes();
         for key in &self.keys {
-            file.write(&key.to_le_bytes()[..self.key_bytes])?;
+            file.write(&key.to_le_bytes()[..key_bytes])?;
         }
         let begin = self.ends.last().copied().unwrap_or(0);
-        self.ends.push(begin + (self.keys.len() * self.key_bytes) as u64);
+        self.ends.push(begin + (self.keys.len() * key_bytes) as u64);
         self.keys.clear();
         Ok(())
     }
 }
 
-/// Keys in ascending order.
+/// Rows in ascending order.
 #[derive(Debug)]
-pub(crate) enum SortedKeys {
+pub(crate) struct SortedRows<const N: usize> {
+    layout: KeyLayout<N>,
+    keys: SortedKeys,
+}
+
+#[derive(Debug)]
+enum SortedKeys {
     /// All keys, in memory.
     Memory(std::vec::IntoIter<u128>),
     /// Runs to merge.
     Runs(Merge),
 }
 
-impl SortedKeys {
-    /// Returns the next key; equal keys come as often as they were pushed.
-    pub(crate) fn next(&mut self) -> Result<Option<u128>> {
-        match self {
-            SortedKeys::Memory(keys) => Ok(keys.next()),
-            SortedKeys::Runs(merge) => merge.next(),
-        }
+impl<const N: usize> SortedRows<N> {
+    /// Returns the next row; equal rows come as often as they were pushed.
+    pub(crate) fn next(&mut self) -> Result<Option<[u64; N]>> {
+        let key = match &mut self.keys {
+            SortedKeys::Memory(keys) => keys.next(),
+            SortedKeys::Runs(merge) => merge.next()?,
+        };
+        Ok(key.map(|key| self.layout.unpack(key)))
     }
 }
 
 /// A merge of sorted runs.
 #[derive(Debug)]
-pub(crate) struct Merge {
+struct Merge {
     file: UnnamedFile,
     key_bytes: usize,
     /// Bytes read of a run at a time.
@@ -217,42 +227,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sorted(keys: &[u128], bits: u32, memory: u64) -> Vec<u128> {
+    fn sorted<const N: usize>(rows: &[[u64; N]], limits: [u64; N], memory: u64) -> Vec<[u64; N]> {
         let folder = tempfile::tempdir().unwrap();
-        let mut sort = ExternalSort::new(folder.path(), bits, memory);
-        for &key in keys {
-            sort.push(key).unwrap();
+        let mut sort = ExternalSort::new(folder.path(), limits, memory).unwrap();
+        for &row in rows {
+            sort.push(row).unwrap();
         }
         let mut sorted = sort.finish().unwrap();
         let mut found = Vec::new();
-        while let Some(key) = sorted.next().unwrap() {
-            found.push(key);
+        while let Some(row) = sorted.next().unwrap() {
+            found.push(row);
         }
         found
     }
 
     #[test]
     fn many_runs_come_out_as_one() {
-        let keys: Vec<u128> = (0..50_000u128).map(|at| at * 7919 % 30_011).collect();
-        let mut expected = keys.clone();
+        let rows: Vec<[u64; 1]> = (0..50_000).map(|at| [at * 7919 % 30_011]).collect();
+        let mut expected = rows.clone();
         expected.sort_unstable();
-        assert_eq!(sorted(&keys, 15, 0), expected);
-        assert_eq!(sorted(&keys, 15, 1 << 30), expected);
+        assert_eq!(sorted(&rows, [1 << 15], 0), expected);
+        assert_eq!(sorted(&rows, [1 << 15], 1 << 30), expected);
     }
 
     #[test]
     fn the_merge_gives_disk_space_back() {
         let folder = tempfile::tempdir().unwrap();
-        let mut sort = ExternalSort::new(folder.path(), 128, 4 << 20);
+        let mut sort = ExternalSort::new(folder.path(), [u64::MAX; 2], 4 << 20).unwrap();
         let keys = 4 << 20 >> 1;
         for key in 0..keys {
-            sort.push(key * 7919 % keys).unwrap();
+            sort.push([0, key * 7919 % keys]).unwrap();
         }
-        let SortedKeys::Runs(mut merge) = sort.finish().unwrap() else { panic!("one run") };
+        let SortedKeys::Runs(mut merge) = sort.finish().unwrap().keys else { panic!("one run") };
         let blocks = |merge: &Merge| merge.file.file.metadata().unwrap().blocks();
         let all = blocks(&merge);
         for key in 0..keys {
-            assert_eq!(merge.next().unwrap(), Some(key));
+            assert_eq!(merge.next().unwrap(), Some(u128::from(key)));
         }
         assert!(blocks(&merge) < all / 4, "{} of {all} blocks are left", blocks(&merge));
     }
@@ -260,10 +270,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
-        fn any_keys_are_sorted(keys in prop::collection::vec(any::<u128>(), 0..5000)) {
-            let mut expected = keys.clone();
+        fn any_rows_are_sorted(rows in prop::collection::vec(any::<[u64; 2]>(), 0..5000)) {
+            let mut expected = rows.clone();
             expected.sort_unstable();
-            prop_assert_eq!(sorted(&keys, 128, 0), expected);
+            prop_assert_eq!(sorted(&rows, [u64::MAX; 2], 0), expected);
         }
     }
 }

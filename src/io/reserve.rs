@@ -4,15 +4,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::retry_on_intr;
 
-use super::accounted_storage::SpaceAccount;
+use super::accounted_storage::{AccountedStorage, SpaceAccount};
 use super::aligned_buffer::PAGE;
 use super::private_file::new_private_file;
+use super::storage::Storage;
 use crate::platform::free_space::free_space;
+use crate::words::error::{Error, Result};
 
 /// Largest number of bytes that a process has claimed and not yet written, or removed and not yet returned. Saves a
 /// system call for small files.
@@ -116,6 +119,22 @@ impl SpaceAccount for Reserve {
             *credit -= back;
         }
         Ok(())
+    }
+}
+
+impl AccountedStorage {
+    /// `inner` with an account in the reserve at `path`, which `processes` share; `inner` alone without a path.
+    ///
+    /// # Errors
+    /// If the reserve cannot be opened (`Io`).
+    pub fn in_reserve(
+        inner: Arc<dyn Storage>,
+        path: Option<&Path>,
+        processes: usize,
+    ) -> Result<Arc<dyn Storage>> {
+        let Some(path) = path else { return Ok(inner) };
+        let reserve = Reserve::open(path, processes).map_err(|e| Error::io("open", path, e))?;
+        Ok(Arc::new(AccountedStorage::new(inner, reserve)))
     }
 }
 

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::bf16::{nearest, widen_bf16};
 use super::bf16_tile::{Bf16Pairs, LANES, Panel, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
-use super::element::Element;
 use super::matmul::{BLOCK, Matrix, over_blocks_of_rows, product};
+use super::real::Element;
 use super::simd::{Kernel, vectorised};
 
 /// Number of rows laid out in pairs at a time, for a product over rows.

@@ -3,9 +3,8 @@
 
 use rayon::prelude::*;
 
-use super::element::Element;
 use super::philox::{LANES, philox_lanes};
-use super::real::Real;
+use super::real::{Element, Real};
 use super::simd::{Kernel, vectorised};
 
 /// Identifies one application of dropout.

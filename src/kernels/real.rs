@@ -1,9 +1,25 @@
-//! The number types that kernels compute in.
+//! Element types that kernels read and write in memory, and the number types that they compute in.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Sub};
 
-use super::element::Element;
+use bytemuck::Pod;
+use half::bf16;
+
+use super::bf16::{float, nearest};
+
+/// An element of a matrix in memory: a number that kernels compute with, or a bfloat16, which is widened on reading and
+/// rounded to nearest on writing.
+pub trait Element: Pod + Default + Send + Sync {
+    /// The type that kernels compute in.
+    type Real: Real;
+
+    /// The value in the computing type.
+    fn wide(self) -> Self::Real;
+
+    /// The element nearest to a value.
+    fn nearest(value: Self::Real) -> Self;
+}
 
 /// A number type that kernels compute in: `f32` or `f64`.
 pub trait Real:
@@ -60,6 +76,20 @@ fn exp_f32(x: f32) -> f32 {
     let half = power >> 1;
     let two_to = |power: i32| f32::from_bits(((power + 127) << 23) as u32);
     value * two_to(half) * two_to(power - half)
+}
+
+impl Element for bf16 {
+    type Real = f32;
+
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        float(self.to_bits())
+    }
+
+    #[inline(always)]
+    fn nearest(value: f32) -> bf16 {
+        bf16::from_bits(nearest(value))
+    }
 }
 
 /// Implements [`Element`] and [`Real`] for a type, with its exponential function.

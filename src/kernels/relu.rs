@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::element::Element;
-use super::real::Real;
+use super::real::{Element, Real};
 use super::simd::{Kernel, vectorised};
 
 /// Number of elements per thread and step.

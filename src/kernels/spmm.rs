@@ -1,8 +1,7 @@
 //! Sparse times dense: the sum over neighbours.
 
 use super::blocks::{RowBlock, Rows, for_row_blocks};
-use super::element::Element;
-use super::real::Real;
+use super::real::{Element, Real};
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 

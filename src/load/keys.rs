@@ -14,6 +14,11 @@ pub(crate) const LABEL_NAMES: [&str; 2] = ["label", "labels"];
 /// Usual names of the masks of training, validation and test.
 pub(crate) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
+pub(super) const FEATURES: Role<'_> =
+    Role { what: "node features", field: "keys.features", usual: &FEATURE_NAMES };
+pub(super) const LABELS: Role<'_> =
+    Role { what: "node labels", field: "keys.labels", usual: &LABEL_NAMES };
+
 /// Keys of a partition's arrays; `None` tries the usual names. As in SAR, a key matches by its end: see
 /// [`FeatureSet::lookup`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

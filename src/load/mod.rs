@@ -30,4 +30,4 @@ pub use tensors::{
     labelled_types, load_labels, load_mask, load_targets, read_mask,
 };
 #[cfg(feature = "torch")]
-pub(crate) use tensors::{filled, is_little};
+pub(crate) use tensors::{RowCounters, filled, is_little};

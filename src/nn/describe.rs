@@ -32,24 +32,24 @@ pub(in crate::nn) trait StackLayer: Describe + Conv + Sized {
 /// Facts about a kind of model that depend on its options.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
-pub(in crate::nn) struct Facts {
+pub struct Facts {
     /// Whether messages are multiplied by edge weights.
-    pub(in crate::nn) edge_weights: bool,
+    pub edge_weights: bool,
     /// Whether layers use the in-degrees of sources.
-    pub(in crate::nn) in_degrees: bool,
+    pub in_degrees: bool,
     /// Whether layers use out-degrees.
-    pub(in crate::nn) out_degrees: bool,
+    pub out_degrees: bool,
     /// Whether layers add up or average rows of neighbours in every epoch.
-    pub(in crate::nn) sums: bool,
+    pub sums: bool,
     /// Number of rows of the hidden width that a layer's output has side by side.
-    pub(in crate::nn) heads: i64,
+    pub heads: i64,
     /// Number of graphs that a forward pass takes.
     pub(in crate::nn) graphs: Graphs,
     /// Number of matrices, `[nodes, in_feats]`, that are computed before the first epoch; `None` if the model uses
     /// neighbours in every epoch.
-    pub(in crate::nn) precomputed: Option<usize>,
+    pub precomputed: Option<usize>,
     /// Number of steps of propagation before the first epoch.
-    pub(in crate::nn) steps: usize,
+    pub steps: usize,
 }
 
 /// Number of graphs that a forward pass takes.
@@ -181,7 +181,8 @@ macro_rules! model_kinds {
                 }
             }
 
-            pub(in crate::nn) fn facts(self) -> Facts {
+            /// Facts that depend on the options.
+            pub fn facts(self) -> Facts {
                 match self {
                     $(ModelKind::$layer(options) => <$conv as Describe>::facts(&options),)*
                     $(ModelKind::$model(options) => <$whole as Describe>::facts(&options),)*

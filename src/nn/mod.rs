@@ -18,7 +18,7 @@ pub mod weights;
 
 pub use crate::words::choice::OptionWord;
 pub use conv::*;
-pub use describe::{HiddenLayers, Sizes};
+pub use describe::{Facts, HiddenLayers, Sizes};
 pub use learned_rows::LearnedRows;
 pub use linear::{Linear, Mlp, Network};
 pub use losses::class_weights::{ClassWeights, class_counts};

@@ -1,4 +1,4 @@
-//! Facilities of the operating system: fork, the allocator, `/proc`.
+//! Facilities of the operating system: fork, threads, the allocator, `/proc`.
 
 pub mod blocks;
 mod clock;
@@ -8,6 +8,7 @@ pub(crate) mod free_memory;
 pub(crate) mod free_space;
 pub(crate) mod heap;
 mod open_files;
+mod pool;
 mod process_memory;
 mod process_stat;
 mod processor_time;
@@ -21,6 +22,7 @@ pub use free_memory::{MemoryGroups, free_memory};
 pub use free_space::free_space;
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};
 pub use open_files::raise_open_files;
+pub use pool::start_pool;
 pub(crate) use process_memory::{Pages, Rollup, bytes_of_children, listed_bytes};
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,

@@ -1,6 +1,6 @@
 //! Axes with round numbers.
 
-use crate::event::size;
+use crate::words::size::size;
 
 /// How the values of an axis are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

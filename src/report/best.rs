@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::run_data::RunData;
 use crate::event::Metric;
+use crate::run::RunData;
 
 /// An evaluated epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]

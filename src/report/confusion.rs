@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::escape::escaped;
-use super::run_data::RunData;
+use crate::run::RunData;
 
 /// Number of classes up to which there is a matrix.
 const MOST_CLASSES: usize = 100;

@@ -1,9 +1,10 @@
 //! The time, memory and bytes that runs have taken.
 
 use super::axis::Unit;
-use super::run_data::RunData;
 use super::table::{none, table};
-use crate::event::{duration, size};
+use crate::event::duration;
+use crate::run::RunData;
+use crate::words::size::size;
 
 /// A table of time and memory, with a row per run.
 pub(super) fn time_and_memory(runs: &[RunData]) -> String {
@@ -81,8 +82,7 @@ fn memory(run: &RunData) -> Option<String> {
     let of_evaluation = run.evaluation.as_ref().and_then(|line| line["peak_memory_bytes"].as_f64());
     let last = run.values("peak_memory_bytes").last().map(|point| point.1);
     let peak = of_evaluation.or(last)?;
-    let budget =
-        run.budget().map_or_else(String::new, |budget| format!(" of {}", size(budget as u64)));
+    let budget = run.budget().map_or_else(String::new, |budget| format!(" of {}", size(budget)));
     Some(format!("{}{budget}", size(peak as u64)))
 }
 

@@ -1,12 +1,11 @@
 //! The settings of runs: those that differ between runs, those that are not the defaults, and all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::configuration::SettingValues;
 use super::escape::escaped;
-use super::run_data::RunData;
 use super::table::none;
+use crate::run::RunData;
 
 /// Settings of places of files, without effect on results.
 const PLACES: [&str; 2] = ["out", "spill_dir"];
@@ -43,7 +42,7 @@ pub(super) fn settings(runs: &[RunData]) -> String {
     )
 }
 
-fn of(run: &RunData) -> Option<&SettingValues> {
+fn of(run: &RunData) -> Option<&BTreeMap<String, String>> {
     run.configuration.as_ref().map(|configuration| &configuration.settings)
 }
 

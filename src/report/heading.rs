@@ -5,11 +5,10 @@ use std::path::Path;
 
 use super::date::date;
 use super::escape::escaped;
-use super::run_data::RunData;
-use crate::event::{duration, number};
-use crate::run::Ending;
-use crate::run::config::RunConfig;
+use crate::event::duration;
+use crate::run::{Ending, RunData};
 use crate::words::choice::Choice;
+use crate::words::size::number;
 
 /// The title of the page in a browser's tab.
 pub(super) fn title(runs: &[RunData]) -> String {
@@ -43,10 +42,6 @@ pub(super) fn heading(runs: &[RunData], flags: fn(&str) -> String) -> String {
     html
 }
 
-fn config(run: &RunData) -> Option<&RunConfig> {
-    run.configuration.as_ref()?.run.as_ref()
-}
-
 /// The graph's file with its folder, which most often tells more than the name alone.
 fn graph_file(run: &RunData) -> Option<String> {
     let path = Path::new(run.configuration.as_ref()?.settings.get("part_json")?);
@@ -74,7 +69,7 @@ fn graph(run: &RunData) -> Option<String> {
 }
 
 fn model(run: &RunData) -> Option<String> {
-    let model = &config(run)?.model;
+    let model = &run.config()?.model;
     let spec = model.kind.spec();
     Some(match (spec.hidden_layers, model.layers) {
         (false, _) => spec.name.to_owned(),
@@ -84,7 +79,7 @@ fn model(run: &RunData) -> Option<String> {
 }
 
 fn task(run: &RunData) -> Option<String> {
-    let config = config(run)?;
+    let config = run.config()?;
     let task = if config.link.is_some() { "link" } else { config.task.name()? };
     Some(if config.sampling.is_some() { format!("{task} on samples") } else { task.to_owned() })
 }
@@ -105,7 +100,7 @@ fn end(run: &RunData, flags: fn(&str) -> String) -> String {
     let diverged = ended.filter(|ended| ended.ending == Ending::Diverged);
     let epochs = run.epochs.len();
     let complete = diverged.map_or(epochs, |ended| ended.epoch as usize);
-    let planned = config(run).map_or_else(String::new, |config| format!(" of {}", config.epochs));
+    let planned = run.config().map_or_else(String::new, |config| format!(" of {}", config.epochs));
     let how = match ended.map(|ended| ended.ending) {
         _ if run.is_running => Some("Running"),
         Some(Ending::Interrupted) => Some("Interrupted"),

@@ -3,7 +3,6 @@
 mod axis;
 mod best;
 mod chart;
-mod configuration;
 mod confusion;
 mod costs;
 mod date;
@@ -11,7 +10,6 @@ mod differences;
 mod escape;
 mod heading;
 mod page;
-mod run_data;
 mod scores;
 mod series;
 mod table;
@@ -19,4 +17,3 @@ mod timeline;
 
 pub use best::BestValidation;
 pub use page::{Page, page};
-pub use run_data::RunData;

@@ -8,10 +8,10 @@ use super::costs;
 use super::differences::{differences, settings};
 use super::escape::escaped;
 use super::heading::{heading, title};
-use super::run_data::RunData;
 use super::scores::scores;
 use super::series;
 use super::timeline::timeline;
+use crate::run::RunData;
 
 const STYLE: &str = include_str!("style.css");
 

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::axis::Unit;
 use super::best::best_of;
 use super::escape::escaped;
-use super::run_data::RunData;
 use super::table::none;
 use crate::event::Metric;
+use crate::run::RunData;
 
 /// Sets of nodes or edges, as they are called in the metrics and for people.
 pub(super) const SETS: [(&str, &str); 3] =

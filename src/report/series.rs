@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::axis::{Scale, Unit};
 use super::best::best_of;
 use super::chart::{Chart, Curve, MarkedEpoch};
-use super::run_data::RunData;
 use super::scores::SETS;
 use crate::event::Metric;
+use crate::run::RunData;
 
 /// Ends of the keys of metrics, with the words for them in names; the first that a run has is shown.
 const DROPOUT: [(&str, &str); 2] = [("", ""), ("_with_dropout", " with dropout")];
@@ -72,31 +72,30 @@ fn is_of_metric(key: &str) -> bool {
 
 /// The chart of a metric: a curve per set of nodes, without dropout where epochs were evaluated.
 fn of_metric(runs: &[RunData], metric: Metric) -> Chart {
-    let mut curves = Vec::new();
-    for (r, run) in runs.iter().enumerate() {
-        for (s, (set, name)) in SETS.iter().enumerate() {
-            let found = DROPOUT.iter().find_map(|(suffix, with)| {
-                let points = run.values(&key_of(set, metric, suffix));
-                (!points.is_empty()).then(|| (format!("{name}{with}"), points))
-            });
-            let Some((name, points)) = found else { continue };
-            let colour = if runs.len() == 1 { s } else { r };
-            let name = curve_name(runs, run, &name);
-            curves.push(Curve { name, colour, dash: DASHES[s], points });
-        }
-    }
     let unit = if metric == Metric::Accuracy { Unit::Share } else { Unit::Number };
     // Errors approach 0, and shares have their ends.
     let scale = if metric.more_is_better() { Scale::FromLowest } else { Scale::Decades };
     let mut title = metric.name().to_owned();
     title[..1].make_ascii_uppercase();
-    Chart { title, unit, scale, curves, marks: Vec::new(), remark: String::new() }
+    let mut chart = of_lines(runs, &title, unit, scale, |run| {
+        let of_set = SETS.iter().map(|(set, name)| {
+            let found = DROPOUT.iter().find_map(|(suffix, with)| {
+                let points = run.values(&key_of(set, metric, suffix));
+                (!points.is_empty()).then(|| (format!("{name}{with}"), points))
+            });
+            found.unwrap_or_default()
+        });
+        of_set.collect()
+    });
+    for curve in &mut chart.curves {
+        curve.dash = DASHES[curve.dash];
+    }
+    chart
 }
 
 /// Whether a run learned links, none of whose epochs was evaluated.
 pub(super) fn is_link_without_curve(run: &RunData) -> bool {
-    let config = run.configuration.as_ref().and_then(|configuration| configuration.run.as_ref());
-    config.is_some_and(|config| config.link.is_some()) && best_of(run).is_none()
+    run.config().is_some_and(|config| config.link.is_some()) && best_of(run).is_none()
 }
 
 /// Marks the epochs with the best validation; in the chart of the metric also the values.
@@ -127,18 +126,19 @@ fn of_fields(
 }
 
 /// A chart with these lines of each run. One run has a colour per line, several have one each.
-fn of_lines<'w>(
+fn of_lines<N: AsRef<str>>(
     runs: &[RunData],
     title: &str,
     unit: Unit,
     scale: Scale,
-    lines: impl Fn(&RunData) -> Vec<(&'w str, Vec<(f64, f64)>)>,
+    lines: impl Fn(&RunData) -> Vec<(N, Vec<(f64, f64)>)>,
 ) -> Chart {
     let mut curves = Vec::new();
     for (r, run) in runs.iter().enumerate() {
         for (i, (what, points)) in lines(run).into_iter().enumerate() {
             let colour = if runs.len() == 1 { i } else { r };
-            curves.push(Curve { name: curve_name(runs, run, what), colour, dash: i, points });
+            let name = curve_name(runs, run, what.as_ref());
+            curves.push(Curve { name, colour, dash: i, points });
         }
     }
     Chart { title: title.to_owned(), unit, scale, curves, marks: Vec::new(), remark: String::new() }
@@ -163,11 +163,11 @@ pub(super) fn learning_rate(runs: &[RunData]) -> Chart {
     chart
 }
 
-/// A horizontal line across the epochs of a run.
-fn level(run: &RunData, value: Option<f64>) -> Vec<(f64, f64)> {
+/// A horizontal line across the epochs of a run, at a number of bytes.
+fn level(run: &RunData, bytes: Option<u64>) -> Vec<(f64, f64)> {
     let epochs = run.values("epoch");
     let ends = [epochs.first(), epochs.last()];
-    ends.into_iter().flatten().filter_map(|(epoch, _)| Some((*epoch, value?))).collect()
+    ends.into_iter().flatten().filter_map(|(epoch, _)| Some((*epoch, bytes? as f64))).collect()
 }
 
 fn memory(runs: &[RunData]) -> Chart {

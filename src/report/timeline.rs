@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::axis::{Axis, Scale, Unit};
 use super::escape::escaped;
-use super::run_data::RunData;
 use crate::event::TurnSpan;
+use crate::run::RunData;
 
 /// Length of a row in the units of its drawing, which is as wide as its card.
 const LENGTH: f64 = 1000.0;

@@ -5,12 +5,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::json_file::{read_json, write_json};
+use super::json_file::{read_json, read_metrics, write_json};
 use super::launch::last_checkpoint::open_last;
-use super::launch::results_folder::{CONFIG, END, METRICS};
-use crate::io::read_input;
+use super::launch::results_folder::{CONFIG, END};
 use crate::run::config::RunConfig;
 use crate::train::Checkpoint;
 use crate::words::error::{Error, ErrorKind, Result};
@@ -93,19 +91,15 @@ impl EndedRun {
     /// # Errors
     /// If a file cannot be read, or is damaged.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
-        let [end, config, metrics] = [END, CONFIG, METRICS].map(|name| folder.join(name));
-        let recorded = read_json(&end)?;
-        if recorded.is_some() {
-            return Ok(recorded);
+        if let Some(recorded) = read_json(&folder.join(END))? {
+            return Ok(Some(recorded));
         }
+        let config = folder.join(CONFIG);
         let Ok(text) = fs::read_to_string(&config) else { return Ok(None) };
         let epochs = RunConfig::from_toml(&config, &text)?.epochs;
-        let lines = read_input(&metrics).unwrap_or_default();
-        let epoch_of = |line: &str| {
-            let line: Value = serde_json::from_str(line).ok()?;
-            line["epoch"].as_u64().and_then(|epoch| u32::try_from(epoch).ok())
-        };
-        let epoch = lines.lines().filter_map(epoch_of).max().unwrap_or(0);
+        let lines = read_metrics(folder).unwrap_or_default();
+        let complete = lines.iter().filter_map(|line| u32::try_from(line["epoch"].as_u64()?).ok());
+        let epoch = complete.max().unwrap_or(0);
         let saved = open_last(folder, |path| Checkpoint::open(&path)).ok();
         let saved = saved.map(|(checkpoint, _)| checkpoint.progress.epoch);
         let ending = Ending::Killed;

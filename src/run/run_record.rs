@@ -1,7 +1,6 @@
 //! The files that a training run writes into its results folder while it works.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::json_file::write_json;
@@ -15,7 +14,7 @@ use crate::engine::launch::EventRecord;
 use crate::event::{Event, MetricsFile};
 use crate::io::AtomicFile;
 use crate::run::config::RunConfig;
-use crate::words::error::{Error, Result};
+use crate::words::error::Result;
 
 /// The record of a run: its metrics, checkpoints, turns, and events for TensorBoard.
 pub(super) struct RunRecord {
@@ -82,7 +81,11 @@ impl RunRecord {
         if self.resumed_after.is_none() || std::mem::replace(&mut self.configured, true) {
             return Ok(());
         }
-        write_config(&self.config, &self.config.out.join(CONFIG))
+        self.write_config()
+    }
+
+    fn write_config(&self) -> Result<()> {
+        AtomicFile::write(&self.config.out.join(CONFIG), self.config.to_toml()?.as_bytes())
     }
 
     /// Adds a line to the metrics, and its numbers to the events for TensorBoard.
@@ -102,7 +105,7 @@ impl RunRecord {
         if let (Some(folder), None) = (&self.folder, self.resumed_after) {
             folder.clear()?;
         }
-        write_config(&self.config, &out.join(CONFIG))?;
+        self.write_config()?;
         if let Some(planned) = self.planned {
             write_json(&out.join(PLAN), &planned)?;
         }
@@ -119,11 +122,4 @@ impl RunRecord {
         };
         Ok(MetricsFiles { metrics, events: events.transpose()? })
     }
-}
-
-/// Writes a run's configuration.
-fn write_config(config: &RunConfig, path: &Path) -> Result<()> {
-    let file = AtomicFile::create(path)?;
-    file.file().write_all(config.to_toml()?.as_bytes()).map_err(|e| Error::io("write", path, e))?;
-    file.commit()
 }

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-use super::best_epoch::BestEpoch;
-use super::kept_state::KeptState;
+use crate::engine::comm::Ranks;
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
 use crate::load::GraphFingerprint;
-use crate::nn::{LearningRate, SafetensorsFile, write_arrays};
+use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 use crate::words::error::{Error, Result};
 
 const CONFIG: &str = "config";
@@ -31,6 +30,26 @@ pub struct Progress {
     pub learning_rate: LearningRate,
     /// The best epoch so far, for early stopping.
     pub best: Option<BestEpoch>,
+}
+
+/// The best epoch so far.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BestEpoch {
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// Validation score of the epoch.
+    pub score: f64,
+}
+
+/// The state after an epoch. Its arrays are handles to values that later epochs replace without changing them.
+pub struct KeptState<'a> {
+    pub(super) progress: Progress,
+    pub(super) arrays: Vec<SharedArray<'a>>,
+    pub(super) ranks: Ranks<'a>,
+    /// Graph that checkpoints name.
+    pub(super) graph: Option<GraphFingerprint>,
+    /// Number of the model's outputs by predicted node type.
+    pub(super) outputs: Vec<i64>,
 }
 
 /// State of training after an epoch, as a safetensors file. Tensors are `float32`: `parameters` and, if they exist,
@@ -73,6 +92,11 @@ impl Part {
 }
 
 impl KeptState<'_> {
+    /// The epoch.
+    pub fn epoch(&self) -> u32 {
+        self.progress.epoch
+    }
+
     /// Writes everything that is needed to continue from this state, with `config`. With learned rows, all ranks call
     /// this (one collective); otherwise only rank 0 writes.
     ///

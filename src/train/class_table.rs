@@ -61,9 +61,7 @@ impl ClassTable {
     /// F1 scores with each kind of average.
     pub(super) fn scores(&self, totals: Totals) -> [Scores; 2] {
         let of = |metric, average: fn(&Self, usize) -> f64| {
-            let score = |mask, nodes: i64| (nodes > 0).then(|| average(self, mask));
-            let Totals { train, val, test } = totals;
-            Scores { metric, train: score(0, train), val: score(1, val), test: score(2, test) }
+            totals.scores(metric, |mask, nodes| (nodes > 0).then(|| average(self, mask)))
         };
         [of(Metric::F1Micro, Self::micro), of(Metric::F1Macro, Self::macro_average)]
     }

@@ -3,9 +3,20 @@
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::Masks;
-use crate::event::Scores;
+use crate::event::{Metric, Scores};
 use crate::nn::{ScoreSums, Task};
 use crate::words::error::{Error, Result};
+
+impl Task {
+    /// Metric of each epoch's score, which early stopping watches.
+    pub fn metric(self) -> Metric {
+        match self {
+            Task::Classification => Metric::Accuracy,
+            Task::Multilabel => Metric::F1Micro,
+            Task::Regression => Metric::MeanSquaredError,
+        }
+    }
+}
 
 /// Number of nodes in each mask, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +27,18 @@ pub struct Totals {
     pub val: i64,
     /// Number of test nodes.
     pub test: i64,
+}
+
+impl Totals {
+    /// The scores that `score` computes for the index of each mask and its number of nodes.
+    pub(super) fn scores(
+        self,
+        metric: Metric,
+        score: impl Fn(usize, i64) -> Option<f64>,
+    ) -> Scores {
+        let Totals { train, val, test } = self;
+        Scores { metric, train: score(0, train), val: score(1, val), test: score(2, test) }
+    }
 }
 
 /// One rank's part of the mean loss, and of each mask's sums for the task's score.
@@ -56,13 +79,7 @@ impl Counts {
 
     /// Mean loss and scores, from the sums over all ranks.
     pub(super) fn over(self, task: Task, totals: Totals, outputs: i64) -> (f64, Scores) {
-        let [train, val, test] = self.sums;
-        let scores = Scores {
-            metric: task.metric(),
-            train: train.score(task, totals.train, outputs),
-            val: val.score(task, totals.val, outputs),
-            test: test.score(task, totals.test, outputs),
-        };
-        (self.loss, scores)
+        let score = |mask: usize, nodes| self.sums[mask].score(task, nodes, outputs);
+        (self.loss, totals.scores(task.metric(), score))
     }
 }

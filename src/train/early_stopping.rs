@@ -1,6 +1,6 @@
 //! Early stopping, and the weights of the best epoch.
 
-use super::best_epoch::BestEpoch;
+use super::checkpoint::BestEpoch;
 use super::regime::Regime;
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
@@ -56,14 +56,8 @@ impl EarlyStopping {
         sets: &[TrainedSet<'_>],
         manager: &PartitionDataManager,
     ) -> Result<()> {
-        let ValidationScore { value: score, more_is_better } = validation;
-        let better = match self.best {
-            None => score.is_finite(),
-            Some(best) if more_is_better => score > best.score,
-            Some(best) => score < best.score,
-        };
-        if better {
-            self.best = Some(BestEpoch { epoch, score });
+        if validation.beats(self.best.map(|best| best.score), 0.0) {
+            self.best = Some(BestEpoch { epoch, score: validation.value });
             let copy = |set: &TrainedSet<'_>| Ok(manager.track("best-weights", set.copy()?));
             let kept = sets.iter().filter(|_| self.keeps_weights);
             self.weights = kept.map(copy).collect::<Result<_>>()?;

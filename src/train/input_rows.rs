@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tch::{Kind, Tensor};
 
@@ -13,7 +12,7 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
-use crate::load::RowBytes;
+use crate::load::{RowBytes, RowCounters};
 use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
@@ -27,8 +26,7 @@ pub struct InputRows {
     file: Arc<InputFile>,
     /// Global ids of the nodes, ascending.
     nodes: Vec<u64>,
-    needed: AtomicU64,
-    read: AtomicU64,
+    bytes: RowCounters,
 }
 
 /// A matrix of `float32` on disk, in native byte order: the file never leaves the machine.
@@ -67,8 +65,7 @@ impl InputRows {
             width: rows.size()[1] as usize,
             counters: counters.clone(),
         };
-        let (needed, read) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(InputRows { file: Arc::new(file), nodes, needed, read })
+        Ok(InputRows { file: Arc::new(file), nodes, bytes: RowCounters::default() })
     }
 
     /// All rows, which are read whenever they are used.
@@ -91,8 +88,8 @@ impl InputRows {
             nodes.iter().zip(0..).map(place).collect::<Result<Vec<(usize, usize)>>>()?;
         places.sort_unstable();
         let (rows, read) = self.file.rows(&places)?;
-        self.needed.fetch_add((nodes.len() * self.file.row_bytes()) as u64, Ordering::Relaxed);
-        self.read.fetch_add(read, Ordering::Relaxed);
+        self.bytes.needed((nodes.len() * self.file.row_bytes()) as u64);
+        self.bytes.read(read);
         Ok(rows)
     }
 }
@@ -157,7 +154,6 @@ impl BatchModel for RowBatches<'_> {
     }
 
     fn row_bytes(&self) -> RowBytes {
-        let [needed, read] = [&self.inputs.needed, &self.inputs.read];
-        RowBytes { needed: needed.load(Ordering::Relaxed), read: read.load(Ordering::Relaxed) }
+        self.inputs.bytes.totals()
     }
 }

@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use super::link_loaders::LinkLoaders;
-use super::link_trainer::LinkTrainer;
+use super::link_trainer::{LinkLoaders, LinkTrainer};
 use super::sampled::SampledTrainer;
 use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::Trainer;

@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use super::link_evaluation::LinkEvaluation;
-use super::link_loaders::LinkLoaders;
-use super::link_trainer::LinkTrainer;
+use super::link_trainer::{LinkLoaders, LinkTrainer};
 use super::training::Training;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
 use crate::words::error::Result;

@@ -41,6 +41,16 @@ pub struct LinkTrainer<'a> {
     pub log: Option<StepLog<'a>>,
 }
 
+/// Loaders of a rank's edges.
+pub struct LinkLoaders {
+    /// Loader of the training edges.
+    pub train: DistEdgeDataLoader,
+    /// Loader of the validation edges.
+    pub val: DistEdgeDataLoader,
+    /// Loader of the test edges, predicted at the end.
+    pub test: DistEdgeDataLoader,
+}
+
 impl LinkTrainer<'_> {
     /// One pass over the loader's edges (epochs count from 1). Each batch has a forward and a backward pass, one
     /// collective, and the optimizer's update, which is the same on every rank. For learned rows and turns see

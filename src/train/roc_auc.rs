@@ -114,14 +114,11 @@ impl PairCounts {
 
     /// Mean area over classes that have both positives and negatives.
     pub(super) fn scores(&self, totals: Totals) -> Scores {
-        let mean = |mask: usize, nodes: i64| {
+        totals.scores(Metric::RocAuc, |mask, nodes| {
             let of_mask = self.0.iter().skip(mask).step_by(MASKS);
             let areas: Vec<f64> = of_mask.filter_map(PairCount::area).collect();
             let mean = areas.iter().sum::<f64>() / areas.len() as f64;
             (nodes > 0 && !areas.is_empty()).then_some(mean)
-        };
-        let Totals { train, val, test } = totals;
-        let metric = Metric::RocAuc;
-        Scores { metric, train: mean(0, train), val: mean(1, val), test: mean(2, test) }
+        })
     }
 }

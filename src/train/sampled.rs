@@ -3,7 +3,6 @@
 use tch::{Kind, Tensor};
 
 use super::batch_model::BatchModel;
-use super::evaluation_loaders::EvaluationLoaders;
 use super::graph_batches::LABELS;
 use super::pass::{BatchPass, BatchTrainer};
 use super::step_log::StepLog;
@@ -29,6 +28,14 @@ pub struct SampledTrainer<'a> {
     pub evaluation: Option<&'a EvaluationLoaders>,
     /// Receiver of reports on steps, if there is one.
     pub log: Option<StepLog<'a>>,
+}
+
+/// Loaders of the nodes that are evaluated between epochs.
+pub struct EvaluationLoaders {
+    /// Loader of the validation nodes.
+    pub val: DataLoader,
+    /// Loader of the test nodes.
+    pub test: DataLoader,
 }
 
 /// Numbers that ranks sum in each step: the gradient's weight, weighted loss, batches, the sums of the score, seeds.

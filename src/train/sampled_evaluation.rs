@@ -2,9 +2,8 @@
 
 use tch::{Kind, Tensor};
 
-use super::evaluation_loaders::EvaluationLoaders;
 use super::graph_batches::LABELS;
-use super::sampled::SampledTrainer;
+use super::sampled::{EvaluationLoaders, SampledTrainer};
 use super::trainer::Trainer;
 use super::update::TurnHooks;
 use crate::engine::comm::{ReduceOp, all_reduce};

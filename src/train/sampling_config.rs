@@ -32,6 +32,20 @@ pub struct SamplingConfig {
 }
 
 impl SamplingConfig {
+    /// Uniform draws without replacement for batches of the usual size, which the rank samples in its own turn.
+    pub fn new(fanouts: Fanouts) -> Self {
+        SamplingConfig {
+            fanouts,
+            replace: false,
+            edge_probability: None,
+            batch_size: DataLoaderConfig::default().batch_size,
+            sampler_threads: 0,
+            reduce: GradientReduce::default(),
+            optimized_batches: false,
+            log_every: None,
+        }
+    }
+
     /// Checks that the configuration fits a model that draws the neighbourhoods of `layers` layers.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A set of trained values, and its part of checkpoints.
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::checkpoint::{Checkpoint, Part};
 use super::stored_rows::StoredRows;
@@ -9,7 +9,6 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::io::Dtype;
-use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
 use crate::words::error::Result;
 
@@ -77,10 +76,11 @@ impl<'a> TrainedSet<'a> {
 
     /// Whether all values of this rank are finite.
     pub(super) fn is_finite(&self) -> Result<bool> {
-        match self.values {
-            Values::Stored(rows) => Ok(is_finite(&rows.rows()?)),
-            Values::Held { parameters, .. } => Ok(is_finite(&*parameters.flat().pin()?)),
-        }
+        let bad = match self.values {
+            Values::Stored(rows) => tensor::first_not_finite(&rows.rows()?),
+            Values::Held { parameters, .. } => tensor::first_not_finite(&*parameters.flat().pin()?),
+        };
+        Ok(bad.is_none())
     }
 
     /// Replaces the values by a copy that [`copy`](Self::copy) returned.
@@ -203,13 +203,5 @@ impl<'a> TrainedSet<'a> {
 
     fn take(&self, checkpoint: &Checkpoint, name: &str, size: &[i64]) -> Result<Tensor> {
         checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
-    }
-}
-
-/// Whether all values are finite.
-pub(super) fn is_finite(values: &Tensor) -> bool {
-    match values.kind() {
-        Kind::Double => first_not_finite_f64(&tensor::slice(values)).is_none(),
-        _ => first_not_finite(&tensor::slice(values)).is_none(),
     }
 }

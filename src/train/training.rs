@@ -4,15 +4,13 @@ use std::path::Path;
 
 use tch::Tensor;
 
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::{Checkpoint, KeptState, Progress};
 use super::early_stopping::EarlyStopping;
-use super::kept_state::KeptState;
 use super::learner::Learner;
-use super::link_loaders::LinkLoaders;
-use super::link_trainer::LinkTrainer;
+use super::link_trainer::{LinkLoaders, LinkTrainer};
 use super::regime::Regime;
 use super::sampled::SampledTrainer;
-use super::trained_set::{TrainedSet, is_finite};
+use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
 use crate::engine::comm::{Ranks, ReduceOp, all_gather, all_reduce, barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
@@ -315,7 +313,7 @@ impl<'a> Training<'a> {
             Some((_, best)) => {
                 let mut finite = true;
                 for values in best {
-                    finite &= is_finite(&*values.pin()?);
+                    finite &= tensor::first_not_finite(&*values.pin()?).is_none();
                 }
                 self.all_finite(finite)
             }

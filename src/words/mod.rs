@@ -1,5 +1,6 @@
-//! What the program says to its users: errors, words of options, names of fields.
+//! What the program says to its users: errors, words of options, names of fields, sizes.
 
 pub mod choice;
 pub mod error;
 pub mod fields;
+pub mod size;

@@ -178,7 +178,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     }
     let target = two_targets.then(|| TargetTypes::new(["author", "paper"]));
     config.relations = by_relation.then_some(Relations { merge: RelationMerge::Sum, target });
-    if two_targets && kind.uses_edge_types() {
+    if two_targets && kind.spec().edge_types {
         // Types with different numbers of classes need outputs of their own.
         config.model.jumping_knowledge = JumpMode::Max;
     }
@@ -299,7 +299,7 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
         Task::Multilabel => some("features"),
         Task::Classification | Task::Regression => None,
     };
-    let edge_weight = config.model.kind.edge_weights().then(|| "weight".to_owned());
+    let edge_weight = config.model.kind.facts().edge_weights.then(|| "weight".to_owned());
     let edge_features = |optional: bool| match config.model.kind.spec().edge_features {
         EdgeFeatureUse::Required => some("weight"),
         EdgeFeatureUse::Optional if optional => some("weight"),
@@ -448,7 +448,7 @@ fn runs(config: &RunConfig) -> bool {
     let of_targets = !several_targets(config)
         || (config.task == Task::Classification
             && !config.evaluation.metrics.contains(&ExtraMetric::RocAuc)
-            && !(kind.uses_edge_types() && jumping_knowledge == JumpMode::None));
+            && !(kind.spec().edge_types && jumping_knowledge == JumpMode::None));
     of_stack
         && of_targets
         && of_relations

@@ -12,7 +12,7 @@ fn options_are_described_as_they_are_written() {
         kind.check().unwrap();
         let weighted = kind.with_edge_weights(true).unwrap();
         let takes = kind.spec().edge_weights != EdgeWeights::Refused;
-        assert_eq!(weighted.edge_weights(), takes, "{name}");
+        assert_eq!(weighted.facts().edge_weights, takes, "{name}");
         let mut described: Vec<_> =
             kind.spec().options.iter().map(|o| o.key.split('.').next().unwrap()).collect();
         described.extend(["layer"].into_iter().chain(takes.then_some("edge_weights")));

@@ -122,7 +122,7 @@ fn difference(
         let sampler = sampler.input_node_feature(FEATURES, column);
         let edges = EdgeFeatures::find(graph.config(), weight, counters.clone())?;
         let sampler = sampler.edge_feature(EDGE_FEATURES, edges);
-        let sampler = sampler.in_degrees(config.kind.uses_in_degrees());
+        let sampler = sampler.in_degrees(config.kind.facts().in_degrees);
         let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
         // Shuffled seeds would also do; in their order the batches are rows of the expected logits.
         let loader = DataLoader::new(

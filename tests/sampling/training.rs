@@ -52,7 +52,7 @@ fn train(
     let (in_feats, edge_feats) = (features.width() as i64, edge_feats(model.kind));
     let sizes = Sizes { in_feats, out_feats: 4, num_rels: 1, edge_feats };
     let sampler = DistNeighborSampler::new(vec![Fanout::Total(how.fanout); model.num_graphs()])?;
-    let sampler = sampler.in_degrees(model.kind.uses_in_degrees());
+    let sampler = sampler.in_degrees(model.kind.facts().in_degrees);
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
     let sampler = sampler.edge_feature(EDGE_FEATURES, edges);

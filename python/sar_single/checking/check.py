@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 import torch
 
@@ -112,17 +112,11 @@ def _is_worker(program: Any) -> bool:
     return not hasattr(program, "named_parameters")
 
 
-# Values for a module's forward, by the name of the argument.
-_GIVEN: Dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("x", "feat", "features", "h", "inputs", "node_feat"), lambda rank: rank.x),
-    **dict.fromkeys(("graph", "g"), lambda rank: rank.graph),
-    "edge_index": lambda rank: rank.edge_index,
-    "edge_attr": lambda rank: rank.edge_attr,
-    "edge_weight": lambda rank: rank.edge_weight,
-    "edge_type": lambda rank: rank.edge_type,
-    "x_dict": lambda rank: rank.x_dict,
-    "edge_index_dict": lambda rank: rank.edge_index_dict,
-    "edge_attr_dict": lambda rank: rank.edge_attr_dict,
+# Attributes of a rank for a module's forward, by the name of the argument.
+_GIVEN = {
+    **dict.fromkeys(("x", "feat", "features", "h", "inputs", "node_feat"), "x"),
+    **dict.fromkeys(("graph", "g"), "graph"),
+    **{name: name for name in "edge_index edge_attr edge_weight edge_type x_dict edge_index_dict edge_attr_dict".split()},
 }
 
 
@@ -139,7 +133,7 @@ def _of_module(module: Any) -> Callable[[Any], Any]:
         )
 
     def worker(rank: Any) -> Any:
-        own, given = module.double(), [_GIVEN[name](rank) for name in needed]
+        own, given = module.double(), [getattr(rank, _GIVEN[name]) for name in needed]
         if any(map(torch.nn.parameter.is_lazy, own.parameters())):
             with torch.no_grad():
                 own(*given)
@@ -157,7 +151,7 @@ def _of_module(module: Any) -> Callable[[Any], Any]:
 def _loss(rank: Any, output: Any) -> Any:
     """A sum over rows; of an output that is the same on all ranks, a share."""
     total = output.sin().sum()
-    counts = [rank.graph.num_nodes(), *(count for _, count in rank._engine.ntypes)]
+    counts = [rank.graph.num_nodes(), *(count for _, count in rank.ndata.types)]
     everywhere = rank.all_reduce(int(output.dim() > 0 and len(output) in counts), op="min")
     return total if everywhere else total / rank.world_size
 

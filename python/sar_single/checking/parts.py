@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import Any, Dict, Optional
 
 from ..commands.graphs import Described
+from ..stored.table import Table
+from ..worker.rank import Rank
 from .small import small
 
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
 
-
-def of_rank(rank: "Rank", nodes: int) -> Described:
+def of_rank(rank: Rank, nodes: int) -> Described:
     """The rank's own nodes in ``small``, and the edges among them."""
     several = len(rank.node_types) > 1 or len(rank.edge_types) > 1
-    graph = Described({}, {name if several else "": count for name, count in rank._engine.ntypes})
+    graph = Described({}, {name if several else "": count for name, count in rank.ndata.types})
     source, destination, types, row = rank.graph.edge_arrays()
     inside = source < rank.graph.num_nodes()
     firsts: Dict[str, int] = {name: rank.node_range(name)[0] for name in rank.node_types}
     begin = 0
-    for number, (name, count) in enumerate(rank._engine.etypes):
+    for number, (name, count) in enumerate(rank.edata.types):
         which = inside & (types == number)
         ends = name.split(":")
         graph.edges[name if several else ""] = source[which] - firsts[ends[0]], destination[which] - firsts[ends[2]]
-        for key, values in _arrays(rank, "edge", number).items():
+        for key, values in _arrays(rank.edata, number).items():
             graph.edge_data[f"{name}/{key}" if several else key] = values[row[which] - begin]
         begin += count
     for number, name in enumerate(rank.node_types):
-        for key, values in _arrays(rank, "node", number).items():
+        for key, values in _arrays(rank.ndata, number).items():
             graph.node_data[f"{name}/{key}" if several else key] = values
     return small(graph, nodes)
 
 
-def _arrays(rank: "Rank", table: str, number: int) -> Dict[str, Any]:
-    arrays = rank.ndata if table == "node" else rank.edata
-    found = enumerate(rank._engine.arrays(table))
-    return {key.rpartition("/")[2]: arrays._read(index) for index, (key, ty, _, _) in found if ty == number}
+def _arrays(table: Table, number: int) -> Dict[str, Any]:
+    return {key.rpartition("/")[2]: table._read(index) for index, (key, ty, _, _) in enumerate(table._arrays) if ty == number}
 
 
 def best(graphs: "list[Described]") -> Optional[Described]:

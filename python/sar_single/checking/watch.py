@@ -6,7 +6,7 @@ import random
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -19,9 +19,7 @@ from ..graph.dropout import keyed_rows
 from ..graph.scope import MESSAGES
 from ..process.call_sites import call_site, called_by_package, called_by_user
 from ..pyg.stand_in import StandIn
-
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
+from ..worker.rank import Rank
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout dropout_".split())
@@ -201,7 +199,7 @@ class Seen:
     node_ids: Dict[str, Tensor]
 
 
-def watched(rank: "Rank", worker: Callable[..., Any], args: Sequence[Any], steps: int) -> Seen:
+def watched(rank: Rank, worker: Callable[..., Any], args: Sequence[Any], steps: int) -> Seen:
     """Runs a worker's program in float64 and without dropout; returns what it computes."""
     watch = Watch(steps)
     with _float64(), _hooks(watch), _methods(rank, watch), _dropout(watch), watch:
@@ -239,7 +237,7 @@ def _hooks(watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def _methods(rank: "Rank", watch: Watch) -> Iterator[None]:
+def _methods(rank: Rank, watch: Watch) -> Iterator[None]:
     """Lets the watch see a rank's gathered gradients and logs."""
 
     def gather_grads(module: nn.Module) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Dict, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from ..stored.stored import Group
+from ..stored.partitions import Group
 from .embedding import DistEmbedding
 from .group import PathLike
 from .tensor import DistTensor

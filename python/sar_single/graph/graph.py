@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -18,9 +18,6 @@ from .counts import Counts
 from .frames import Frame, Lazy, copied
 from .messages import EdgeBatch, Messages, NodeBatch, is_python, operate, reduced, reducer
 from .tensors import place
-
-if TYPE_CHECKING:
-    from ..stored.stored import StoredGraph
 
 
 class Graph:
@@ -44,8 +41,6 @@ class Graph:
         self._engine, self._places = engine, places
         self._order: Optional[Tensor] = None
         self._num_total_nodes = engine.num_nodes if num_total_nodes is None else num_total_nodes
-        #: The files from which samples are drawn; a block has none.
-        self._stored: "Optional[StoredGraph]" = None
         self._ends: Optional[Tuple[Tensor, Tensor, Tensor, Tensor]] = None
         self._degrees: Dict[str, Tensor] = {}
         # Values of nodes as sources and as destinations, which are the same: both are the own nodes.
@@ -154,12 +149,6 @@ class Graph:
         graph.edata = copied(self.edata)
         return graph
 
-    def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Any = None, replace: bool = False, **options: Any) -> Any:
-        """Draws in-edges of nodes, given by ids in the partitioned graph. DGL's samplers call this."""
-        from ..sampling.frontier import sample_neighbors
-
-        return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
-
     def reverse(self) -> "Reversed":
         """The graph with reversed edges, for sums of edge values."""
         return Reversed(self)
@@ -251,6 +240,7 @@ class Graph:
             if functions.fits(factors, x):
                 return functions.neighbour_sum(self._engine, x, factors, around)
         return reduced(self, message, reduce)[reduce.out_field]
+
 
 class Block(Graph):
     """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them. Its operations are not pauses."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional
 
 import torch
 from torch import Tensor
 
 from ..process import current
-
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
 
 # Distance of types, or of ranks, in bits; the engine takes keys below 2^48.
 BITS = 40
@@ -20,7 +17,7 @@ BITS = 40
 _STATE = threading.local()
 
 
-def keys_of_nodes(rank: "Rank") -> Tensor:
+def keys_of_nodes(rank: Any) -> Tensor:
     """A key per own node, int64 ``[nodes]``: the user's id and the type, or the id in the partitioned graph if nothing else is known."""
     if rank._node_keys is None:
         if rank.ndata.has_original_ids():

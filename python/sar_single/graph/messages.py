@@ -6,7 +6,7 @@ All in-edges of a node are on its owner, so a range of destinations has all of i
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 from torch import Tensor
@@ -17,9 +17,6 @@ from .destinations import cuts, edges_of_block
 from .rows import Rows
 from .scope import of_messages
 from .unfit import INSIDE_BLOCK, Unfit, note
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 Messages = Dict[str, Tensor]
 
@@ -72,7 +69,7 @@ def is_python(function: Any) -> bool:
     return callable(function) and not hasattr(function, "name")
 
 
-def reduced(graph: "Graph", message: Any, reduce: Any) -> Messages:
+def reduced(graph: Any, message: Any, reduce: Any) -> Messages:
     """The messages of all in-edges, reduced to a row per destination. One pause per value of the sources."""
     rows = {name: graph.halo(graph.srcdata[name]) for name in _needed(message, "u", graph.srcdata)}
     try:
@@ -82,7 +79,7 @@ def reduced(graph: "Graph", message: Any, reduce: Any) -> Messages:
         return _in_blocks(graph, rows, message, reduce, whole=True)
 
 
-def _in_blocks(graph: "Graph", rows: Messages, message: Any, reduce: Any, *, whole: bool) -> Messages:
+def _in_blocks(graph: Any, rows: Messages, message: Any, reduce: Any, *, whole: bool) -> Messages:
     order = graph.by_destination()
     source, destination = (ends[order] for ends in graph.edge_arrays()[:2])
     node_data = {name: graph.dstdata[name] for name in (graph.dstdata if is_python(reduce) else _needed(message, "v", graph.dstdata))}

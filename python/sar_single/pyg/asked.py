@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, List
+from typing import Callable, List
 
 import torch
 from torch import Tensor
 
 from ..graph.functions import WithAdjoint, check_rows
 from ..graph.tensors import computable
+from ..stored.partitions import Group
 from .topology import Topology
-
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
 
 
 class AskedTopology(Topology):
     """Edges whose sources are the own nodes, then those that other ranks send, rank by rank."""
 
-    _rank: "Rank"
+    _rank: Group
     # Rows that each rank requests, and the number that each sends.
     _requests: List[Tensor]
     _arriving: List[int]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from torch import Tensor
 
+from ..graph.graph import Graph
 from ..stored.numbering import EdgeType, as_edge_type
-
-if TYPE_CHECKING:
-    from .._engine import Rank as Engine
-    from ..graph.graph import Graph
-    from ..stored.table import Table
-    from .edge_index import EdgeIndex
+from ..stored.table import Table
+from .columns import Columns
+from .edge_index import EdgeIndex
+from .hetero import edge_index_dict
+from .topology import Topology
 
 # Names of PyG's data with another meaning in a worker, and what to write instead.
 _ELSEWHERE = {
@@ -23,19 +23,44 @@ _ELSEWHERE = {
 }
 
 
+def _of(table: str, name: str, doc: str) -> Any:
+    """A property: an array of a table, or with ``_dict`` at the end of its name a dict of it by type."""
+    key = name.removesuffix("_dict")
+
+    def read(rank: "RankData") -> Any:
+        arrays: Table = getattr(rank, table)
+        try:
+            arrays._lookup(key)
+        except (KeyError, ValueError) as error:
+            raise AttributeError(f"rank has no {key!r}: {error}") from None
+        return rank._read(arrays, name)
+
+    return property(read, doc=doc)
+
+
 class RankData:
     """Arrays of a rank's own nodes and their in-edges: ``x``, ``edge_index`` and others.
 
     All arrays are named as in the data; ``name_dict`` has the array ``name`` by type.
     """
 
-    _engine: "Engine"
-    graph: "Graph"
-    ndata: "Table"
-    edata: "Table"
-    _edge_index: "Optional[EdgeIndex]" = None
-    _edge_index_dict: "Optional[Dict[EdgeType, EdgeIndex]]" = None
+    graph: Graph
+    ndata: Table
+    edata: Table
+    _edge_index: Optional[EdgeIndex] = None
+    _edge_index_dict: Optional[Dict[EdgeType, EdgeIndex]] = None
     _num_classes: Optional[int] = None
+
+    x: Tensor = _of("ndata", "x", "Features of the own nodes.")
+    y: Tensor = _of("ndata", "y", "Labels of the own nodes.")
+    train_mask: Tensor = _of("ndata", "train_mask", "Own nodes to train on, bool.")
+    val_mask: Tensor = _of("ndata", "val_mask", "Own nodes to validate on, bool.")
+    test_mask: Tensor = _of("ndata", "test_mask", "Own nodes to test on, bool.")
+    edge_attr: Tensor = _of("edata", "edge_attr", "Features of the edges, in the order of ``edge_index``.")
+    edge_weight: Tensor = _of("edata", "edge_weight", "Weights of the edges, in the order of ``edge_index``.")
+    x_dict: Dict[str, Tensor] = _of("ndata", "x_dict", "Features of the own nodes, by node type.")
+    y_dict: Dict[str, Tensor] = _of("ndata", "y_dict", "Labels of the own nodes, by node type; types without labels are left out.")
+    edge_attr_dict: Dict[EdgeType, Tensor] = _of("edata", "edge_attr_dict", "Features of the edges, by edge type, in the order of ``edge_index_dict``.")
 
     def __getattr__(self, name: str) -> Any:
         if isinstance(getattr(type(self), name, None), property):
@@ -54,7 +79,7 @@ class RankData:
 
     def __contains__(self, key: object) -> bool:
         """Whether the graph has a type of this name, or nodes or edges have an array of it."""
-        name = key[: -len("_dict")] if isinstance(key, str) and key.endswith("_dict") else key
+        name = key.removesuffix("_dict") if isinstance(key, str) else key
         if name == "edge_index" or name in self.node_types or name in self.edge_types:
             return True
         return isinstance(name, str) and (self.ndata.has(name) or self.edata.has(name))
@@ -68,17 +93,17 @@ class RankData:
     @property
     def node_types(self) -> List[str]:
         """Names of the node types."""
-        return [name for name, _ in self._engine.ntypes]
+        return [name for name, _ in self.ndata.types]
 
     @property
     def edge_types(self) -> List[EdgeType]:
         """Edge types as (source type, name, destination type)."""
-        return [as_edge_type(name) for name, _ in self._engine.etypes]
+        return [as_edge_type(name) for name, _ in self.edata.types]
 
     def node_range(self, ntype: str) -> Tuple[int, int]:
         """The range of a type's own nodes among the own nodes."""
         begin = 0
-        for name, count in self._engine.ntypes:
+        for name, count in self.ndata.types:
             if name == ntype:
                 return begin, begin + count
             begin += count
@@ -86,43 +111,8 @@ class RankData:
 
     def _is_own(self, rows: int) -> bool:
         """Whether a number of rows equals the number of own nodes, of all types or of one."""
-        counts = [count for _, count in self._engine.ntypes]
+        counts = [count for _, count in self.ndata.types]
         return rows in (sum(counts), *counts)
-
-    @property
-    def x(self) -> Tensor:
-        """Features of the own nodes."""
-        return self._having(self.ndata, "x")["x"]
-
-    @property
-    def y(self) -> Tensor:
-        """Labels of the own nodes."""
-        return self._having(self.ndata, "y")["y"]
-
-    @property
-    def train_mask(self) -> Tensor:
-        """Own nodes to train on, bool."""
-        return self._having(self.ndata, "train_mask")["train_mask"].bool()
-
-    @property
-    def val_mask(self) -> Tensor:
-        """Own nodes to validate on, bool."""
-        return self._having(self.ndata, "val_mask")["val_mask"].bool()
-
-    @property
-    def test_mask(self) -> Tensor:
-        """Own nodes to test on, bool."""
-        return self._having(self.ndata, "test_mask")["test_mask"].bool()
-
-    @property
-    def edge_attr(self) -> Tensor:
-        """Features of the edges, in the order of ``edge_index``."""
-        return self._having(self.edata, "edge_attr")["edge_attr"]
-
-    @property
-    def edge_weight(self) -> Tensor:
-        """Weights of the edges, in the order of ``edge_index``."""
-        return self._having(self.edata, "edge_weight")["edge_weight"]
 
     @property
     def edge_type(self) -> Tensor:
@@ -156,54 +146,27 @@ class RankData:
         return self.node_types, self.edge_types
 
     @property
-    def edge_index(self) -> "EdgeIndex":
+    def edge_index(self) -> EdgeIndex:
         """Stands for PyG's ``edge_index`` of the in-edges of own nodes. Modules of PyG take it; the sources may belong to any rank."""
         if self._edge_index is None:
-            from .columns import Columns
-            from .edge_index import EdgeIndex
-            from .topology import Topology
-
-            self._edge_index = EdgeIndex(Columns.whole(Topology(self.graph, self._places_if_one_type)))
+            self._edge_index = EdgeIndex(Columns.whole(Topology(self.graph)))
         return self._edge_index
 
     @property
-    def x_dict(self) -> Dict[str, Tensor]:
-        """Features of the own nodes, by node type."""
-        return self._having(self.ndata, "x").by_type("x")
-
-    @property
-    def y_dict(self) -> Dict[str, Tensor]:
-        """Labels of the own nodes, by node type; types without labels are left out."""
-        return self._having(self.ndata, "y").by_type("y")
-
-    @property
-    def edge_index_dict(self) -> "Dict[EdgeType, EdgeIndex]":
+    def edge_index_dict(self) -> Dict[EdgeType, EdgeIndex]:
         """An ``edge_index`` per edge type. The first time, one collective per type."""
         if self._edge_index_dict is None:
-            from .hetero import edge_index_dict
-
-            self._edge_index_dict = edge_index_dict(self)  # type: ignore[arg-type]
+            self._edge_index_dict = edge_index_dict(self)
         return self._edge_index_dict
 
-    @property
-    def edge_attr_dict(self) -> Dict[EdgeType, Tensor]:
-        """Features of the edges, by edge type, in the order of ``edge_index_dict``."""
-        return {as_edge_type(name): values for name, values in self._having(self.edata, "edge_attr").by_type("edge_attr").items()}
-
-    def _having(self, table: "Table", key: str) -> "Table":
-        """A table, after a check that a key finds an array in it."""
-        try:
-            table._lookup(key)
-        except (KeyError, ValueError) as error:
-            raise AttributeError(f"rank has no {key!r}: {error}") from None
-        return table
-
     def _array(self, name: str) -> Any:
-        """An array of nodes or edges by name, or a dict of it by type; None if it does not exist. Masks are bool."""
-        key = name[: -len("_dict")] if name.endswith("_dict") else name
-        table = next((table for table in (self.ndata, self.edata) if table.has(key)), None)
-        if table is None:
-            return None
+        """An array of nodes or edges by name, or a dict of it by type; None if it does not exist."""
+        table = next((table for table in (self.ndata, self.edata) if table.has(name.removesuffix("_dict"))), None)
+        return None if table is None else self._read(table, name)
+
+    def _read(self, table: Table, name: str) -> Any:
+        """An array of a table, or with ``_dict`` at the end of its name a dict of it by type. Masks are bool."""
+        key = name.removesuffix("_dict")
         same = (lambda values: values.bool()) if key.endswith("_mask") else (lambda values: values)
         if key == name:
             return same(table[key])
@@ -224,7 +187,7 @@ class RankData:
         for number, ids in enumerate(rows):
             result.append(ids[row[etype == number] - begin])
             begin += len(ids)
-        return result or [None] * len(self._engine.etypes)
+        return result or [None] * len(self.edata.types)
 
 
 class Store:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Optional
 
 import torch
 
@@ -79,28 +79,9 @@ def _joined(func: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     return EdgeIndex(Columns.joined(parts), like.turned)
 
 
-def joined_ends(tensors: Sequence[Any], dim: int) -> Any:
-    """Sources (or destinations) of edges, followed by those of self loops of all own nodes."""
-    like = next(part for part in tensors if isinstance(part, Ends))
-    if dim not in (0, -1) or like.columns is None:
-        return NotImplemented
-    parts: List[Optional[Columns]] = []
-    for part in tensors:
-        if isinstance(part, Ends):
-            fits = part.of_sources == like.of_sources and not part.spread and part.columns is not None
-            if not fits or part.columns is None or part.columns.topology is not like.columns.topology:
-                return NotImplemented
-            parts.append(part.columns)
-        elif isinstance(part, StandIn) or part.dim() != 1 or not like.columns.is_loops(part):
-            return NotImplemented
-        else:
-            parts.append(None)
-    return Ends.of(Columns.joined(parts), like.of_sources)
-
-
-def stacked(tensors: Sequence[Any], dim: int) -> Any:
+def _stacked(func: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Edges made from their two rows."""
-    if dim not in (0, -2) or len(tensors) != 2 or not all(isinstance(part, Ends) and not part.spread for part in tensors):
+    if out is not None or dim not in (0, -2) or len(tensors) != 2 or not all(isinstance(part, Ends) and not part.spread for part in tensors):
         return NotImplemented
     first, second = tensors
     if first.of_sources == second.of_sources or first.columns is None or second.columns is None:
@@ -128,3 +109,4 @@ EdgeIndex.operations = {
     "flip": _flip,
     "flipud": lambda func, x: _flip(func, x, 0),
 }
+Ends.operations["stack"] = _stacked

@@ -235,13 +235,24 @@ def _same(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _joined(func: Any, tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    from .edge_index import joined_ends, stacked
-
+    """Sources (or destinations) of edges, followed by those of self loops of all own nodes."""
     if out is not None:
         return NotImplemented
-    if func.__name__ == "stack":
-        return stacked(tensors, dim)
-    return joined_ends(tensors, dim)
+    like = next(part for part in tensors if isinstance(part, Ends))
+    if dim not in (0, -1) or like.columns is None:
+        return NotImplemented
+    parts: List[Optional[Columns]] = []
+    for part in tensors:
+        if isinstance(part, Ends):
+            fits = part.of_sources == like.of_sources and not part.spread and part.columns is not None
+            if not fits or part.columns is None or part.columns.topology is not like.columns.topology:
+                return NotImplemented
+            parts.append(part.columns)
+        elif isinstance(part, StandIn) or part.dim() != 1 or not like.columns.is_loops(part):
+            return NotImplemented
+        else:
+            parts.append(None)
+    return Ends.of(Columns.joined(parts), like.of_sources)
 
 
 SAME: Dict[str, Operation] = {
@@ -256,7 +267,7 @@ Ends.operations = {
     **dict.fromkeys(
         "scatter_add scatter_add_ index_add index_add_ scatter_reduce scatter_reduce_ index_reduce index_reduce_".split(), _put_by_name
     ),
-    **dict.fromkeys("cat concat stack".split(), _joined),
+    **dict.fromkeys("cat concat".split(), _joined),
     "__getitem__": _getitem,
     "__setitem__": _setitem,
     "index_select": _index_select,

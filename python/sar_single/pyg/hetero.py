@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict
+from typing import Any, Dict
 
 import torch
 from torch import Tensor
@@ -14,14 +14,11 @@ from .asked import AskedTopology
 from .columns import Columns
 from .edge_index import EdgeIndex
 
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
-
 
 class TypedTopology(AskedTopology):
     """Edges of one type that end at own nodes. Sources are the own nodes of a type, then other ranks', rank by rank."""
 
-    def __init__(self, rank: "Rank", number: int, key: EdgeType, halo_ids: Tensor) -> None:
+    def __init__(self, rank: Any, number: int, key: EdgeType, halo_ids: Tensor) -> None:
         begin, _, end = key
         self._rank, self.same_nodes = rank, begin == end
         self.places = lambda: rank._places_of_edges()[number]
@@ -49,7 +46,7 @@ class TypedTopology(AskedTopology):
 
 
 @torch.inference_mode(False)
-def edge_index_dict(rank: "Rank") -> Dict[EdgeType, EdgeIndex]:
+def edge_index_dict(rank: Any) -> Dict[EdgeType, EdgeIndex]:
     """An ``edge_index`` per edge type. One collective per type."""
     ids = torch.empty(rank.graph._engine.num_halo_rows, dtype=torch.int64)
     rank.graph._engine.halo_ids(place(ids))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from torch import Tensor
 
 from .._engine import Edges as Engine
 from ..graph import functions
+from ..graph.graph import Graph
 from ..graph.keys import BITS, keys_of_nodes
 from ..graph.tensors import place
 from ..process import current
-
-if TYPE_CHECKING:
-    from ..graph.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -31,15 +29,17 @@ class Topology:
 
     # Whether edges begin and end at the same nodes, so that a node can be its own neighbour.
     same_nodes = True
-    graph: "Optional[Graph]" = None
+    graph: Optional[Graph] = None
     _by_destination: Optional[Tensor] = None
     _own_loops: Optional[Tensor] = None
     _most_loops: Optional[int] = None
     _edge_keys: Optional[Tensor] = None
 
-    def __init__(self, graph: "Graph", places: Callable[[], Optional[Tensor]] = lambda: None) -> None:
-        # ``places``: each edge's place in the user's files, which decides the order among a node's edges.
-        self.graph, self.places = graph, places
+    #: Each edge's place in the user's files, which decides the order among a node's edges.
+    places: Callable[[], Optional[Tensor]]
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.places = graph, graph._places
         self.num_sources, self.num_nodes = graph.num_src_nodes(), graph.num_dst_nodes()
         self.num_edges, self.num_halo_rows = graph.num_edges(), graph._engine.num_halo_rows
         self._ends: Dict[str, Tensor] = {}

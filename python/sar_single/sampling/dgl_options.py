@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
 
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from ..stored.stored import Group
+from ..stored.partitions import Group
 
 #: Options that change no batch: a process draws each batch itself, just before use.
 _INDIFFERENT = {
@@ -32,7 +31,7 @@ def check_options(device: Any, options: Mapping[str, Any]) -> None:
         raise ValueError(f"num_workers is {options['num_workers']}, but must be 0 or more")
 
 
-def share(group: "Group", ids: Tensor, drop_last: bool) -> Tensor:
+def share(group: Group, ids: Tensor, drop_last: bool) -> Tensor:
     """This process's share of the ids that all processes name (``use_ddp``), divided as in DGL."""
     size = len(ids) // group.world_size if drop_last else -(-len(ids) // group.world_size)
     return ids[size * group.index : size * (group.index + 1)]

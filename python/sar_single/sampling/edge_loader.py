@@ -94,14 +94,14 @@ class SampledEdges:
             pairs.append((source, destination, torch.full((len(source),), -1, dtype=torch.int64)))
         nodes = torch.unique(torch.cat([end for source, destination, _ in pairs for end in (source, destination)]))
         options = {} if self._exclude.rule is None else {"exclude_eids": self._exclude.ids(seeds)}
-        input_nodes, _, blocks = sampled(self._sampler, self._graph, nodes, **options)
+        blocks = sampled(self._sampler, self._graph, nodes, **options)
         blocks.num_new = num_new
         graphs = [PairGraph(nodes, numbered(nodes, source)[1], numbered(nodes, destination)[1], ids) for source, destination, ids in pairs]
         batch: Union[EdgeBatch, PairBatch]
         if self._negatives is None:
-            batch = EdgeBatch(input_nodes, graphs[0], blocks)
+            batch = EdgeBatch(blocks.input_nodes, graphs[0], blocks)
         else:
-            batch = PairBatch(input_nodes, graphs[0], graphs[1], blocks)
+            batch = PairBatch(blocks.input_nodes, graphs[0], graphs[1], blocks)
         batch.num_new = num_new
         return batch
 

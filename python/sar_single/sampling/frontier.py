@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..graph.graph import Block
+from .._engine import Edges
+from ..graph.graph import Block, Graph
 from ..stored.stored import StoredGraph, stored
 from .draws import next_key
 
@@ -83,6 +84,18 @@ def sample_neighbors(
     ids = node_ids(graph, nodes)
     frontier = _drawn(graph, ids, fanout, prob, replace, edge_dir == "out")
     return frontier if exclude_edges is None else frontier.without(torch.as_tensor(exclude_edges))
+
+
+class RankGraph(Graph):
+    """A rank's graph, from whose files samples are drawn."""
+
+    def __init__(self, engine: Edges, files: StoredGraph, places: Callable[[], Optional[Tensor]]) -> None:
+        super().__init__(engine, files.nodes.count, places)
+        self._stored = files
+
+    def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Any = None, replace: bool = False, **options: Any) -> Frontier:
+        """Draws in-edges of nodes, given by ids in the partitioned graph. DGL's samplers call this."""
+        return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
 
 
 def _drawn(graph: StoredGraph, ids: Tensor, fanout: Fanout, prob: Optional[str], replace: bool, outwards: bool) -> Frontier:

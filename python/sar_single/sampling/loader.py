@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Protocol
+from typing import Any, Callable, Iterator, List, Optional, Protocol
 
 import torch
 from torch import Tensor
 
+from ..stored.partitions import Group
 from .draws import drawing
-
-if TYPE_CHECKING:
-    from ..stored.stored import Group
 
 
 class Batches(Protocol):
@@ -29,7 +27,7 @@ class Loader:
 
     def __init__(
         self,
-        group: "Group",
+        group: Group,
         seeds: Tensor,
         make: Batches,
         batch_size: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, List, Mapping, Optional, Union
 
 import numpy as np
 import torch
@@ -33,21 +33,20 @@ class SampledNodes:
 
     def batch(self, seeds: Tensor, num_new: int) -> Union[Batch, Blocks]:
         """The batch of the given seeds."""
-        input_nodes, output_nodes, blocks = sampled(self._sampler, self._graph, seeds)
+        blocks = sampled(self._sampler, self._graph, seeds)
         blocks.num_new = num_new
         if not self._triples:
             return blocks
-        batch = Batch(input_nodes, output_nodes, blocks)
+        batch = Batch(blocks.input_nodes, blocks.output_nodes, blocks)
         batch.num_new = num_new
         return batch
 
 
-def sampled(sampler: Any, graph: Any, seeds: Tensor, **options: Any) -> Tuple[Tensor, Tensor, Blocks]:
-    """Input nodes, output nodes and blocks from a sampler with DGL's interface (``sample_blocks``) or SAR's (``sample``)."""
+def sampled(sampler: Any, graph: Any, seeds: Tensor, **options: Any) -> Blocks:
+    """Blocks from a sampler with DGL's interface (``sample_blocks``) or SAR's (``sample``)."""
     draw = getattr(sampler, "sample_blocks", None) or sampler.sample
     result = draw(graph, seeds, **options)
-    blocks = Blocks(result[2] if isinstance(result, tuple) else result)
-    return blocks.input_nodes, blocks.output_nodes, blocks
+    return Blocks(result[2] if isinstance(result, tuple) else result)
 
 
 def DataLoader(  # noqa: N802 (SAR's name)

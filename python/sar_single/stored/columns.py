@@ -11,10 +11,9 @@ from torch import Tensor
 
 from ..commands.graphs import stored_key
 from ..graph.tensors import as_torch, empty, place
+from .partitions import Partitions
 
 if TYPE_CHECKING:
-    from .stored import StoredGraph
-
     Array = np.ndarray[Any, Any]
 
 # Types that numpy lacks, and the types in which their elements are stored.
@@ -31,7 +30,7 @@ class Column(Protocol):
 class FileColumn:
     """A feature of the partitions; zeros for types that lack it."""
 
-    def __init__(self, graph: "StoredGraph", table: str, key: str) -> None:
+    def __init__(self, graph: Partitions, table: str, key: str) -> None:
         self._graph, self._table, self._key = graph, table, key
         self._numbering = graph.numbering(table)
         if key == "_TYPE":
@@ -76,7 +75,7 @@ class SharedColumn:
         self.shape = list(next((array.shape[1:] for array in self._arrays), ()))
 
     @classmethod
-    def written(cls, graph: "StoredGraph", table: str, make: Callable[[int], Tensor]) -> "SharedColumn":
+    def written(cls, graph: Partitions, table: str, make: Callable[[int], Tensor]) -> "SharedColumn":
         """The results of ``make`` for each part of the process: rows of all its nodes (edges), by id. One collective."""
         name, dtype = graph.new_name(), torch.int64
         for part in graph.parts:
@@ -88,7 +87,7 @@ class SharedColumn:
         return cls([graph.folder / f"{name}-{part}.npy" for part in parts], graph.numbering(table).part_firsts, dtype)
 
     @classmethod
-    def of_own_rows(cls, graph: "StoredGraph", table: str, rows: Tensor) -> "SharedColumn":
+    def of_own_rows(cls, graph: Partitions, table: str, rows: Tensor) -> "SharedColumn":
         """Rows of the own nodes (edges, by id) with their present values. One collective."""
         firsts = graph.numbering(table).part_firsts
         (part,) = graph.parts

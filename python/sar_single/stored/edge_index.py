@@ -10,11 +10,11 @@ from torch import Tensor
 
 from .._engine import sample
 from ..graph.tensors import place
-from .columns import mapped, write
+from .columns import FileColumn, mapped, write
+from .partitions import Partitions
 
 if TYPE_CHECKING:
     from .._engine import IndexPart as Part
-    from .stored import StoredGraph
 
     Array = np.ndarray[Any, Any]
 
@@ -59,7 +59,7 @@ class EdgeIndex:
         return result
 
 
-def write_index(graph: "StoredGraph", etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
+def write_index(graph: Partitions, etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
     """Writes the in-edges (out-edges) of the process's parts, and maps all parts': of one edge type, or of all. One collective."""
     name = f"{'out' if outwards else 'in'}-{'all' if etype is None else etype}-{graph.new_name()}"
     firsts: List[int] = []
@@ -81,7 +81,7 @@ def write_index(graph: "StoredGraph", etype: Optional[int], prob: Optional[str],
     return EdgeIndex([{"first": first, **{column: stored(column, part) for column in columns}} for part, first in enumerate(firsts)])
 
 
-def part_edges(graph: "StoredGraph", part: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+def part_edges(graph: Partitions, part: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
     """The edges that end in a partition: ids of sources and destinations, types, and ids."""
     count = int(graph.edges.part_firsts[part + 1] - graph.edges.part_firsts[part])
     columns = [torch.empty(count, dtype=torch.int64) for _ in range(4)]
@@ -91,7 +91,7 @@ def part_edges(graph: "StoredGraph", part: int) -> Tuple[Tensor, Tensor, Tensor,
 
 
 def _columns(
-    graph: "StoredGraph", part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[str], outwards: bool
+    graph: Partitions, part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[str], outwards: bool
 ) -> Dict[str, Tensor]:
     """The place of each node's first edge, for a range of nodes; the edges' other ends (the engine draws ``sources``), ids and probabilities."""
     begin, end = nodes
@@ -119,8 +119,8 @@ def _edges_at(
     return near[chosen], far[chosen], ids[chosen]
 
 
-def _probabilities(graph: "StoredGraph", prob: str, ids: Tensor) -> Tensor:
-    weights = graph.rows("edge", prob, ids).float()
+def _probabilities(graph: Partitions, prob: str, ids: Tensor) -> Tensor:
+    weights = FileColumn(graph, "edge", prob).rows(ids).float()
     if weights.dim() > 1 and weights[0:1].numel() == 1:
         weights = weights.reshape(len(weights))
     if weights.dim() != 1:

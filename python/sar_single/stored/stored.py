@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
-
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -12,41 +11,17 @@ from torch import Tensor
 from .._engine import Files
 from .columns import Column, FileColumn, SharedColumn
 from .edge_index import EdgeIndex, part_edges, write_index
-from .numbering import Numbering
+from .partitions import Group, Partitions
 
 
-class Group(Protocol):
-    """Processes that work on a graph together."""
-
-    index: int
-    world_size: int
-
-    def barrier(self) -> None:
-        """Waits until every process is here."""
-
-    def all_gather(self, x: Tensor) -> List[Tensor]:
-        """The values of all processes, by rank."""
-
-    def all_to_all(self, messages: Sequence[Tensor]) -> List[Tensor]:
-        """Sends ``messages[p]`` to process p; returns what each has sent here."""
-
-
-class StoredGraph:
-    """The files of a graph, and files that a group's processes write into ``folder``, each for some ``parts``."""
+class StoredGraph(Partitions):
+    """The rows and in-edges of a graph."""
 
     def __init__(self, files: Files, folder: Path, parts: Sequence[int], group: Group) -> None:
-        self.files, self.folder, self.parts, self.group = files, folder, parts, group
-        self.ntypes: List[str] = files.ntypes
-        self.etypes: List[str] = files.etypes
-        self.nodes, self.edges = Numbering.of(files, "node"), Numbering.of(files, "edge")
+        super().__init__(files, folder, parts, group)
         self._indexes: Dict[Tuple[Optional[int], Optional[str], bool], EdgeIndex] = {}
-        self._written = 0
         #: Ids of the edges' ends, once requested.
         self._ends: Optional[SharedColumn] = None
-
-    def numbering(self, table: str) -> Numbering:
-        """The ids of nodes or edges (``table``)."""
-        return self.nodes if table == "node" else self.edges
 
     def rows(self, table: str, key: str, ids: Tensor) -> Tensor:
         """Rows of a feature for nodes (edges) of any partition, by id: ``[len(ids), *]``. ``"_TYPE"`` gives types."""
@@ -88,11 +63,6 @@ class StoredGraph:
         ends = torch.empty((len(ids), 2), dtype=torch.int64)
         ends[ids - self.edges.part_firsts[part]] = torch.stack([sources, destinations], 1)
         return ends
-
-    def new_name(self) -> str:
-        """A name for files that all processes write, the same in each."""
-        self._written += 1
-        return f"column-{self._written}"
 
 
 def stored(graph: Any) -> StoredGraph:

@@ -8,8 +8,10 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from torch import Tensor
 
-from ..process.current import current, worker
+from ..process.current import current
 from ..process.imports import swap
+from .data_parallel import DistributedDataParallel
+from .sar import here
 
 _connected = False
 _backend = "gloo"
@@ -25,20 +27,18 @@ def patch_distributed() -> None:
     """Lets ``init_process_group`` and what programs ask the group work between the ranks, and makes torch's ``DistributedDataParallel`` the package's."""
     if not torch.distributed.is_available():
         return
-    from .data_parallel import DistributedDataParallel
-
     ours: Dict[str, Callable[..., Any]] = {
         "all_gather": _all_gather,
         "all_gather_object": _all_gather_object,
         "all_reduce": _all_reduce,
         "all_to_all": _all_to_all,
-        "barrier": lambda group=None, **_: worker().barrier(),
+        "barrier": lambda group=None, **_: here().barrier(),
         "broadcast": _broadcast,
         "broadcast_object_list": _broadcast_object_list,
         "destroy_process_group": _destroy,
         "get_backend": lambda group=None: _backend,
-        "get_rank": lambda group=None: worker().index,
-        "get_world_size": lambda group=None: worker().world_size,
+        "get_rank": lambda group=None: here().index,
+        "get_world_size": lambda group=None: here().world_size,
         "init_process_group": _init,
         "is_initialized": lambda: _connected,
         "reduce": lambda tensor, dst=0, **options: _all_reduce(tensor, **options),
@@ -55,8 +55,8 @@ def _in_workers(theirs: Callable[..., Any], name: str, ours: Callable[..., Any])
     always = name in ("init_process_group", "is_initialized")
 
     def either(*args: Any, **kwargs: Any) -> Any:
-        here = current() is not None and (always or _connected)
-        return (ours if here else theirs)(*args, **kwargs)
+        is_ours = current() is not None and (always or _connected)
+        return (ours if is_ours else theirs)(*args, **kwargs)
 
     return either
 
@@ -70,7 +70,7 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 def _init(backend: Optional[str] = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
     global _connected, _backend
-    own = worker()
+    own = here()
     for name, given, known in (("rank", rank, own.index), ("world_size", world_size, own.world_size)):
         if given not in (-1, known):
             raise ValueError(f"init_process_group: {name} is {given}, but this worker of sar_single.run has {known}")
@@ -88,37 +88,37 @@ def _all_reduce(tensor: Tensor, op: Any = torch.distributed.ReduceOp.SUM, group:
     if op not in kinds:
         raise ValueError(f"all_reduce between ranks takes SUM, MAX or MIN, not {op}")
     with torch.no_grad():
-        tensor.copy_(worker().all_reduce(tensor, op=kinds[op]))
+        tensor.copy_(here().all_reduce(tensor, op=kinds[op]))
 
 
 def _broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool = False) -> None:
     _checked(group, async_op)
     with torch.no_grad():
-        tensor.copy_(worker().broadcast(tensor, src))
+        tensor.copy_(here().broadcast(tensor, src))
 
 
 def _all_gather(tensor_list: List[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
     _checked(group, async_op)
     with torch.no_grad():
-        for place, value in zip(tensor_list, worker().all_gather(tensor)):
+        for place, value in zip(tensor_list, here().all_gather(tensor)):
             place.copy_(value)
 
 
 def _all_to_all(output_tensor_list: List[Tensor], input_tensor_list: List[Tensor], group: Any = None, async_op: bool = False) -> None:
     _checked(group, async_op)
     with torch.no_grad():
-        for place, value in zip(output_tensor_list, worker().all_to_all(input_tensor_list)):
+        for place, value in zip(output_tensor_list, here().all_to_all(input_tensor_list)):
             place.copy_(value)
 
 
 def _all_gather_object(object_list: List[Any], obj: Any, group: Any = None) -> None:
     _checked(group)
-    object_list[:] = map(_unpickled, worker().all_gather(_pickled(obj)))
+    object_list[:] = map(_unpickled, here().all_gather(_pickled(obj)))
 
 
 def _broadcast_object_list(object_list: List[Any], src: int = 0, group: Any = None, device: Any = None) -> None:
     _checked(group)
-    object_list[:] = _unpickled(worker().broadcast(_pickled(list(object_list)), src))
+    object_list[:] = _unpickled(here().broadcast(_pickled(list(object_list)), src))
 
 
 def _pickled(value: Any) -> Tensor:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor
 
 from .._engine import Rank as Engine
-from ..graph.graph import Graph
+from ..graph.over_ranks import mean, mean_loss
 from ..graph.tensors import place
 from ..pyg.data import RankData
+from ..pyg.edge_index import EdgeIndex
+from ..pyg.pairs import pairs_of
+from ..sampling.frontier import RankGraph
+from ..sampling.loader import Loader
+from ..sampling.node_loader import SampledNodes
+from ..sampling.samplers import DistNeighborSampler
 from ..sampling.seeds import own_numbers
+from ..sampling.subgraphs import SubgraphLoader, SubgraphSampler
 from ..stored.stored import StoredGraph
 from ..stored.table import Table
 from .collectives import Collectives
-from .means import mean, mean_loss
 from .packed import packed, unpacked, without_gradient
-
-if TYPE_CHECKING:
-    from ..pyg.edge_index import EdgeIndex
-    from ..sampling.loader import Loader
 
 
 class Rank(RankData):
@@ -35,15 +37,15 @@ class Rank(RankData):
         self._engine = engine
         self.index: int = engine.index
         self.world_size: int = engine.world_size
-        self.num_total_nodes: int = engine.num_total_nodes
         self._collectives = Collectives(engine.folder, engine.index, engine.world_size)
-        self.graph = Graph(self._collectives.over_edges(engine.edges()), self.num_total_nodes, self._places_if_one_type)
-        self.graph._stored = self._stored = StoredGraph(engine.files(), Path(engine.folder), [engine.index], self)
+        self._stored = StoredGraph(engine.files(), Path(engine.folder), [engine.index], self)
+        self.num_total_nodes = self._stored.nodes.count
+        self.graph = RankGraph(self._collectives.over_edges(engine.edges()), self._stored, self._places_if_one_type)
         self._node_keys: Optional[Tensor] = None
         # Numbers of rows of the last batch of a loader of PyG's batches, until its iteration ends; None before the first of these loaders.
         self._batch_sizes: Optional[Set[int]] = None
-        self.ndata = Table(self, "node")
-        self.edata = Table(self, "edge")
+        self.ndata = Table(engine, self._stored, self.graph, "node")
+        self.edata = Table(engine, self._stored, self.graph, "edge")
 
     @property
     def orig_ids(self) -> Tensor:
@@ -82,7 +84,7 @@ class Rank(RankData):
         attributes: Optional[Sequence[str]] = None,
         shuffle: bool = True,
         seed: int = 0,
-    ) -> "Loader":
+    ) -> Loader:
         """Mini-batches of sampled neighbours: ``for input_nodes, output_nodes, blocks in rank.loader(...)``.
 
         ``fanouts`` has the number of in-edges to draw per node and layer, the input layer's first; -1 takes all, and a dict has a number
@@ -96,10 +98,6 @@ class Rank(RankData):
         All ranks make a loader together and get the same number of batches: a rank with fewer seeds repeats its batches, and
         ``batch.num_new`` is 0 there. The first loader writes the in-edges of each partition to the spill folder. One collective, or two the first time.
         """
-        from ..sampling.loader import Loader
-        from ..sampling.node_loader import SampledNodes
-        from ..sampling.samplers import DistNeighborSampler
-
         if form not in ("dgl", "pyg"):
             raise ValueError(f"unknown form {form!r}: use dgl or pyg")
         if (fanouts is None) == (num_neighbors is None):
@@ -114,8 +112,6 @@ class Rank(RankData):
         first = self.first_node + begin
         ids = own_numbers(seeds, node_ids, first, end - begin, of) + first
         if form == "pyg":
-            from ..sampling.subgraphs import SubgraphLoader, SubgraphSampler
-
             outwards = num_neighbors if fanouts is None else list(fanouts)[::-1]
             sampler = SubgraphSampler(self, ids, outwards, ntype, attributes)
             return SubgraphLoader(self, ids, sampler, batch_size, shuffle=shuffle, seed=seed)
@@ -125,19 +121,11 @@ class Rank(RankData):
         make = SampledNodes(self.graph, DistNeighborSampler(inwards), triples=True)
         return Loader(self, ids, make, batch_size, shuffle=shuffle, seed=seed)
 
-    def pairs(self, pairs: Tensor) -> "Tuple[EdgeIndex, Tensor]":
+    def pairs(self, pairs: Tensor) -> Tuple[EdgeIndex, Tensor]:
         """Pairs of nodes, int64 ``[2, pairs]`` of ids in the data, the same on every rank. Returns two values for the pairs whose second node is own:
         a stand-in for PyG's ``edge_label_index`` or negative samples, and the pairs' numbers, which select their labels. Three collectives.
         """
-        from ..pyg.pairs import pairs_of
-
         return pairs_of(self, pairs)
-
-    def _types(self, table: str) -> Tensor:
-        if table == "edge":
-            return self.graph.edge_arrays()[2]
-        counts = torch.tensor([count for _, count in self._engine.ntypes])
-        return torch.arange(len(counts)).repeat_interleave(counts)
 
     def barrier(self) -> None:
         """Waits until every rank has called it."""

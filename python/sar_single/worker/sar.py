@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from .. import _absent
 from ..graph.graph import Graph
 from ..process.current import current
-from ..sampling import mfgs
-from ..sampling.mfgs import LayerGraph
 from ..stored.table import Table
+from . import mfgs
+from .mfgs import LayerGraph
 from .rank import Rank
 
 #: SAR's names for a rank's graph.

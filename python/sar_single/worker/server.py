@@ -102,15 +102,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     # Garbage collections would touch, and so copy, what workers share with this process.
     gc.collect()
     gc.freeze()
-    _engine.serve(
-        request["part_json"],
-        request["spill_dir"],
-        request["budget"],
-        request["resident"],
-        request["threads"],
-        work,
-        on_event,
-    )
+    _engine.serve(request, work, on_event)
     answers.send(answer, "done", True)
 
 
@@ -124,7 +116,7 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
             os._exit(0)
         _write(folder / f"result-{rank}", pickled.dumps(result))
         _flush()
-        current.worker()._collectives.end(engine.end)
+        current.current()._collectives.end(engine.end)
         return None
     except _engine.Stopped:
         return ""

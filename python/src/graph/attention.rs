@@ -10,7 +10,7 @@ use sar::kernels::{
 
 use super::local::LocalGraph;
 use super::messages::{Kept, read_values};
-use crate::memory::{Place, memory};
+use crate::memory::Place;
 use crate::scratch::Scratch;
 
 /// How edges are scored and dropped, and the own rows.
@@ -137,7 +137,7 @@ impl Attention {
     }
 
     fn own<T: Real + Element<Real = T>>(&self, graph: &LocalGraph) -> Sources<'static, T> {
-        let (messages, scores) = (memory(self.messages).slice(), memory(self.scores).slice());
+        let (messages, scores) = (self.messages.slice(), self.scores.slice());
         self.sources(graph, graph.own(), messages, scores)
     }
 
@@ -186,9 +186,9 @@ impl Attention {
             src_ids: &sources.ids,
             dst_ids: &node_ids,
         });
-        let dst = memory(self.destinations).slice();
+        let dst = self.destinations.slice();
         if let Some(vector) = self.vector {
-            let vector = memory(vector).slice();
+            let vector = vector.slice();
             let score = DynamicScore { src: messages, dst, vector, width, slope };
             along(&Walk { score, messages, heads, width, dropout }, graph, rank, direction);
         } else {

@@ -23,10 +23,8 @@ enum On {
     Values(&'static str, Vec<&'static str>),
     /// The flag has any value but these.
     OtherValues(&'static str, Vec<&'static str>),
-    /// The flag is given.
-    Given(&'static str),
     /// One of the flags is given, or has a value without being given.
-    OneGiven(&'static [&'static str]),
+    Given(&'static [&'static str]),
     /// The flag is not given.
     NotGiven(&'static str),
 }
@@ -79,15 +77,18 @@ fn without_effect(command: &str) -> (Vec<&'static str>, &'static str) {
 fn of_flags() -> Vec<Rule> {
     let rule = |flags: &[&'static str], on| Rule { flags: flags.to_vec(), on };
     vec![
-        rule(&["reverse_etype"], On::Given("target_etype")),
+        rule(&["reverse_etype"], On::Given(&["target_etype"])),
         rule(&["split"], On::NotGiven("train_mask_key")),
         rule(&["optimized_batches"], On::OtherValues("task", vec!["link"])),
         rule(&["spill_dtype"], On::Values("compute_dtype", vec!["f32"])),
-        rule(&["overwrite"], On::OneGiven(&["out", "dump_step", "trace"])),
-        rule(&["of"], On::Given("top_k")),
+        rule(&["overwrite"], On::Given(&["out", "dump_step", "trace"])),
+        rule(&["of"], On::Given(&["top_k"])),
         rule(&["layer"], On::Values("output", vec!["embeddings"])),
         rule(&["assignment"], On::Values("method", vec!["file"])),
-        rule(&["id", "label", "drop", "embed", "fill_missing", "scale"], On::Given("node_table")),
+        rule(
+            &["id", "label", "drop", "embed", "fill_missing", "scale"],
+            On::Given(&["node_table"]),
+        ),
     ]
 }
 
@@ -125,11 +126,11 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
     let (id, values, wanted) = match on {
         On::Values(id, values) => (id, values, true),
         On::OtherValues(id, values) => (id, values, false),
-        On::Given(id) if is_given(given, id) || !has_flag(command, id) => return None,
-        On::OneGiven(ids) if ids.iter().any(|id| has_value(given, id)) => return None,
-        On::OneGiven(ids) => {
-            let flags: Vec<String> = ids.iter().map(|id| flag(command, id)).collect();
-            let remedy = format!(", or add {}", flags[0]);
+        On::Given(ids) if ids.iter().any(|id| has_value(given, id)) => return None,
+        On::Given(ids) => {
+            let known = ids.iter().filter(|id| has_flag(command, id));
+            let flags: Vec<String> = known.map(|id| flag(command, id)).collect();
+            let remedy = format!(", or add {}", flags.first()?);
             return Some(Obstacle { what: format!("without {}", flags.join(" or ")), remedy });
         }
         On::NotGiven(id) if !is_given(given, id) => return None,
@@ -137,11 +138,6 @@ fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> 
             let flag = flag(command, id);
             let remedy = format!(", or do without {flag}");
             return Some(Obstacle { what: format!("with {flag}"), remedy });
-        }
-        On::Given(id) => {
-            let flag = flag(command, id);
-            let remedy = format!(", or add {flag}");
-            return Some(Obstacle { what: format!("without {flag}"), remedy });
         }
     };
     if !has_flag(command, id) {

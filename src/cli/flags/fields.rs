@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::words::fields::render;
 
 /// Fields that are parts of a flag, or of which flags are parts.
-const OTHER_NAMES: [(&str, &str); 14] = [
+pub(in crate::cli) const OTHER_NAMES: [(&str, &str); 14] = [
     ("link", "task link"),
     ("link.split.val", "split val="),
     ("model.kind", "model"),
@@ -62,41 +62,4 @@ fn flag(field: &str) -> Option<String> {
     let setting = names.of_fields.iter().find(|(other, _)| *other == field);
     let name = setting.map(|(_, id)| *id).or(field.rsplit('.').next())?.replace('_', "-");
     names.flags.contains(&name).then_some(name)
-}
-
-// Most fields belong to training.
-#[cfg(all(test, feature = "torch"))]
-mod tests {
-    use super::*;
-    use crate::cli::definition;
-    use crate::cli::runs::train::declared;
-
-    #[test]
-    fn fields_become_flags_and_other_names_stay() {
-        note_flags(&definition(), declared().map(|setting| (setting.field, setting.id)));
-        for (message, shown) in [
-            ("‹model.hidden›: must be 1", "--hidden: must be 1"),
-            ("use ‹model.norm=layer›", "use --norm layer"),
-            ("add ‹sampling›", "add --mode sample"),
-            ("name ‹keys.edge_features=KEY›", "name --edge-features-key KEY"),
-            ("‹sampling.edge_probability›: is for", "--edge-prob: is for"),
-            ("‹ids›: are too many", "ids: are too many"),
-        ] {
-            assert_eq!(with_flags(message), shown);
-        }
-    }
-
-    #[test]
-    fn every_other_name_is_that_of_a_flag() {
-        let definition = definition();
-        let known: Vec<_> = definition
-            .get_arguments()
-            .chain(definition.get_subcommands().flat_map(clap::Command::get_arguments))
-            .filter_map(clap::Arg::get_long)
-            .collect();
-        for (field, flag) in OTHER_NAMES {
-            let name = flag.split(' ').next().unwrap();
-            assert!(known.contains(&name), "{field} has no flag --{flag}");
-        }
-    }
 }

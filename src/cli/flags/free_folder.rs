@@ -4,8 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::event::file_name;
-use crate::formats::dgl::writer::OutputFolder;
-use crate::io::MadeFolders;
+use crate::io::{MadeFolders, OutputFolder};
 use crate::words::error::Result;
 
 /// Creates the first of FOLDER-1, FOLDER-2, ... that does not exist, so that commands that start at the same time get

@@ -92,7 +92,7 @@ fn chosen(future: FutureRunArgs) -> Result<Choose> {
 /// The choice and its reason.
 #[cfg(feature = "torch")]
 fn line(planned: &crate::run::plan::PlannedParts) -> String {
-    use crate::event::size;
+    use crate::words::size::size;
 
     let parts = |parts: usize| {
         if parts == 1 { "1 partition".to_owned() } else { format!("{parts} partitions") }

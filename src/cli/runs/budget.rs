@@ -1,8 +1,9 @@
 //! Memory budgets on this machine, which may not be the one that a run started on.
 
-use crate::event::{show_note, size};
+use crate::event::show_note;
 use crate::platform::free_memory;
 use crate::run::config::MemoryBudget;
+use crate::words::size::size;
 
 /// The memory budget that a flag gives, or else that of the run. If less memory is free, half of this replaces the run's
 /// budget, and a note says so.

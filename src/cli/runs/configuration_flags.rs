@@ -5,7 +5,7 @@ use toml::Value;
 use super::evaluation_flags::EvaluationArgs;
 use super::link::LinkArgs;
 use super::model::ModelArgs;
-use super::resume::RunArgs;
+use super::run_flags::RunArgs;
 use super::sampling::SamplingArgs;
 use super::schedule;
 use super::setting::{Flag, FlagValue, Of};

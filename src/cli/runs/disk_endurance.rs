@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::event::parse_size;
+use crate::words::size::parse_size;
 
 /// The rated endurance of the drive, if it was given.
 #[derive(Debug, Clone, Copy, Args)]

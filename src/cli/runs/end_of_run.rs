@@ -1,21 +1,19 @@
 //! Last lines of a run: its time and memory, its best score, and the next commands.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 use super::predict::read_config;
 use crate::cli::show::shell_word::shell_word;
 use crate::engine::launch::exceeds;
-use crate::event::{Metric, duration, size};
+use crate::event::{Metric, duration};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::report::BestValidation;
-use crate::run::METRICS;
 use crate::run::config::{PairScore, Relations, RunConfig};
 use crate::run::rank::WEIGHTS;
+use crate::run::{METRICS, read_metrics};
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// The last lines of a run that took `seconds` and was evaluated by `metric`.
 pub(in crate::cli) fn end_of_run(
@@ -23,10 +21,8 @@ pub(in crate::cli) fn end_of_run(
     seconds: f64,
     metric: Metric,
 ) -> Result<String> {
-    let path = config.out.join(METRICS);
-    let text = fs::read_to_string(&path).map_err(|e| Error::unreadable(&path, &e))?;
-    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let lines: Vec<Value> = lines.collect();
+    let lines = read_metrics(&config.out);
+    let lines = lines.map_err(|e| Error::unreadable(&config.out.join(METRICS), &e))?;
     let peak = lines.last().and_then(|line| line["peak_memory_bytes"].as_u64());
     let mut shown = format!("took {}", duration(seconds));
     if let Some(peak) = peak {

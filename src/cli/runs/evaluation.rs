@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::show::table::TextTable;
-use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores, number};
+use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
+use crate::words::size::number;
 
 /// Largest number of classes in a table; wider tables do not fit a terminal.
 const MOST_CLASSES: usize = 20;

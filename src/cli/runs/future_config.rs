@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use super::config_file;
-use super::resume::RunArgs;
+use super::run_flags::RunArgs;
 use super::setting::{Of, Setting};
 use super::train::{TrainArgs, declared, described};
 use crate::cli::flags::effect;

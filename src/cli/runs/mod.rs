@@ -19,6 +19,7 @@ pub(super) mod plan;
 pub(super) mod predict;
 pub(super) mod report;
 pub(super) mod resume;
+pub(super) mod run_flags;
 pub(super) mod sampling;
 pub(super) mod schedule;
 pub(super) mod setting;

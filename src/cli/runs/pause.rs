@@ -9,9 +9,10 @@ use serde_json::json;
 use crate::cli::show::output::{print, print_event};
 use crate::engine::spill_dir::LivingRun;
 use crate::engine::turns::Request;
-use crate::event::{Voice, size, voice};
+use crate::event::{Voice, voice};
 use crate::platform::{proportional_bytes, signals};
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Interval of looking at a pausing run.
 const LOOK: Duration = Duration::from_millis(50);

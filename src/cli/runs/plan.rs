@@ -4,15 +4,16 @@ use crate::run;
 use clap::Args;
 
 use super::disk_endurance::DiskEndurance;
-use super::resume::{RunArgs, resumed};
+use super::resume::resumed;
+use super::run_flags::RunArgs;
 use super::train::{TrainArgs, config};
 use crate::cli::flags::fields::with_flags;
 use crate::cli::show::output::print;
 use crate::cli::show::table::TextTable;
-use crate::event::{number, size};
 use crate::run::config::RunConfig;
 use crate::run::plan::Plan;
 use crate::words::error::{Error, Result};
+use crate::words::size::{number, size};
 
 /// Predict the memory, disk space, bytes and time of a training run
 ///

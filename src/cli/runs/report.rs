@@ -13,7 +13,8 @@ use crate::engine::spill_dir::LivingRun;
 use crate::event::show_status;
 use crate::io::Destination;
 use crate::platform::signals;
-use crate::report::{Page, RunData, page};
+use crate::report::{Page, page};
+use crate::run::RunData;
 use crate::words::error::{Error, Result};
 
 /// Show one or several runs on an HTML page, a single file

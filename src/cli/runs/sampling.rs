@@ -6,7 +6,6 @@ use clap::builder::ArgPredicate;
 use super::setting::settings;
 use crate::cli::flags::choice::choice;
 use crate::nn::ModelConfig;
-use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 use crate::words::error::Result;
 
@@ -76,16 +75,8 @@ impl SamplingArgs {
         } else {
             GradientReduce::default()
         };
-        let mut sampling = SamplingConfig {
-            fanouts: Fanouts::Same(vec![10; model.sampled_layers()]),
-            replace: false,
-            edge_probability: None,
-            batch_size: DataLoaderConfig::default().batch_size,
-            sampler_threads: 0,
-            reduce: usual,
-            optimized_batches: false,
-            log_every: None,
-        };
+        let fanouts = Fanouts::Same(vec![10; model.sampled_layers()]);
+        let mut sampling = SamplingConfig { reduce: usual, ..SamplingConfig::new(fanouts) };
         self.set(&mut sampling)?;
         Ok(Some(sampling))
     }

@@ -11,10 +11,11 @@ use crate::cli::show::output::{print, print_event};
 use crate::cli::show::table::TextTable;
 use crate::engine::spill_dir::{LivingRun, default_spill_dir};
 use crate::engine::turns::{Activity, Request};
-use crate::event::{Voice, printable, size, time, voice};
+use crate::event::{Voice, printable, time, voice};
 use crate::platform::{free_space, proportional_bytes};
 use crate::run::{EndedRun, Ending, resume_command};
 use crate::words::error::Result;
+use crate::words::size::size;
 
 /// Show the phases and memory of a run's workers, the disk, and the time that is left; or how a run has ended
 #[derive(Debug, Args)]

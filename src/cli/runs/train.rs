@@ -12,7 +12,7 @@ use super::evaluation_flags::EvaluationArgs;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
 use super::paths::{absolute, absolute_output};
-use super::resume::RunArgs;
+use super::run_flags::RunArgs;
 use super::sampling::SamplingArgs;
 use super::schedule::{ScheduleArg, ScheduleParser};
 use super::setting::{Setting, settings};

@@ -8,7 +8,7 @@ use std::process;
 use clap::builder::{OsStringValueParser, Resettable};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::resume::RunArgs;
+use super::run_flags::RunArgs;
 use super::train::TrainArgs;
 use crate::cli::flags::free_folder::name_of;
 use crate::cli::flags::given::{is_given, values, word, words};

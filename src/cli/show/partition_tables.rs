@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::table::TextTable;
-use crate::event::{number, printable, size};
+use crate::event::printable;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{Feature, PartitionSummary};
 use crate::words::error::Result;
+use crate::words::size::{number, size};
 
 /// The graph as a whole.
 pub(in crate::cli) fn header(config: &PartitionConfig) -> String {

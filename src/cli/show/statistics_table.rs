@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::table::TextTable;
-use crate::event::{number, size};
 use crate::prepare::statistics::GraphStatistics;
+use crate::words::size::{number, size};
 
 /// Largest number of classes listed.
 const MOST_CLASSES: usize = 20;

@@ -6,24 +6,13 @@ use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete}
 use super::hooks::Hooks;
 use super::message::{read_array, read_layout, write_array};
 use super::tag::{Operation, unlike};
-use super::total::Total;
+use super::total::{ReduceOp, Total};
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::io::Dtype;
 use crate::words::error::{Error, Result};
 
 /// Number of elements that are reduced at a time, so that intermediate results take little memory.
 const REDUCED: usize = 1 << 16;
-
-/// How the values of all ranks are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReduceOp {
-    /// Sum in the order of ranks; floating-point values are summed in double precision.
-    Sum,
-    /// Largest value.
-    Max,
-    /// Smallest value.
-    Min,
-}
 
 /// Sends `send[p]` to rank p and returns the tensors from all ranks; shapes and types may differ from rank to rank.
 ///

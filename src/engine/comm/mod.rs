@@ -26,8 +26,8 @@ pub use between_machines::{
     bring_together, is_first_here, share_files, spans_machines, tell_machines,
 };
 pub use collectives::{
-    ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, end_together,
-    exchange_single_tensor, exchange_tensors, gather_grads, post_reduce, reduced, sync_params,
+    all_gather, all_reduce, all_to_all, barrier, broadcast, end_together, exchange_single_tensor,
+    exchange_tensors, gather_grads, post_reduce, reduced, sync_params,
 };
 pub use file::FileGroup;
 pub use group::{
@@ -38,3 +38,4 @@ pub use placement::Placement;
 pub use ranks::Ranks;
 pub use slices::all_reduce_in_slices;
 pub use tag::Operation;
+pub use total::ReduceOp;

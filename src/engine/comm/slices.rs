@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::collectives::{ReduceOp, expect_layout, post_reduce, reduced};
+use super::collectives::{expect_layout, post_reduce, reduced};
 use super::group::{Inbox, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
 use super::message::write_bytes;
 use super::tag::Operation;
+use super::total::ReduceOp;
 use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::words::error::Result;
 

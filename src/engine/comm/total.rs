@@ -2,12 +2,22 @@
 
 use half::{bf16, f16};
 
-use super::collectives::ReduceOp;
 use crate::io::Dtype;
 use crate::words::error::{Error, Result};
 
 /// Number of elements that are widened at a time.
 const BLOCK: usize = 4096;
+
+/// How the values of all ranks are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReduceOp {
+    /// Sum in the order of ranks; floating-point values are summed in double precision.
+    Sum,
+    /// Largest value.
+    Max,
+    /// Smallest value.
+    Min,
+}
 
 /// Combined values of the ranks so far, in the widest type of their kind.
 pub(super) enum Total {

@@ -1,7 +1,7 @@
 //! Detection of processes that the kernel has killed because memory ran out.
 
-use crate::event::size;
 use crate::platform::MemoryGroups;
+use crate::words::size::size;
 
 /// Counts that the kernel had at the start of a run.
 pub(super) struct OutOfMemory {

@@ -3,8 +3,8 @@
 use super::limits::Limits;
 use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::{Activity, Control, Work};
-use crate::event::size;
 use crate::words::error::{Error, ErrorKind};
+use crate::words::size::size;
 
 /// Fraction (1 / n) of the budget by which a run may exceed it without being ended, because the memory of the same run
 /// differs from time to time.

@@ -1,35 +1,10 @@
 //! Computations with pauses for other ranks' rows, and the sharing of pauses.
 
 use super::graphs::graph::Graph;
-use super::record::Tape;
+use super::record::{Begun, Computation, Tape, Waiting};
 use crate::engine::comm::{Collective, Posted};
 use crate::event::Span;
 use crate::words::error::{Error, Result};
-
-/// A computation on the tape: complete, or waiting for other ranks' rows after posting its own.
-#[must_use]
-pub enum Computation<'a, T> {
-    /// The computation is complete.
-    Complete(T),
-    /// The computation continues after a pause.
-    Waiting(Waiting<'a, T>),
-}
-
-/// Result of the start of a computation.
-pub type Begun<'a, T = ()> = Result<Computation<'a, T>>;
-
-/// A computation before a pause; of its values, only `PointerTensor`s survive the pause.
-pub struct Waiting<'a, T> {
-    graph: &'a dyn Graph,
-    /// Taken when the pause begins.
-    posted: Option<Posted>,
-    /// The relation of the computation, as in [`Tape::enter_relation`].
-    relation: u32,
-    resume: Box<Resume<'a, T>>,
-}
-
-/// The computation after the pause, up to its end or its next pause.
-type Resume<'a, T> = dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Begun<'a, T> + 'a;
 
 impl<'a, T: 'a> Computation<'a, T> {
     /// A computation that has posted messages and continues with `resume`, which reads the other ranks' messages. If

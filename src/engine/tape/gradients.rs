@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::parameters::Parameter;
+use tch::Tensor;
+
+use super::parameters::{Parameter, ParameterSet};
 use super::var::Var;
 use crate::engine::spill::PointerTensor;
+use crate::engine::tensor;
+use crate::words::error::Result;
 
 /// The gradients of a step, by parameter; parameters that the loss does not depend on have none.
 pub struct Gradients {
@@ -23,5 +27,22 @@ impl Gradients {
     /// its shape; `None` if the loss does not depend on it.
     pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
         self.by_input.get(&input.target()?.id)
+    }
+}
+
+impl ParameterSet {
+    /// Gradients in the layout of [`flat`](ParameterSet::flat); 0 where a parameter has none, and for buffers.
+    ///
+    /// # Errors
+    /// If a gradient cannot be read back (`Io`, `Corrupt`).
+    pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
+        let flat = self.flat();
+        let all = tensor::zeros(flat.size(), flat.kind())?;
+        for parameter in self.iter() {
+            if let Some(gradient) = gradients.get(parameter) {
+                self.view(&all, parameter)?.f_copy_(&*gradient.pin()?)?;
+            }
+        }
+        Ok(all)
     }
 }

@@ -19,7 +19,6 @@ mod record;
 mod remembering;
 mod var;
 
-pub use computation::{Begun, Computation, Waiting};
 pub use constants::Constants;
 pub use gradients::Gradients;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};
@@ -41,5 +40,5 @@ pub use ops::batch_norm::BatchStatistics;
 pub use ops::linear::{DerivedWeight, Weight};
 pub use ops::propagate::{EdgeBatch, Propagation};
 pub use parameters::{Buffer, Entry, Parameter, ParameterBuilder, ParameterSet};
-pub use record::{Policy, Tape};
+pub use record::{Begun, Computation, Policy, Tape, Waiting};
 pub use var::Var;

@@ -10,7 +10,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tch::{Kind, Tensor};
 
-use super::gradients::Gradients;
 use super::init::{Init, InitStyle};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
@@ -292,21 +291,6 @@ impl ParameterSet {
         }
         *self.flat.borrow_mut() = self.manager.track("parameters", flat);
         Ok(())
-    }
-
-    /// Gradients in the layout of [`flat`](ParameterSet::flat); 0 where a parameter has none, and for buffers.
-    ///
-    /// # Errors
-    /// If a gradient cannot be read back (`Io`, `Corrupt`).
-    pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
-        let flat = self.flat.borrow();
-        let all = tensor::zeros(flat.size(), flat.kind())?;
-        for parameter in self.iter() {
-            if let Some(gradient) = gradients.get(parameter) {
-                self.view(&all, parameter)?.f_copy_(&*gradient.pin()?)?;
-            }
-        }
-        Ok(all)
     }
 
     /// A parameter's part of a flat tensor, in its shape. Shares memory.

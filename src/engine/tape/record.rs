@@ -6,12 +6,13 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::computation::{Begun, Computation};
 use super::constants::Constants;
 use super::gradients::Gradients;
+use super::graphs::graph::Graph;
 use super::letting_go::LettingGo;
 use super::parameters::{Parameter, ParameterSet};
 use super::var::{Target, Var};
+use crate::engine::comm::{Collective, Posted};
 use crate::engine::spill::{Hold, PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
@@ -29,6 +30,31 @@ pub enum Policy {
     /// libtorch's local graph stays in memory, even through pauses (SAR's `disable_sr`).
     Retain,
 }
+
+/// A computation on the tape: complete, or waiting for other ranks' rows after posting its own.
+#[must_use]
+pub enum Computation<'a, T> {
+    /// The computation is complete.
+    Complete(T),
+    /// The computation continues after a pause.
+    Waiting(Waiting<'a, T>),
+}
+
+/// Result of the start of a computation.
+pub type Begun<'a, T = ()> = Result<Computation<'a, T>>;
+
+/// A computation before a pause; of its values, only `PointerTensor`s survive the pause.
+pub struct Waiting<'a, T> {
+    pub(super) graph: &'a dyn Graph,
+    /// Taken when the pause begins.
+    pub(super) posted: Option<Posted>,
+    /// The relation of the computation, as in [`Tape::enter_relation`].
+    pub(super) relation: u32,
+    pub(super) resume: Box<Resume<'a, T>>,
+}
+
+/// The computation after the pause, up to its end or its next pause.
+pub(super) type Resume<'a, T> = dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Begun<'a, T> + 'a;
 
 /// The backward half of an operation that never pauses.
 pub(super) trait Adjoint {
@@ -185,8 +211,7 @@ impl<'a> Tape<'a> {
         if let Some((constants, _)) = self.constants {
             constants.last_pause.set(Some(last_pause));
         }
-        let gradient = self.manager.track_rows("gradient", gradient)?;
-        self.add_grad(output.target().as_ref(), gradient)?;
+        self.add_new_grad(output.target().as_ref(), gradient)?;
         drop(output);
         let mut waiting = Vec::new();
         while let Some(Entry { output, name, layer, round, operation }) = self.entries.pop() {
@@ -267,6 +292,12 @@ impl<'a> Tape<'a> {
             forward.set("layer", layer);
             forward
         }
+    }
+
+    /// Adds a new tensor to the gradient of a value, if it needs one.
+    pub(super) fn add_new_grad(&mut self, to: Option<&Target>, gradient: Tensor) -> Result<()> {
+        let gradient = self.manager.track_rows("gradient", gradient)?;
+        self.add_grad(to, gradient)
     }
 
     /// Adds to the gradient of a value, if it needs one.

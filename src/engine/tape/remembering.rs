@@ -1,9 +1,8 @@
 //! Reuse of aggregates of constants in later passes.
 
-use super::computation::{Begun, Computation};
 use super::constants::Constants;
 use super::letting_go::LettingGo;
-use super::record::Tape;
+use super::record::{Begun, Computation, Tape};
 use super::var::Var;
 
 impl<'a> Tape<'a> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::reachable::Reachable;
-use super::row_reads::read_rows;
+use super::row_tables::{RowOwners, RowTables};
 use crate::engine::tensor;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, Feature, open_edge_features};
@@ -25,13 +25,7 @@ const FEATURES: Role<'_> = Role { what: "edge features", field: "keys.edge_featu
 /// tensor: one table per partition and edge type, all of one width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
-    pub(super) book: Arc<PartitionBook>,
-    /// Tables by partition and edge type; empty for partitions whose files are not reachable.
-    pub(super) tables: Vec<Vec<Option<ArrayRef>>>,
-    pub(super) width: u64,
-    /// The edge type of the feature, if it belongs to one type only.
-    pub(super) only: Option<usize>,
-    pub(super) counters: IoCounters,
+    rows: RowTables,
 }
 
 /// Arrays that a key selects.
@@ -60,14 +54,14 @@ impl<'c> Found<'c> {
     /// The arrays of these edge types, all of which must have one.
     fn of_types(&self, etypes: Range<usize>, counters: IoCounters) -> Result<EdgeFeatures> {
         let book = self.config.book();
-        let mut tables = vec![Vec::new(); self.features.len()];
+        let mut arrays = vec![Vec::new(); self.features.len()];
         let mut width = None;
         for (part, found) in self.features.iter().enumerate() {
             let Some(found) = found else { continue };
             let path = &self.config.parts()[part].edge_feats;
             for (etype, feature) in found.iter().enumerate() {
                 if !etypes.contains(&etype) {
-                    tables[part].push(None);
+                    arrays[part].push(None);
                     continue;
                 }
                 if feature.is_none() && !book.edge_type_range(part, etype).is_empty() {
@@ -85,12 +79,12 @@ impl<'c> Found<'c> {
                             .with_hint("all partitions and edge types need one width"));
                     }
                 }
-                tables[part].push(feature.as_ref().map(|feature| feature.array().clone()));
+                arrays[part].push(feature.as_ref().map(|feature| feature.array().clone()));
             }
         }
         let only = (etypes.len() < self.num_types()).then_some(etypes.start);
-        let (book, width) = (book.clone(), width.unwrap_or(0));
-        Ok(EdgeFeatures { book, tables, width, only, counters })
+        let (book, owners, width) = (book.clone(), RowOwners::Edges, width.unwrap_or(0));
+        Ok(EdgeFeatures { rows: RowTables { book, owners, arrays, width, only, counters } })
     }
 }
 
@@ -147,29 +141,47 @@ impl EdgeFeatures {
         width: i64,
         counters: IoCounters,
     ) -> Self {
-        let tables = vec![vec![None; book.etypes().len()]; book.num_parts()];
+        let arrays = vec![vec![None; book.etypes().len()]; book.num_parts()];
         let only = (book.etypes().len() > 1).then_some(etype);
-        EdgeFeatures { book: book.clone(), tables, width: width as u64, only, counters }
+        let (book, owners, width) = (book.clone(), RowOwners::Edges, width as u64);
+        EdgeFeatures { rows: RowTables { book, owners, arrays, width, only, counters } }
+    }
+
+    /// Features of the edges of one type: row i of `rows` belongs to the edge whose id in its type is i.
+    pub(crate) fn of_rows(
+        book: &Arc<PartitionBook>,
+        etype: usize,
+        rows: &ArrayRef,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let rows = RowTables::of_type(book, RowOwners::Edges, etype, rows, counters)?;
+        Ok(EdgeFeatures { rows })
+    }
+
+    /// These features, with the other ones' rows for the other ones' edge types.
+    pub(crate) fn with_types(&self, other: &Self) -> Result<Self> {
+        let [own, new] = [self.rows.width, other.rows.width];
+        if own != new {
+            let problem = format!("{new} numbers per edge, but other types of edges have {own}");
+            return Err(Error::config("edge data", problem)
+                .with_hint("read the features of one edge type with edata_of_type"));
+        }
+        Ok(EdgeFeatures { rows: self.rows.joined(&other.rows) })
     }
 
     /// The edges among `edges` (global ids) to which the feature belongs.
     pub fn covered<'e>(&self, edges: &'e [u64]) -> Cow<'e, [u64]> {
-        match self.only {
-            None => Cow::Borrowed(edges),
-            only => {
-                edges.iter().copied().filter(|edge| self.book.edge_type(*edge) == only).collect()
-            }
-        }
+        self.rows.covered(edges)
     }
 
     /// Number of columns.
     pub fn width(&self) -> i64 {
-        self.width as i64
+        self.rows.width as i64
     }
 
     /// Element type in the files.
     pub fn dtype(&self) -> Dtype {
-        let first = self.tables.iter().flatten().flatten().next();
+        let first = self.rows.arrays.iter().flatten().flatten().next();
         first.map_or(Dtype::F32, ArrayRef::dtype)
     }
 
@@ -197,7 +209,7 @@ impl EdgeFeatures {
     /// As for [`read`](Self::read).
     pub fn read_of_type(&self, etype: usize, edges: &[u64], kind: Kind) -> Result<Tensor> {
         let global = edges.iter().map(|edge| {
-            self.book.edge_to_homogeneous(etype, *edge).ok_or_else(|| {
+            self.rows.book.edge_to_homogeneous(etype, *edge).ok_or_else(|| {
                 let problem = format!("there is no edge {edge} of edge type {etype}");
                 Error::config("ids", problem)
             })
@@ -211,54 +223,10 @@ impl EdgeFeatures {
         out: &mut [T],
         read: &impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
     ) -> Result<()> {
-        let parts = out.chunks_mut((AT_ONCE * self.width as usize).max(1));
-        edges
-            .chunks(AT_ONCE)
-            .zip(parts)
-            .try_for_each(|(edges, out)| self.gather_some(edges, out, read))
-    }
-
-    fn gather_some<T: Copy + Default>(
-        &self,
-        edges: &[u64],
-        out: &mut [T],
-        read: &impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
-    ) -> Result<()> {
-        let mut order: Vec<(u64, u32)> = edges.iter().copied().zip(0..).collect();
-        order.sort_unstable();
-        let mut rest = &order[..];
-        while let Some((edge, _)) = rest.first() {
-            let (part, etype) = self.place(*edge)?;
-            let ids = self.book.edge_type_range(part, etype);
-            let (wanted, others) = rest.split_at(rest.partition_point(|(edge, _)| *edge < ids.end));
-            rest = others;
-            let table = match self.tables[part].get(etype) {
-                Some(Some(table)) => table,
-                Some(None) => {
-                    let etype = &self.book.etypes()[etype];
-                    let problem = format!("edges of type {etype} have no such feature");
-                    return Err(Error::config("edge features", problem));
-                }
-                None => {
-                    let problem = format!("the files of partition {part} are not reachable");
-                    return Err(Error::config("edge features", problem)
-                        .with_hint("ask the rank that owns it, with CollectiveGraph"));
-                }
-            };
-            let bytes =
-                read_rows(table, ids.start, wanted, out, |rows, out| read(table, rows, out))?;
-            self.counters.read(bytes);
-        }
-        Ok(())
-    }
-
-    /// Partition and type of an edge.
-    fn place(&self, edge: u64) -> Result<(usize, usize)> {
-        let place = self.book.part_of_edge(edge).zip(self.book.edge_type(edge));
-        place.ok_or_else(|| {
-            let problem =
-                format!("there is no edge {edge}; ids are below {}", self.book.num_edges());
-            Error::config("ids", problem)
+        let parts = out.chunks_mut((AT_ONCE * self.rows.width as usize).max(1));
+        edges.chunks(AT_ONCE).zip(parts).try_for_each(|(edges, out)| {
+            let order = edges.iter().copied().zip(0..).collect();
+            self.rows.gather(order, out, None, read).map(drop)
         })
     }
 }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
+use super::row_reads::{Together, read_rows};
 use crate::engine::tensor;
 use crate::formats::dgl::{ArrayRef, Feature, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{Dtype, IoCounters};
-use crate::kernels::{first_not_finite, first_not_finite_f64};
-use crate::load::keys::{FEATURE_NAMES, Role};
+use crate::load::keys::FEATURES;
 use crate::words::choice::choices;
 use crate::words::error::{Error, Result};
 
@@ -19,9 +19,8 @@ const ONE_WIDTH: &str = "a homogeneous model needs features of one width on ever
 /// Number of elements converted at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Bytes between two rows up to which they are read together, and the most that are read at once.
-const LARGEST_GAP: u64 = 16 << 10;
-const LARGEST_RUN: u64 = 4 << 20;
+/// Limits for rows that are read in the order of the file.
+const IN_ORDER: Together = Together { gap: 16 << 10, most: 4 << 20 };
 
 /// Minimum size in bytes of arrays that are dropped from the page cache.
 const LARGE: u64 = 16 << 20;
@@ -35,9 +34,6 @@ const MOST: f64 = (1_u64 << 31) as f64;
 
 /// Number of rows of an array in which zeros are counted.
 const COUNTED: u64 = 1024;
-
-pub(super) const FEATURES: Role<'_> =
-    Role { what: "node features", field: "keys.features", usual: &FEATURE_NAMES };
 
 choices! {
     /// How features are normalised when they are read.
@@ -224,27 +220,15 @@ impl NodeFeatures {
     /// As for [`read`](Self::read).
     pub fn read_rows(&self, rows: &[u32], counters: &IoCounters) -> Result<Tensor> {
         let mut values = self.rows_to_fill([rows.len() as i64, self.width()], Kind::Float)?;
-        let width = self.width as usize;
         let mut out = tensor::slice_mut::<f32>(&mut values);
-        let (mut at, mut buffer) = (0, Vec::new());
         for (range, feature) in &self.tables {
             let array = feature.array();
-            let row_bytes = array.row_len() * array.dtype().size() as u64;
-            at += rows[at..].partition_point(|row| u64::from(*row) < range.start);
-            while at < rows.len() && range.contains(&u64::from(rows[at])) {
-                let run = run_of(&rows[at..], range.end, row_bytes);
-                let (first, last) = (u64::from(rows[at]), u64::from(rows[at + run - 1]));
-                let read = first - range.start..last + 1 - range.start;
-                let count = read.end - read.start;
-                buffer.resize(count as usize * width, 0.0);
-                array.read_finite_f32(read, &mut buffer)?;
-                counters.read(count * row_bytes);
-                for row in &rows[at..at + run] {
-                    let place = (u64::from(*row) - first) as usize * width;
-                    out[at * width..][..width].copy_from_slice(&buffer[place..][..width]);
-                    at += 1;
-                }
-            }
+            let below = |end: u64| rows.partition_point(|row| u64::from(*row) < end);
+            let (begin, end) = (below(range.start), below(range.end));
+            let row = |i: usize| u64::from(rows[begin + i]) - range.start;
+            let read = |rows, out: &mut [f32]| array.read_finite_f32(rows, out);
+            let place = |i: usize| begin + i;
+            counters.read(read_rows(array, IN_ORDER, end - begin, row, place, &mut out, read)?);
         }
         drop(out);
         self.normalized(values)
@@ -342,18 +326,6 @@ pub(crate) fn is_little(filled: f64) -> bool {
     filled * FEW <= 1.0
 }
 
-/// Number of these rows, all below `end`, to read at once, so that gaps and the whole stay small.
-fn run_of(rows: &[u32], end: u64, row_bytes: u64) -> usize {
-    let width = row_bytes.max(1);
-    let (gap, most) = (LARGEST_GAP / width + 1, (LARGEST_RUN / width).max(1));
-    let pairs = rows.windows(2).enumerate();
-    let last = pairs.take_while(|(_, pair)| {
-        let [a, b] = [pair[0], pair[1]].map(u64::from);
-        b < end && b - a <= gap && b - u64::from(rows[0]) < most
-    });
-    last.count() + 1
-}
-
 /// The error for a row that overflows when divided by its sum.
 pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
     let problem = format!("row {row} sums to {sum:e}; divided by that, it is not finite");
@@ -363,11 +335,7 @@ pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
 /// The first row in which a division by the row's sum has overflowed.
 fn first_overflow(values: &Tensor, sums: &Tensor) -> Result<Option<(u64, f64)>> {
     let width = values.size()[1] as usize;
-    let at = match values.kind() {
-        Kind::Double => first_not_finite_f64(&tensor::slice(values)),
-        _ => first_not_finite(&tensor::slice(values)),
-    };
-    let Some(at) = at else { return Ok(None) };
+    let Some(at) = tensor::first_not_finite(values) else { return Ok(None) };
     let row = at / width;
     Ok(Some((row as u64, sums.f_double_value(&[row as i64, 0])?)))
 }

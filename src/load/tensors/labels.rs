@@ -4,11 +4,8 @@ use tch::Tensor;
 
 use crate::formats::dgl::{Feature, Partition};
 use crate::io::Dtype;
-use crate::load::keys::{LABEL_NAMES, MASKS, Role, find_mask};
+use crate::load::keys::{LABELS, MASKS, find_mask};
 use crate::words::error::{Error, Result};
-
-pub(super) const LABELS: Role<'_> =
-    Role { what: "node labels", field: "keys.labels", usual: &LABEL_NAMES };
 
 /// Label of a node that has none.
 pub(super) const UNLABELLED: i64 = -1;

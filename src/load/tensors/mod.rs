@@ -1,16 +1,15 @@
 //! Features, labels and masks as tensors, and the graph that layers run on.
 
-mod assigned;
 mod edge_features;
 mod features;
 mod full_graph;
-mod kept_arrays;
 mod labels;
 mod node_column;
 mod reachable;
 mod row_bytes;
 mod row_cache;
 mod row_reads;
+mod row_tables;
 mod targets;
 
 pub use edge_features::EdgeFeatures;
@@ -23,4 +22,5 @@ pub use labels::{
 pub use node_column::NodeColumn;
 pub use reachable::Reachable;
 pub use row_bytes::RowBytes;
+pub(crate) use row_bytes::RowCounters;
 pub use targets::{Targets, load_targets};

@@ -7,19 +7,18 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tch::Tensor;
 
-use super::features::{FEATURES, Normalize, not_normalisable};
-use super::labels::{LABELS, UNLABELLED};
+use super::features::{Normalize, not_normalisable};
+use super::labels::UNLABELLED;
 use super::reachable::Reachable;
 use super::row_bytes::{RowBytes, RowCounters};
 use super::row_cache::RowCache;
-use super::row_reads::read_rows;
+use super::row_tables::{RowOwners, RowTables};
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::tensor;
 use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::graph::PartitionBook;
-use crate::io::{Dtype, IoCounters};
-use crate::kernels::first_not_finite;
-use crate::load::keys::Role;
+use crate::io::{Dtype, IoCounters, first_not_finite};
+use crate::load::keys::{FEATURES, LABELS, Role};
 use crate::words::error::{Error, Result};
 
 /// A feature of all nodes, read row by row from the partitions' own files. Requested rows are sorted, neighbouring ones
@@ -27,21 +26,15 @@ use crate::words::error::{Error, Result};
 /// threads; clones share kept rows.
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
-    pub(super) book: Arc<PartitionBook>,
-    /// Arrays by partition and node type; empty for partitions whose files are not reachable.
-    pub(super) arrays: Vec<Vec<Option<ArrayRef>>>,
-    pub(super) width: u64,
-    pub(super) integers: bool,
-    pub(super) normalize: Normalize,
+    rows: RowTables,
+    integers: bool,
+    normalize: Normalize,
     /// Whether values must be finite, as in features; labels may be NaN.
-    pub(super) finite: bool,
+    finite: bool,
     /// Numbers that are added to each node type's labels; empty for other features.
-    pub(super) first_classes: Vec<i64>,
-    /// The node type of the feature, if it belongs to one type only.
-    pub(super) only: Option<usize>,
-    pub(super) counters: IoCounters,
-    pub(super) bytes: RowCounters,
-    pub(super) cache: Arc<RwLock<Option<Arc<RowCache>>>>,
+    first_classes: Vec<i64>,
+    bytes: RowCounters,
+    cache: Arc<RwLock<Option<Arc<RowCache>>>>,
 }
 
 impl NodeColumn {
@@ -57,7 +50,7 @@ impl NodeColumn {
     ) -> Result<Self> {
         let partitions = partitions.into();
         let column = Self::open(partitions.clone(), counters, |set| FEATURES.require(set, key))?;
-        column.check_types(partitions, key, 0..column.book.ntypes().len())?;
+        column.check_types(partitions, key, 0..column.rows.book.ntypes().len())?;
         Ok(NodeColumn { normalize, finite: true, ..column })
     }
 
@@ -73,14 +66,15 @@ impl NodeColumn {
         counters: IoCounters,
     ) -> Result<Self> {
         let partitions = partitions.into();
-        let column = Self::open(partitions.clone(), counters, |set| {
+        let mut column = Self::open(partitions.clone(), counters, |set| {
             let mut found = FEATURES.require(set, key)?;
             let others = found.iter_mut().enumerate().filter(|(other, _)| *other != ntype);
             others.for_each(|(_, feature)| *feature = None);
             Ok(found)
         })?;
         column.check_types(partitions, key, ntype..ntype + 1)?;
-        Ok(NodeColumn { normalize, finite: true, only: Some(ntype), ..column })
+        column.rows.only = Some(ntype);
+        Ok(NodeColumn { normalize, finite: true, ..column })
     }
 
     /// Checks that these node types have the features in every reachable partition with nodes of the type.
@@ -90,15 +84,16 @@ impl NodeColumn {
         key: Option<&str>,
         mut ntypes: Range<usize>,
     ) -> Result<()> {
+        let RowTables { book, arrays, .. } = &self.rows;
         let has = |part: usize, ntype: usize| {
-            self.arrays[part][ntype].is_some() || self.book.node_type_range(part, ntype).is_empty()
+            arrays[part][ntype].is_some() || book.node_type_range(part, ntype).is_empty()
         };
         let lacks = |ntype: usize| {
             let part = parts.clone().find(|part| !has(*part, ntype))?;
             Some((part, ntype))
         };
         let Some((part, ntype)) = ntypes.find_map(lacks) else { return Ok(()) };
-        let name = &self.book.ntypes()[ntype];
+        let name = &book.ntypes()[ntype];
         let path = &config.parts()[part].node_feats;
         let problem = format!("node type {name} has no such feature");
         Err(Error::input(path, key.unwrap_or("feat"), problem))
@@ -114,7 +109,7 @@ impl NodeColumn {
         counters: IoCounters,
     ) -> Result<Self> {
         let column = Self::open(partitions.into(), counters, |set| LABELS.require(set, key))?;
-        match column.width {
+        match column.rows.width {
             1 => Ok(NodeColumn { integers: true, ..column }),
             width => {
                 let problem = format!("{width} values per node; one class per node is needed");
@@ -126,7 +121,7 @@ impl NodeColumn {
     /// The same labels, with the classes of this node type offset by `first`.
     #[must_use]
     pub fn counted_from(mut self, ntype: usize, first: i64) -> Self {
-        self.first_classes.resize(self.book.ntypes().len(), 0);
+        self.first_classes.resize(self.rows.book.ntypes().len(), 0);
         self.first_classes[ntype] = first;
         self
     }
@@ -157,7 +152,7 @@ impl NodeColumn {
             let role = Role { what: "node features", field: "the key", usual: &[] };
             role.require(set, Some(key))
         })?;
-        let mut arrays = column.arrays.iter().flatten().flatten();
+        let mut arrays = column.rows.arrays.iter().flatten().flatten();
         let integers = arrays.all(|array| array.num_rows() == 0 || array.dtype().is_integer());
         Ok(NodeColumn { integers, ..column })
     }
@@ -191,25 +186,53 @@ impl NodeColumn {
             arrays[part] = found.into_iter().map(|f| f.map(|f| f.array().clone())).collect();
         }
         let (book, width) = (config.book().clone(), width.or(bare).unwrap_or(0));
-        let normalize = Normalize::None;
-        Ok(NodeColumn {
-            book,
-            arrays,
-            width,
+        let owners = RowOwners::Nodes;
+        Ok(Self::of_rows(RowTables { book, owners, arrays, width, only: None, counters }))
+    }
+
+    fn of_rows(rows: RowTables) -> Self {
+        NodeColumn {
+            rows,
             integers: false,
-            normalize,
+            normalize: Normalize::None,
             finite: false,
             first_classes: Vec::new(),
-            only: None,
-            counters,
             bytes: RowCounters::default(),
             cache: Arc::default(),
-        })
+        }
+    }
+
+    /// A column of the nodes of one type: row i of `rows` belongs to the node whose id in its type is i.
+    pub(crate) fn of_type(
+        book: &Arc<PartitionBook>,
+        ntype: usize,
+        rows: &ArrayRef,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let integers = rows.dtype().is_integer();
+        let rows = RowTables::of_type(book, RowOwners::Nodes, ntype, rows, counters)?;
+        Ok(NodeColumn { integers, ..Self::of_rows(rows) })
+    }
+
+    /// This column, with the other one's rows for the other one's node type.
+    pub(crate) fn with_type(&self, other: &Self) -> Result<Self> {
+        let [own, new] = [self.rows.width, other.rows.width];
+        if (own, self.integers) != (new, other.integers) {
+            let kind = |column: &Self| if column.integers { "integers" } else { "numbers" };
+            let problem = format!(
+                "{new} {} per node, but other types of nodes have {own} {}",
+                kind(other),
+                kind(self)
+            );
+            return Err(Error::config("node data", problem));
+        }
+        let (bytes, cache) = (RowCounters::default(), Arc::default());
+        Ok(NodeColumn { rows: self.rows.joined(&other.rows), bytes, cache, ..self.clone() })
     }
 
     /// Number of values per node.
     pub fn width(&self) -> usize {
-        self.width as usize
+        self.rows.width as usize
     }
 
     /// Bytes of rows that were requested so far, and bytes that were read.
@@ -222,17 +245,12 @@ impl NodeColumn {
         if self.integers {
             return 0;
         }
-        RowCache::capacity(bytes, self.book.num_nodes(), self.width())
+        RowCache::capacity(bytes, self.rows.book.num_nodes(), self.width())
     }
 
     /// The nodes among `nodes` (global ids) to which the feature belongs.
     pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
-        match self.only {
-            None => Cow::Borrowed(nodes),
-            only => {
-                nodes.iter().copied().filter(|node| self.book.node_type(*node) == only).collect()
-            }
-        }
+        self.rows.covered(nodes)
     }
 
     /// Reads the rows of `nodes` (global ids, ascending; nodes without the feature are skipped) and keeps them in
@@ -248,7 +266,7 @@ impl NodeColumn {
         }
         let mut rows = vec![0.0; nodes.len() * self.width()];
         self.read_from_files(nodes.iter().copied().zip(0..).collect(), &mut rows)?;
-        let cache = RowCache::new(self.book.num_nodes(), nodes, rows, self.width());
+        let cache = RowCache::new(self.rows.book.num_nodes(), nodes, rows, self.width());
         *self.cache.write() = Some(Arc::new(cache));
         Ok(())
     }
@@ -275,7 +293,7 @@ impl NodeColumn {
 
     /// Shape and element type of the result of [`read`](Self::read) for `nodes` nodes.
     pub(crate) fn layout(&self, nodes: usize) -> ArrayLayout {
-        let (nodes, width) = (nodes as i64, self.width as i64);
+        let (nodes, width) = (nodes as i64, self.rows.width as i64);
         match (self.integers, width) {
             (true, 1) => ArrayLayout::new(Dtype::I64, &[nodes]),
             (true, _) => ArrayLayout::new(Dtype::I64, &[nodes, width]),
@@ -307,13 +325,15 @@ impl NodeColumn {
 
     /// Reads the rows of nodes, each paired with its row in `out`.
     fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
-        self.gather(nodes, out, None, |array, rows, out| {
+        let bytes = self.rows.gather(nodes, out, None, |array, rows, out| {
             if !self.finite {
                 return array.read_f32(rows, out);
             }
             array.read_finite_f32(rows.clone(), out)?;
             self.normalize(array, rows.start, out)
-        })
+        })?;
+        self.bytes.read(bytes);
+        Ok(())
     }
 
     /// Normalises rows of an array, starting with row `first`.
@@ -344,7 +364,7 @@ impl NodeColumn {
         self.check_size(nodes.len(), out.len())?;
         self.bytes.needed(nodes.len() as u64 * self.stored_row());
         let numbered = nodes.iter().copied().zip(0..).collect();
-        self.gather(numbered, out, Some(UNLABELLED), |array, rows, out| {
+        let bytes = self.rows.gather(numbered, out, Some(UNLABELLED), |array, rows, out| {
             if array.dtype().is_integer() {
                 return array.read_i64(rows, out);
             }
@@ -355,11 +375,13 @@ impl NodeColumn {
             }
             Ok(())
         })?;
+        self.bytes.read(bytes);
         if self.first_classes.iter().all(|first| *first == 0) {
             return Ok(());
         }
         for (node, label) in nodes.iter().zip(out).filter(|(_, label)| **label >= 0) {
-            let first = self.book.node_type(*node).and_then(|ntype| self.first_classes.get(ntype));
+            let ntype = self.rows.book.node_type(*node);
+            let first = ntype.and_then(|ntype| self.first_classes.get(ntype));
             *label += first.unwrap_or(&0);
         }
         Ok(())
@@ -367,8 +389,8 @@ impl NodeColumn {
 
     /// Size of a row in its file, in bytes.
     fn stored_row(&self) -> u64 {
-        let array = self.arrays.iter().flatten().flatten().next();
-        array.map_or(0, |array| self.width * array.dtype().size() as u64)
+        let array = self.rows.arrays.iter().flatten().flatten().next();
+        array.map_or(0, |array| self.rows.width * array.dtype().size() as u64)
     }
 
     fn check_size(&self, nodes: usize, values: usize) -> Result<()> {
@@ -377,58 +399,5 @@ impl NodeColumn {
         }
         let problem = format!("{nodes} rows of {} do not fill {values}", self.width());
         Err(Error::internal(problem))
-    }
-
-    /// Reads the rows of nodes, each paired with its row in `out`.
-    fn gather<T: Copy + Default>(
-        &self,
-        mut order: Vec<(u64, u32)>,
-        out: &mut [T],
-        missing: Option<T>,
-        read: impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
-    ) -> Result<()> {
-        let width = self.width();
-        order.sort_unstable();
-        let mut rest = &order[..];
-        while let Some((first, _)) = rest.first() {
-            let (ids, array) = self.table(*first, missing.is_some())?;
-            let here = rest.partition_point(|(node, _)| *node < ids.end);
-            let (wanted, others) = rest.split_at(here);
-            rest = others;
-            let Some(array) = array else {
-                for (_, i) in wanted {
-                    out[*i as usize * width..][..width].fill(missing.unwrap_or_default());
-                }
-                continue;
-            };
-            let rows = |rows, out: &mut [T]| read(array, rows, out);
-            let bytes = read_rows(array, ids.start, wanted, out, rows)?;
-            self.counters.read(bytes);
-            self.bytes.read(bytes);
-        }
-        Ok(())
-    }
-
-    /// Ids of the node's partition and type, and the array with their rows.
-    fn table(&self, node: u64, may_lack: bool) -> Result<(Range<u64>, Option<&ArrayRef>)> {
-        let place = self.book.part_of_node(node).zip(self.book.node_type(node));
-        let (part, ntype) = place.ok_or_else(|| {
-            let problem =
-                format!("there is no node {node}; ids are below {}", self.book.num_nodes());
-            Error::config("ids", problem)
-        })?;
-        let of_types = &self.arrays[part];
-        if of_types.is_empty() {
-            let problem = format!("the files of partition {part} are not reachable");
-            return Err(Error::config("node features", problem)
-                .with_hint("ask the rank that owns it, with CollectiveGraph"));
-        }
-        let array = of_types[ntype].as_ref();
-        if array.is_none() && !may_lack {
-            let name = &self.book.ntypes()[ntype];
-            let problem = format!("nodes of type {name} have no such feature");
-            return Err(Error::config("node features", problem));
-        }
-        Ok((self.book.node_type_range(part, ntype), array))
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters of one column, shared by its clones.
+/// Counters of a column or file of rows, shared by its clones.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RowCounters {
+pub(crate) struct RowCounters {
     needed: Arc<AtomicU64>,
     read: Arc<AtomicU64>,
 }
 
-/// Values of a column's counters, in bytes since the start.
+/// Values of these counters, in bytes since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowBytes {
     /// Bytes of requested rows, including repetitions.
@@ -20,15 +20,15 @@ pub struct RowBytes {
 }
 
 impl RowCounters {
-    pub(super) fn needed(&self, bytes: u64) {
+    pub(crate) fn needed(&self, bytes: u64) {
         self.needed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(super) fn read(&self, bytes: u64) {
+    pub(crate) fn read(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(super) fn totals(&self) -> RowBytes {
+    pub(crate) fn totals(&self) -> RowBytes {
         let [needed, read] = [&self.needed, &self.read].map(|count| count.load(Ordering::Relaxed));
         RowBytes { needed, read }
     }

@@ -5,45 +5,46 @@ use std::ops::Range;
 use crate::formats::dgl::ArrayRef;
 use crate::words::error::Result;
 
-/// Maximum gap in bytes between rows that are read together; a call costs more than reading the gap.
-const GAP: u64 = 512;
-/// Maximum number of bytes read at a time (if a row is not longer), so that they are still in the processor's cache
-/// when they are copied.
-const LARGEST: u64 = 256 << 10;
+/// Limits of rows that are read together, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Together {
+    /// Maximum gap between two rows; a call costs more than reading the gap.
+    pub(super) gap: u64,
+    /// Maximum number of bytes read at a time, if a row is not longer.
+    pub(super) most: u64,
+}
 
-/// Reads rows of an array with `read` into `out`, which has rows of the same width, and returns the number of bytes
-/// read. `wanted` pairs each row's id, ascending, with its row in `out`; the array's first row has the id `first`.
+/// Reads `count` rows of an array with `read` into `out`, which has rows of the same width, and returns the number of
+/// bytes read. `row` returns the index of each row, in ascending order, and `place` its row in `out`.
 pub(super) fn read_rows<T: Copy + Default>(
     array: &ArrayRef,
-    first: u64,
-    mut wanted: &[(u64, u32)],
+    Together { gap, most }: Together,
+    count: usize,
+    row: impl Fn(usize) -> u64,
+    place: impl Fn(usize) -> usize,
     out: &mut [T],
     read: impl Fn(Range<u64>, &mut [T]) -> Result<()>,
 ) -> Result<u64> {
     let width = array.row_len() as usize;
-    let row = |(id, _): &(u64, u32)| id - first;
     let row_bytes = (width as u64 * array.dtype().size() as u64).max(1);
-    let (gap, largest) = (GAP / row_bytes + 1, (LARGEST / row_bytes).max(1));
-    let (mut buffer, mut bytes) = (Vec::new(), 0);
-    while let Some(begin) = wanted.first().map(row) {
-        let mut last = begin;
-        let run = wanted.iter().take_while(|i| {
-            let joins = row(i) - last <= gap && row(i) - begin < largest;
-            last = if joins { row(i) } else { last };
-            joins
-        });
-        let (run, others) = wanted.split_at(run.count());
-        wanted = others;
-        let len = (last + 1 - begin) as usize * width;
+    let (gap, most) = (gap / row_bytes + 1, (most / row_bytes).max(1));
+    let (mut buffer, mut bytes, mut begin) = (Vec::new(), 0, 0);
+    while begin < count {
+        let first = row(begin);
+        let joins = |i: &usize| row(*i) - row(*i - 1) <= gap && row(*i) - first < most;
+        let end = (begin + 1..count).find(|i| !joins(i)).unwrap_or(count);
+        let rows = row(end - 1) + 1 - first;
+        let len = rows as usize * width;
         if buffer.len() < len {
             buffer.resize(len, T::default());
         }
-        read(begin..last + 1, &mut buffer[..len])?;
-        bytes += (last + 1 - begin) * row_bytes;
-        for place @ (_, i) in run {
-            let from = (row(place) - begin) as usize * width;
-            out[*i as usize * width..][..width].copy_from_slice(&buffer[from..][..width]);
+        read(first..first + rows, &mut buffer[..len])?;
+        bytes += rows * row_bytes;
+        for i in begin..end {
+            let from = (row(i) - first) as usize * width;
+            out[place(i) * width..][..width].copy_from_slice(&buffer[from..][..width]);
         }
+        begin = end;
     }
     Ok(bytes)
 }

@@ -2,9 +2,10 @@
 
 use tch::{Kind, Tensor};
 
-use super::labels::{LABELS, fill_types};
+use super::labels::fill_types;
 use crate::engine::tensor;
 use crate::formats::dgl::{ArrayRef, Partition};
+use crate::load::keys::LABELS;
 use crate::words::error::{Error, Result};
 
 /// Values that rows of labels may have.

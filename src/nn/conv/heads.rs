@@ -78,33 +78,6 @@ impl AttentionConfig {
             products(&x[0], &vector[0], heads)
         })
     }
-
-    /// Adds the bias and the residual, if there are any, and merges the heads.
-    pub(in crate::nn) fn finish(
-        &self,
-        tape: &mut Tape<'_>,
-        y: Var,
-        bias: Option<Parameter>,
-        residual: Option<&Var>,
-    ) -> Result<Var> {
-        let (heads, merge) = (self.heads as i64, self.merge);
-        if bias.is_none() && residual.is_none() && (merge == HeadMerge::Concat || heads == 1) {
-            return Ok(y);
-        }
-        let inputs: Vec<&Var> = std::iter::once(&y).chain(residual).collect();
-        let parameters: Vec<Parameter> = bias.into_iter().collect();
-        tape.segment("heads", &inputs, &parameters, move |x, bias| {
-            let terms = x[1..].iter().chain(bias);
-            let mut sum = x[0].shallow_clone();
-            for term in terms {
-                sum = sum.f_add(term)?;
-            }
-            match merge {
-                HeadMerge::Concat => Ok(sum),
-                HeadMerge::Mean => mean_of_heads(&sum, heads),
-            }
-        })
-    }
 }
 
 /// The inner product of each head's columns with a vector, `[rows, heads]`; `vector` is `[1, heads, width]`.
@@ -157,13 +130,29 @@ impl Residual {
         y: Var,
         dst: Option<Var>,
     ) -> Result<Var> {
-        match (&self.map, dst) {
+        let (bias, residual) = match (&self.map, dst) {
             (Some((weight, bias)), Some(dst)) => {
-                let residual = tape.linear(&dst, weight, Some(*bias), None)?;
-                config.finish(tape, y, None, Some(&residual))
+                (None, Some(tape.linear(&dst, weight, Some(*bias), None)?))
             }
-            (_, dst) => config.finish(tape, y, self.bias, dst.as_ref()),
+            (_, dst) => (self.bias, dst),
+        };
+        let (heads, merge) = (config.heads as i64, config.merge);
+        if bias.is_none() && residual.is_none() && (merge == HeadMerge::Concat || heads == 1) {
+            return Ok(y);
         }
+        let inputs: Vec<&Var> = std::iter::once(&y).chain(&residual).collect();
+        let parameters: Vec<Parameter> = bias.into_iter().collect();
+        tape.segment("heads", &inputs, &parameters, move |x, bias| {
+            let terms = x[1..].iter().chain(bias);
+            let mut sum = x[0].shallow_clone();
+            for term in terms {
+                sum = sum.f_add(term)?;
+            }
+            match merge {
+                HeadMerge::Concat => Ok(sum),
+                HeadMerge::Mean => mean_of_heads(&sum, heads),
+            }
+        })
     }
 }
 

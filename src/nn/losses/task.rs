@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Metric;
 use crate::words::choice::choices;
 
 choices! {
@@ -20,15 +19,6 @@ choices! {
 }
 
 impl Task {
-    /// Metric of each epoch's score, which early stopping watches.
-    pub fn metric(self) -> Metric {
-        match self {
-            Task::Classification => Metric::Accuracy,
-            Task::Multilabel => Metric::F1Micro,
-            Task::Regression => Metric::MeanSquaredError,
-        }
-    }
-
     /// Whether each output is a class.
     pub fn has_classes(self) -> bool {
         self != Task::Regression

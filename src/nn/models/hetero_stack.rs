@@ -102,7 +102,7 @@ pub(super) struct RelationLayer {
 impl HeteroConfig {
     /// Width of the node types' rows between the layers, including learned rows.
     pub fn width(&self) -> i64 {
-        self.model.hidden * self.model.kind.heads()
+        self.model.hidden * self.model.kind.facts().heads
     }
 
     /// Widths of the targets' outputs in a weights file.
@@ -133,7 +133,7 @@ impl HeteroConfig {
         if several && self.model.jumping_knowledge != JumpMode::None {
             return stored_width(path, &format!("jumps.{}.{key}", graph.ntypes()[target]), side);
         }
-        if self.model.kind.uses_edge_types() {
+        if self.model.kind.spec().edge_types {
             return stored_width(path, &key, side);
         }
         let layer = format!("convs.{}.", self.model.layers.saturating_sub(1));
@@ -189,7 +189,7 @@ impl HeteroStack {
             let last = i + 1 == layers && !jumps;
             // Heads are averaged before a sum or mean of relations, which gives the same rows and keeps narrower ones.
             let mean_of_heads = last && merge.is_linear();
-            let merged_heads = if last && !mean_of_heads { kind.heads() } else { 1 };
+            let merged_heads = if last && !mean_of_heads { kind.facts().heads } else { 1 };
             let out_feats = |ntype: usize| {
                 let output = outputs.iter().find(|output| output.ntype == ntype);
                 output.map_or(usual, |output| output.out_feats)
@@ -313,7 +313,7 @@ fn checked_width(
         return Err(Error::config("target", "the model has no outputs"));
     };
     let one_width = outputs.iter().all(|output| output.out_feats == *usual);
-    if kind.uses_edge_types() && jumping_knowledge == JumpMode::None && !one_width {
+    if kind.spec().edge_types && jumping_knowledge == JumpMode::None && !one_width {
         let problem = "the weights of all edge types have one shape, but node types have outputs of several widths";
         return Err(Error::config("model.kind", problem)
             .with_hint("use another model, or ‹model.jumping_knowledge=cat›"));

@@ -1,7 +1,6 @@
 //! Models made of layers.
 
 pub(super) mod appnp;
-mod build;
 pub(super) mod correct_and_smooth;
 mod hetero_forward;
 pub(super) mod hetero_stack;

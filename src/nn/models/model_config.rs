@@ -57,7 +57,7 @@ impl ModelConfig {
 
     /// Whether each epoch sums rows of neighbours. (A single layer does so once, because features do not change.)
     pub fn repeats_sums(&self) -> bool {
-        self.kind.sums_neighbours() && self.num_graphs() > 1
+        self.kind.facts().sums && self.num_graphs() > 1
     }
 
     /// The layers between features and outputs.

@@ -67,61 +67,15 @@ impl ModelKind {
         ModelKind::from_table(table)
     }
 
-    /// Whether messages are multiplied by edge weights.
-    pub fn edge_weights(self) -> bool {
-        self.facts().edge_weights
-    }
-
     /// Whether the model propagates features before training and needs no neighbours afterwards.
     pub fn propagates_once(self) -> bool {
-        self.precomputed().is_some()
-    }
-
-    /// Number of matrices, as wide as the features, that are computed before the first epoch; `None` if features are
-    /// not propagated then.
-    pub fn precomputed(self) -> Option<usize> {
-        self.facts().precomputed
-    }
-
-    /// Number of steps in which features are propagated before the first epoch.
-    pub fn steps_before(self) -> usize {
-        self.facts().steps
+        self.facts().precomputed.is_some()
     }
 
     /// Whether the model takes edge weights [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over
     /// the whole graph.
     pub fn normalises_edge_weights(self) -> bool {
-        self.spec().edge_weights == EdgeWeights::Normalised && self.edge_weights()
-    }
-
-    /// Whether the kind's layers use the types of edges.
-    pub fn uses_edge_types(self) -> bool {
-        self.spec().edge_types
-    }
-
-    /// Whether the kind's layers use the in-degrees of sources.
-    pub fn uses_in_degrees(self) -> bool {
-        self.facts().in_degrees
-    }
-
-    /// Whether the kind's layers use out-degrees.
-    pub fn uses_out_degrees(self) -> bool {
-        self.facts().out_degrees
-    }
-
-    /// Whether the kind's layers sum or average rows of neighbours in every epoch.
-    pub fn sums_neighbours(self) -> bool {
-        self.facts().sums
-    }
-
-    /// Whether the output of a node without in-edges is only a bias.
-    pub fn needs_in_edges(self) -> bool {
-        self.spec().needs_in_edges
-    }
-
-    /// Number of rows of the hidden width that a layer's output has side by side.
-    pub fn heads(self) -> i64 {
-        self.facts().heads
+        self.spec().edge_weights == EdgeWeights::Normalised && self.facts().edge_weights
     }
 
     /// Number of graphs that a forward pass of a model with `layers` layers takes.

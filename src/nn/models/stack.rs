@@ -66,7 +66,7 @@ impl Stack {
     ) -> Result<Self> {
         config.hidden_layers().check()?;
         let kind = config.kind;
-        let width = config.hidden * kind.heads();
+        let width = config.hidden * kind.facts().heads;
         let jumps = config.jumping_knowledge != JumpMode::None;
         let mapped = kind.spec().initial_rows;
         let first =
@@ -185,5 +185,18 @@ impl Model for Stack {
             (None, Some(last)) => last.forward(tape, x),
             (None, None) => Ok(x),
         }
+    }
+}
+
+impl ModelConfig {
+    /// Creates the model.
+    ///
+    /// # Errors
+    /// If the number of layers or the hidden width is 0, or a layer does not support its width.
+    pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
+        Ok(match self.kind.whole_model(parameters, self.hidden_layers(), sizes)? {
+            Some(model) => model,
+            None => Box::new(Stack::new(parameters, self, sizes)?),
+        })
     }
 }

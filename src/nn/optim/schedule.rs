@@ -95,6 +95,17 @@ pub struct ValidationScore {
     pub more_is_better: bool,
 }
 
+impl ValidationScore {
+    /// Whether the value is better than the best one so far by more than this fraction of it.
+    pub(crate) fn beats(self, best: Option<f64>, fraction: f64) -> bool {
+        match best {
+            None => self.value.is_finite(),
+            Some(best) if self.more_is_better => self.value > best * (1.0 + fraction),
+            Some(best) => self.value < best * (1.0 - fraction),
+        }
+    }
+}
+
 /// A learning rate that follows a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LearningRate {
@@ -142,14 +153,8 @@ impl LearningRate {
     }
 
     fn plateau(&mut self, validation: ValidationScore, factor: f64, patience: u32, min: f64) {
-        let ValidationScore { value, more_is_better } = validation;
-        let better = match self.best {
-            None => value.is_finite(),
-            Some(best) if more_is_better => value > best * (1.0 + THRESHOLD),
-            Some(best) => value < best * (1.0 - THRESHOLD),
-        };
-        if better {
-            self.best = Some(value);
+        if validation.beats(self.best, THRESHOLD) {
+            self.best = Some(validation.value);
             self.without_better = 0;
         } else {
             self.without_better += 1;

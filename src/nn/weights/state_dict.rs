@@ -11,7 +11,6 @@ use crate::engine::comm::Ranks;
 use crate::engine::tape::{Entry, ParameterSet};
 use crate::engine::tensor;
 use crate::io::Dtype;
-use crate::kernels::first_not_finite;
 use crate::nn::learned_rows::LearnedRows;
 use crate::nn::models::model_config::{ModelConfig, OutputSide};
 use crate::words::error::Result;
@@ -180,10 +179,9 @@ fn by_relation(name: &str) -> Option<String> {
 /// of the first element.
 fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
     let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
-    let values = &tensor::slice::<f32>(&value);
-    let Some(at) = first_not_finite(values) else { return Ok(()) };
-    let problem =
-        format!("element {} is {}, which is not a finite number", first + at as u64, values[at]);
+    let Some(at) = tensor::first_not_finite(&value) else { return Ok(()) };
+    let (index, bad) = (first + at as u64, tensor::slice::<f32>(&value)[at]);
+    let problem = format!("element {index} is {bad}, which is not a finite number");
     Err(file.wrong(name, problem).with_hint("use weights of a training run that did not diverge"))
 }
 

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::exported_arrays::ExportedArrays;
 use super::order::NodeOrder;
-use crate::formats::dgl::writer::{OutputFolder, check_space};
 use crate::formats::graphbolt::{
     Data, EdgeEntry, GraphEntry, Metadata, NUMPY, NodeEntry, SEEDS, SET_LABELS, Set, Task,
 };
 use crate::graph::{Bitmap, RankedBitmap};
+use crate::io::{OutputFolder, check_space};
 use crate::load::{LABEL_NAMES, MASKS};
 use crate::prepare::import::{NODE, NodeType, RawGraph, Table, edge, import_partitions};
 use crate::prepare::partition::{Meter, Observer, StepProgress, left_of};

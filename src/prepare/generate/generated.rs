@@ -13,8 +13,9 @@ use super::sbm::Sbm;
 use super::space::check_space;
 use super::tables::write_tables;
 use super::topology::write_topology;
-use crate::formats::dgl::writer::{OutputFolder, PartitionWriter};
-use crate::graph::{CanonicalEtype, PartitionBook};
+use crate::formats::dgl::writer::{PartitionWriter, graph_folder};
+use crate::graph::PartitionBook;
+use crate::prepare::import::{NODE, edge};
 use crate::prepare::partition::Observer;
 use crate::words::error::{Error, Result};
 
@@ -46,7 +47,7 @@ pub fn generate(
 ) -> Result<Generated> {
     config.check()?;
     check_space(config, out)?;
-    let folder = OutputFolder::of_graph(out, &config.name)?;
+    let folder = graph_folder(out, &config.name)?;
     let model = graph_model(config);
     let cut = EvenCut::new(config.nodes, config.num_parts);
     let spool = spool_edges(config, &*model, cut, folder.staging(), progress)?;
@@ -80,9 +81,7 @@ fn partition_book(
     let ranges = (0..config.num_parts).map(|part| cut.range(part));
     let nodes: Vec<Vec<u64>> = ranges.map(|range| vec![range.end - range.start]).collect();
     let edges: Vec<Vec<u64>> = edge_counts.iter().map(|&count| vec![count]).collect();
-    // DGL's names for the only type of nodes and edges.
-    let etypes = vec![CanonicalEtype::new("_N", "_E", "_N")];
-    PartitionBook::new(vec!["_N".to_owned()], etypes, &nodes, &edges)
+    PartitionBook::new(vec![NODE.to_owned()], vec![edge()], &nodes, &edges)
 }
 
 /// Size of all files below a folder, in bytes.

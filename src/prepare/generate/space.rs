@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::config::GeneratorConfig;
-use crate::formats::dgl::writer;
+use crate::io;
 use crate::words::error::Result;
 
 /// Bytes of an edge while it waits for its partition, and in `graph.dgl`: both ends, id, `inner_edge`.
@@ -20,5 +20,5 @@ pub(super) fn check_space(config: &GeneratorConfig, out: &Path) -> Result<()> {
     let row = config.feature_dtype.dtype().size() as u64 * config.features;
     let of_nodes = config.nodes * (row + PER_NODE);
     let needed = of_nodes + config.edges * PER_EDGE + config.num_parts * PER_PART;
-    writer::check_space("the graph", needed, out)
+    io::check_space("the graph", needed, out)
 }

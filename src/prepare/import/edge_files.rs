@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::edge_columns::EdgeFileColumns;
 use super::edge_destination::EdgeDestination;
+use super::edge_progress::EdgeProgress;
 use super::import_graph::Import;
 use super::readers::{Ask, CellValue, EdgeShape, FileRows, Wants, shown};
 use crate::graph::CanonicalEtype;
@@ -13,18 +14,6 @@ const HEADER: &str = "if the first line holds the names of columns, pass ‹head
 
 /// Number of lines up to which nodes that occur only once are not suspicious.
 const FEW: u64 = 2;
-
-/// Progress of reading edges: bytes of files read, and total.
-pub(super) struct EdgeProgress<'t> {
-    pub(super) done: u64,
-    pub(super) total: u64,
-    pub(super) tell: &'t mut dyn FnMut(u64, u64) -> Result<()>,
-}
-
-/// Size of a file in bytes.
-pub(super) fn size_of(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |info| info.len())
-}
 
 /// An error for a file with directed and undirected edges.
 fn mixed(rows: &FileRows, kind: usize) -> Error {
@@ -70,7 +59,7 @@ impl Import<'_> {
             let full = self.spaces.iter().find_map(|space| space.too_many(read, progress.total));
             return Err(full.unwrap_or(error));
         }
-        progress.done += size_of(path);
+        progress.add(path);
         Ok(())
     }
 }
@@ -93,9 +82,9 @@ impl EdgeReading<'_, '_> {
             has_relations: relation.is_some(),
             types: Some([self.etype.src.as_str(), self.etype.dst.as_str()]),
             edge_shape: self.shape,
-            is_node: Some(&|word| known.iter().any(|space| space.lists(word))),
+            is_node: Some(&|word| known.iter().any(|space| space.listed(word).is_some())),
             has_others: files.edges.len() > 1,
-            bad_rows: self.import.bad_rows.as_ref(),
+            bad_rows: self.import.bad_rows,
             ..self.import.ask
         };
         let rows = FileRows::open(path, &ask)?;
@@ -134,7 +123,7 @@ impl EdgeReading<'_, '_> {
                     // An invalid field on the first line is most likely the name of a column.
                     let is_first = count == 1 && is_bare;
                     let error = if is_first { with_header_hint(error) } else { error };
-                    match &self.import.bad_rows {
+                    match self.import.bad_rows {
                         Some(list) => list.take(error)?,
                         None => return Err(error),
                     }
@@ -240,33 +229,21 @@ impl EdgeReading<'_, '_> {
             || same_type && (first[0] == ids[1] || first[1] == ids[0])
     }
 
-    /// Reads a row; returns the ends of its edge, or `None` for a node without edges.
+    /// Reads a row; returns the ends of its edge, or `None` for a node without edges. A bad row changes nothing.
     fn read_row(&mut self, rows: &FileRows, columns: &EdgeFileColumns) -> Result<Option<[u64; 2]>> {
-        let is_lone = rows.file.facts.has_lone_nodes && rows.value(1) == CellValue::Missing;
-        if self.import.bad_rows.is_some() {
-            // Check first, so that a bad row changes nothing.
-            for (at, ntype) in self.ends.into_iter().enumerate().take(2 - usize::from(is_lone)) {
-                let fail = |problem: String| fail(rows, columns.ends[at], &problem);
-                self.import.spaces[ntype].check(rows.value(at), &fail)?;
-            }
-            if !is_lone {
-                self.out.check(rows)?;
-            }
-        }
-        let source = self.node(rows, columns, 0)?;
-        if is_lone {
+        let (spaces, place) = (&mut self.import.spaces, rows.number());
+        let [src, dst] = self.ends;
+        let fail = |end: usize, problem: &str| fail(rows, columns.ends[end], problem);
+        let source = spaces[src].find(rows.value(0), &|problem| fail(0, &problem))?;
+        if rows.file.facts.has_lone_nodes && rows.value(1) == CellValue::Missing {
+            spaces[src].take(source, place)?;
             return Ok(None);
         }
-        let ids = [source, self.node(rows, columns, 1)?];
-        self.out.push(ids, rows)?;
+        let target = spaces[dst].find(rows.value(1), &|problem| fail(1, &problem))?;
+        self.out.read(rows)?;
+        let ids = [spaces[src].take(source, place)?, spaces[dst].take(target, place)?];
+        self.out.push(ids)?;
         Ok(Some(ids))
-    }
-
-    /// The node at an end of the edge in the current row.
-    fn node(&mut self, rows: &FileRows, columns: &EdgeFileColumns, end: usize) -> Result<u64> {
-        let space = &mut self.import.spaces[self.ends[end]];
-        space.at(rows.number());
-        space.id_of(rows.value(end), &|problem| fail(rows, columns.ends[end], &problem))
     }
 }
 

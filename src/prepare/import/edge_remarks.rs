@@ -12,7 +12,7 @@ const FEW_NODES: u64 = 100;
 impl Import<'_> {
     /// Fails or adds a note if there were bad rows.
     pub(super) fn heed_bad_rows(&mut self) -> Result<()> {
-        let summary = self.bad_rows.as_ref().map(|list| list.finish()).transpose()?.flatten();
+        let summary = self.bad_rows.map(|list| list.finish()).transpose()?.flatten();
         let (Some((count, first)), Some(rule)) = (summary, &self.files.bad_rows) else {
             return Ok(());
         };

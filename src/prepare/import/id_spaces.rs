@@ -11,7 +11,7 @@ use crate::words::error::{Error, Result};
 /// Node types named by edges or counts. Takes node names out of the tables.
 pub(super) fn id_spaces(
     files: &GraphFiles,
-    tables: &mut [ScannedTable],
+    tables: &mut [ScannedTable<'_>],
     ask: &Ask<'_>,
     memory: &NamesMemory,
     notes: &mut Vec<String>,
@@ -90,7 +90,7 @@ pub(super) fn id_spaces(
 }
 
 /// Checks that names of embedded columns can be names of node types.
-fn check_values(tables: &[ScannedTable], ntypes: &BTreeSet<&String>) -> Result<()> {
+fn check_values(tables: &[ScannedTable<'_>], ntypes: &BTreeSet<&String>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for column in tables.iter().flat_map(|table| &table.embedded) {
         let name = &column.name;

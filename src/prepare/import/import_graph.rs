@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::edge_destination::EdgesOfType;
-use super::edge_files::{EdgeProgress, size_of};
+use super::edge_progress::EdgeProgress;
 use super::files::{
     BadRowRule, BadRows, DataFile, GraphFiles, ListedLabels, NodeIds, unknown_etype,
 };
@@ -51,11 +51,12 @@ pub fn import(
     let keeps_bad_ids = files.bad_rows.as_ref().is_some_and(|rule| rule.rows == BadRows::Error);
     let names = &NamesMemory::new(memory);
     let of_tables = Ask { bad_rows: bad_rows.as_ref(), ..ask };
-    let scan = TableScan { ask: of_tables, keeps_bad_ids, keep_names, names };
-    let mut scanned = ScannedTable::scan_all(&files.node_tables, scan)?;
-    let spaces = id_spaces(&files, &mut scanned, &ask, names, &mut notes)?;
-    let both_directions = BTreeMap::new();
     let files = &files;
+    let tables = &files.node_tables;
+    let scan = TableScan { tables, ask: of_tables, keeps_bad_ids, keep_names, names };
+    let mut scanned = scan.read_all()?;
+    let spaces = id_spaces(files, &mut scanned, &ask, names, &mut notes)?;
+    let both_directions = BTreeMap::new();
     let mut import = Import {
         files,
         edge_splits,
@@ -63,7 +64,7 @@ pub fn import(
         memory,
         scanned,
         spaces,
-        bad_rows,
+        bad_rows: bad_rows.as_ref(),
         both_directions,
         orders: BTreeMap::new(),
         notes,
@@ -100,7 +101,7 @@ pub fn import(
     let ntypes = ntypes.collect();
     let class_names = class_names(&scanned);
     let feature_scale = ScannedTable::feature_scale(&scanned);
-    let feature_encoding = ScannedTable::feature_encoding(scanned, &files.node_tables);
+    let feature_encoding = ScannedTable::feature_encoding(scanned);
     let graph =
         RawGraph { ntypes, etypes, edges, class_names, feature_scale, feature_encoding, notes };
     if graph.num_nodes() == 0 {
@@ -111,8 +112,8 @@ pub fn import(
 }
 
 /// The names of the classes of each type whose labels are names.
-fn class_names(tables: &[ScannedTable]) -> ClassNames {
-    let named = |table: &ScannedTable| Some((table.file.ty.clone(), table.class_names()?));
+fn class_names(tables: &[ScannedTable<'_>]) -> ClassNames {
+    let named = |table: &ScannedTable<'_>| Some((table.file.ty.clone(), table.class_names()?));
     tables.iter().filter_map(named).collect()
 }
 
@@ -133,10 +134,10 @@ pub(super) struct Import<'f> {
     pub(super) ask: Ask<'f>,
     /// Limit for the memory of node names and of edges in splits.
     pub(super) memory: u64,
-    pub(super) scanned: Vec<ScannedTable>,
+    pub(super) scanned: Vec<ScannedTable<'f>>,
     pub(super) spaces: Vec<IdSpace>,
     /// The list of bad rows, if they are listed.
-    pub(super) bad_rows: Option<Rc<BadRowList>>,
+    pub(super) bad_rows: Option<&'f Rc<BadRowList>>,
     /// The files that hold each edge of a type in both directions.
     pub(super) both_directions: BTreeMap<CanonicalEtype, PathBuf>,
     /// First file of each type, whether it names its columns, and the columns that are read.
@@ -203,10 +204,9 @@ impl Import<'_> {
         let data = node_tables.values().flatten();
         data.filter(|(name, _)| LABEL_NAMES.contains(&name.as_str()))
             .try_for_each(|(_, table)| refuse_signs(table))?;
-        let ask = Ask { bad_rows: self.bad_rows.as_ref(), ..self.ask };
         for table in &self.scanned {
             let tables = node_tables.entry(table.file.ty.clone()).or_default();
-            for (name, data) in table.convert(&self.files.node_tables, &ask)? {
+            for (name, data) in table.convert()? {
                 if tables.insert(name.clone(), data).is_some() {
                     let problem = format!("{name} is also made of {}", table.file.path.display());
                     return Err(Error::config("node_data", problem).with_hint("use another name"));
@@ -291,10 +291,9 @@ impl Import<'_> {
     fn splits(&mut self, node_tables: &mut Tables<String>) -> Result<()> {
         let ask = Ask { wants: Wants::List, ..self.ask };
         for ((ty, name), files) in grouped(&self.files.splits) {
+            let is_known = self.is_of_layout(&files[0].path);
             let space = space_of(&mut self.spaces, ty, "split")?;
             let mask = mask_name(name);
-            let layout = self.files.layout.as_ref();
-            let is_known = layout.is_some_and(|layout| files[0].path.starts_with(layout));
             let (table, notes) = read_split(&files, &mask, is_known, space, &ask)?;
             if !is_known {
                 self.notes.extend(notes);
@@ -312,10 +311,9 @@ impl Import<'_> {
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<(Vec<EdgeType>, RawEdges)> {
         let mut tables = self.open_tables(&self.files.edge_data, |_, _| None)?;
-        let paths = self.files.edges.iter().map(|file| &file.path);
-        let paths = paths.chain(self.edge_splits.iter().map(|file| &file.path));
-        let total = paths.map(|path| size_of(path)).sum();
-        let mut progress = EdgeProgress { done: 0, total, tell };
+        let paths = self.files.edges.iter().map(|file| file.path.as_path());
+        let paths = paths.chain(self.edge_splits.iter().map(|file| file.path.as_path()));
+        let mut progress = EdgeProgress::new(paths, tell);
         let mut embedded: BTreeMap<CanonicalEtype, (usize, EmbeddedColumn)> = BTreeMap::new();
         for (at, table) in self.scanned.iter().enumerate() {
             let columns = table.embedded.iter();
@@ -351,7 +349,7 @@ impl Import<'_> {
         if let Some((ty, _)) = tables.first_key_value() {
             return Err(unknown_etype("edge_data", ty, etypes.iter().map(|etype| &etype.name)));
         }
-        tell(total, total)?;
+        (progress.tell)(progress.total, progress.total)?;
         Ok((etypes, edges.finish()?))
     }
 
@@ -378,9 +376,8 @@ impl Import<'_> {
         edges: &mut RawEdgeWriter,
     ) -> Result<EdgeType> {
         let ends = self.ends(&name);
-        let ask = Ask { bad_rows: self.bad_rows.as_ref(), ..self.ask };
         let (table, space) = (&self.scanned[table], &mut self.spaces[ends[0]]);
-        table.read_values(column, &self.files.node_tables, &ask, |row, value| {
+        table.read_values(column, |row, value| {
             let fail = |problem: String| {
                 let problem = format!("column {}: {problem}", column.name);
                 Error::input(&table.file.path, "", problem)
@@ -405,7 +402,8 @@ impl Import<'_> {
         let columns = self.edge_columns(name);
         let mut arrays = columns.iter().map(array).collect::<Result<Vec<_>>>()?;
         for file in of_type() {
-            let out = &mut EdgesOfType { edges, names: &columns, arrays: &mut arrays };
+            let (names, arrays, values) = (&columns[..], &mut arrays[..], Vec::new());
+            let out = &mut EdgesOfType { edges, names, arrays, values };
             self.read_file(&file.path, files.edge_shape, name, &columns, out, progress)?;
         }
         let finish = |(name, array): (&String, ConvertedArray)| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::edge_destination::SpooledRows;
-use super::edge_files::EdgeProgress;
+use super::edge_progress::EdgeProgress;
 use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
 use super::import_graph::Import;
 use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
@@ -112,17 +112,17 @@ impl Import<'_> {
         let mut spool =
             EdgeSpool::create(self.ask.folder, &columns, has_relations, self.memory / 4)?;
         for file in &files.edges {
-            let fixed = (!has_relations).then(|| spool.type_of(&file.etype));
-            let out = &mut SpooledRows { spool: &mut spool, etype: fixed, listed: None };
+            let etype = if has_relations { 0 } else { spool.type_of(&file.etype) };
+            let out = &mut SpooledRows { spool: &mut spool, etype, listed: None };
             self.read_file(&file.path, files.edge_shape, &file.etype, &columns, out, progress)?;
         }
         let names = listed.iter().map(|file| file.name.as_str());
         let mut edges = ListedEdges::new(names, files.undirected, self.memory / 2);
         for file in &listed {
             let mask = edges.mask(&file.name);
-            let fixed = (!has_relations).then(|| spool.type_of(&file.ty));
+            let etype = if has_relations { 0 } else { spool.type_of(&file.ty) };
             let of_split = Some((&mut edges, mask));
-            let out = &mut SpooledRows { spool: &mut spool, etype: fixed, listed: of_split };
+            let out = &mut SpooledRows { spool: &mut spool, etype, listed: of_split };
             let columns = self.columns_of_split(&columns, &file.path)?;
             self.read_file(&file.path, files.split_shape, &file.ty, &columns, out, progress)?;
         }

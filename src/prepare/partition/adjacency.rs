@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::edge_rules::RuledEdges;
 use super::progress::Meter;
-use crate::io::{ExternalSort, KeyLayout, UnnamedFile, UnnamedWriter};
+use crate::io::{ExternalSort, UnnamedFile, UnnamedWriter};
 use crate::words::error::{Error, Result};
 
 /// Number of bytes read at a time.
@@ -34,16 +34,15 @@ impl Adjacency {
         meter: &mut Meter<'_, '_>,
     ) -> Result<Self> {
         // The last bit marks the owner of the edge.
-        let layout = KeyLayout::new([num_nodes, num_nodes, 2])?;
-        let mut sort = ExternalSort::new(folder, layout.bits(), memory);
+        let mut sort = ExternalSort::new(folder, [num_nodes, num_nodes, 2], memory)?;
         edges.for_each(|edge| {
             meter.tick()?;
-            sort.push(layout.pack([edge.dst, edge.src, 1]))?;
-            sort.push(layout.pack([edge.src, edge.dst, 0]))
+            sort.push([edge.dst, edge.src, 1])?;
+            sort.push([edge.src, edge.dst, 0])
         })?;
         let mut sorted = sort.finish()?;
         let mut writer = AdjacencyWriter::create(folder)?;
-        let mut next = sorted.next()?.map(|key| layout.unpack(key));
+        let mut next = sorted.next()?;
         let mut neighbours = Vec::new();
         for node in 0..num_nodes {
             let mut owned = 0;
@@ -53,7 +52,7 @@ impl Adjacency {
                 if neighbour != this && neighbours.last() != Some(&neighbour) {
                     neighbours.push(neighbour);
                 }
-                next = sorted.next()?.map(|key| layout.unpack(key));
+                next = sorted.next()?;
             }
             meter.add(owned)?;
             writer.push(owned, &neighbours)?;

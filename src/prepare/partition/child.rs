@@ -1,6 +1,6 @@
 //! Uninterruptible work, done in a process that can be killed.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +9,7 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
-use super::memory::own_peak;
-use crate::platform::fork;
-use crate::platform::signals;
+use crate::platform::{fork, listed_bytes, signals};
 use crate::words::error::{Error, Result};
 
 /// Intervals for polling the child, at first and later.
@@ -85,7 +83,12 @@ fn wait(child: Pid) -> Result<WaitStatus> {
     }
 }
 
-/// Largest memory of a child so far, in bytes; 0 without a child.
-pub(super) fn peak_of_children() -> u64 {
-    PEAK.load(Ordering::Relaxed)
+/// Largest memory in bytes that partitioning has taken in one process, if the system reports it.
+pub fn peak_memory() -> Option<u64> {
+    own_peak().map(|own| own.max(PEAK.load(Ordering::Relaxed)))
+}
+
+/// Largest memory in bytes that this process has taken.
+fn own_peak() -> Option<u64> {
+    listed_bytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }

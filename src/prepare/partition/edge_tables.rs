@@ -41,9 +41,8 @@ pub(super) fn write_edge_tables(
                 rows: Vec::new(),
             });
         }
-        let mut sorted = rows.sort.finish()?;
-        while let Some(key) = sorted.next()? {
-            let [row, place] = rows.layout.unpack(key);
+        let mut sorted = rows.finish()?;
+        while let Some([row, place]) = sorted.next()? {
             for table in &mut tables {
                 meter.add(table.table.row_bytes() as u64)?;
                 table.push(row, place)?;

@@ -7,7 +7,7 @@ use super::node_map::NodeMap;
 use super::progress::Meter;
 use crate::formats::dgl::writer::PartitionEdges;
 use crate::graph::IdRanges;
-use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys, UnnamedFile, UnnamedWriter};
+use crate::io::{BucketSpool, ExternalSort, KeyLayout, UnnamedFile, UnnamedWriter};
 use crate::prepare::import::RawGraph;
 use crate::words::error::{Error, Result};
 
@@ -34,11 +34,8 @@ struct HaloEdges {
     spool: BucketSpool,
 }
 
-/// By type, the row of the input's tables with each edge's data: keys of (row, type-wise new id).
-pub(super) struct EdgeRows {
-    pub(super) layout: KeyLayout<2>,
-    pub(super) sort: ExternalSort,
-}
+/// The row of the input's tables with each edge's data, and the edge's type-wise new id.
+pub(super) type EdgeRows = ExternalSort<2>;
 
 pub(super) struct NewIds<'a> {
     pub(super) map: &'a NodeMap,
@@ -62,24 +59,23 @@ impl FinalEdges {
         let id_end = (0..types).map(|etype| edges.id_end(etype)).max().unwrap_or(0);
         let largest = (0..num_parts).map(|part| ids.ranges.part_range(part));
         let largest = largest.map(|range| range.end - range.start).max().unwrap_or(0);
-        let key = KeyLayout::new([num_parts as u64, types as u64, largest, num_nodes, id_end])?;
+        let limits = [num_parts as u64, types as u64, largest, num_nodes, id_end];
         // Half for sorting, a quarter for rows of tables.
-        let mut sort = ExternalSort::new(folder, key.bits(), memory / 2);
+        let mut sort = ExternalSort::new(folder, limits, memory / 2)?;
         edges.for_each(|edge| {
             meter.tick()?;
             let part = usize::from(ids.parts[edge.dst as usize]);
             let dst = ids.map.get(edge.dst) - ids.ranges.part_range(part).start;
             let src = ids.map.get(edge.src);
-            sort.push(key.pack([part as u64, edge.etype as u64, dst, src, edge.id]))
+            sort.push([part as u64, edge.etype as u64, dst, src, edge.id])
         })?;
         let with_tables = graph.etypes.iter().filter(|etype| !etype.data.is_empty()).count();
         let rows = (0..types).map(|etype| {
             if graph.etypes[etype].data.is_empty() {
                 return Ok(None);
             }
-            let layout = KeyLayout::new([graph.edges.num_edges(etype) + 1, edges.id_end(etype)])?;
-            let share = memory / 4 / with_tables as u64;
-            Ok(Some(EdgeRows { layout, sort: ExternalSort::new(folder, layout.bits(), share) }))
+            let limits = [graph.edges.num_edges(etype) + 1, edges.id_end(etype)];
+            EdgeRows::new(folder, limits, memory / 4 / with_tables as u64).map(Some)
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let most = (0..types).map(|etype| edges.most(etype)).sum();
@@ -98,9 +94,8 @@ impl FinalEdges {
         let mut sorted = sort.finish()?;
         graph.edges.give_back()?;
         let mut last = None;
-        while let Some(edge) = next(&mut sorted, &key)? {
+        while let Some([part, etype, dst, src, id]) = sorted.next()? {
             meter.tick()?;
-            let [part, etype, dst, src, id] = edge;
             let ends = [part, etype, dst, src];
             if dedup && last.replace(ends) == Some(ends) {
                 continue;
@@ -187,13 +182,6 @@ impl HaloEdges {
     }
 }
 
-fn next<const N: usize>(
-    sorted: &mut SortedKeys,
-    layout: &KeyLayout<N>,
-) -> Result<Option<[u64; N]>> {
-    Ok(sorted.next()?.map(|key| layout.unpack(key)))
-}
-
 struct Writer<'a> {
     file: UnnamedWriter,
     layout: KeyLayout<3>,
@@ -218,7 +206,7 @@ impl Writer<'_> {
             self.halo.push(owner, [src, dst, self.edges])?;
         }
         if let Some(rows) = &mut self.rows[etype] {
-            rows.sort.push(rows.layout.pack([row, self.of_type[etype]]))?;
+            rows.push([row, self.of_type[etype]])?;
         }
         self.counts[part][etype] += 1;
         self.of_type[etype] += 1;

@@ -1,11 +1,8 @@
-//! Memory for partitioning: how much it may take, and how much it takes.
+//! Memory that partitioning may take.
 
-use std::fs;
-
-use super::child::peak_of_children;
-use crate::event::size;
-use crate::platform::{free_memory, listed_bytes, resident_bytes};
+use crate::platform::{free_memory, resident_bytes};
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Smallest amount of memory in bytes that suffices for any part of the work.
 const LEAST: u64 = 48 << 20;
@@ -23,16 +20,6 @@ const UNKNOWN: u64 = 1 << 30;
 /// Half of the free memory.
 pub fn default_memory() -> u64 {
     free_memory().map_or(UNKNOWN, |free| free / 2)
-}
-
-/// Largest memory in bytes that partitioning has taken in one process, if the system reports it.
-pub fn peak_memory() -> Option<u64> {
-    own_peak().map(|own| own.max(peak_of_children()))
-}
-
-/// Largest memory in bytes that this process has taken.
-pub(super) fn own_peak() -> Option<u64> {
-    listed_bytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
 /// Memory for buffers: `--memory` less the process and `kept` bytes.

@@ -6,8 +6,8 @@ use super::child::in_child;
 use super::loads::TOLERANCE;
 use super::partitioner::PartitionTask;
 use super::progress::{Meter, Observer};
-use crate::event::size;
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Bound on sums of weights, which leaves METIS room in its 32 bits.
 const MAX_SUM: u64 = 1 << 30;

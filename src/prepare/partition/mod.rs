@@ -34,8 +34,9 @@ pub(crate) use memory::left_of;
 pub(crate) use progress::Meter;
 pub(crate) use row_scatter::RowScatter;
 
+pub use child::peak_memory;
 pub use extended::{ExtendedPartitions, GraphAdditions, extend_partitions};
-pub use memory::{default_memory, peak_memory};
+pub use memory::default_memory;
 pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, StepProgress};
 pub use report::{PartitionReport, PartitionSize};

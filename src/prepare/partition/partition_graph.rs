@@ -23,8 +23,9 @@ use super::space::check_room;
 use super::stream::stream_parts;
 use super::train_nodes::train_nodes;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
+use crate::formats::dgl::writer::{Halo, PartitionWriter, graph_folder, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
+use crate::io::OutputFolder;
 use crate::prepare::import::{
     FEATURE_ENCODING, FEATURE_SCALE, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file,
     write_class_names,
@@ -79,7 +80,7 @@ pub fn partition_graph_into(
     observer: &mut Observer<'_>,
 ) -> Result<Partitioned> {
     request.check()?;
-    let folder = OutputFolder::of_graph(out, &request.name)?;
+    let folder = graph_folder(out, &request.name)?;
     let staging = folder.staging();
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
         observer(StepProgress { step: "reading", done, total })

@@ -1,16 +1,16 @@
 //! Batches of nodes with many common neighbours.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::size;
 use crate::io::AtomicFile;
 use crate::platform::{free_memory, give_memory_back, resident_bytes};
 use crate::prepare::partition::metis::WeightedGraph;
 use crate::words::error::{Error, ErrorKind, Result};
+use crate::words::size::size;
 
 const VERSION: u32 = 1;
 
@@ -179,9 +179,7 @@ fn save(path: &Path, key: &Key, batches: &[Vec<u64>]) -> Result<()> {
     let checksum = crc32fast::hash(bytemuck::cast_slice(&seeds));
     bytes.extend_from_slice(bytemuck::cast_slice(&seeds));
     bytes.extend_from_slice(bytemuck::bytes_of(&checksum));
-    let file = AtomicFile::create(path)?;
-    file.file().write_all(&bytes).map_err(|e| Error::io("write", path, e))?;
-    file.commit()
+    AtomicFile::write(path, &bytes)
 }
 
 fn load(path: &Path, expected: &Key) -> Result<Vec<Vec<u64>>> {

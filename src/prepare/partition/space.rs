@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::edge_rules::RuledEdges;
-use crate::formats::dgl::writer::check_space;
-use crate::io::KeyLayout;
+use crate::io::{KeyLayout, check_space};
 use crate::prepare::import::{RawEdges, RawGraph};
 use crate::words::error::Result;
 

@@ -1,11 +1,11 @@
 //! Ranges of a run's sizes and constants, checked before anything is read, created or forked.
 
-use crate::event::size;
 use crate::nn::{OptimizerConfig, Schedule};
 use crate::platform::free_memory;
 use crate::run::config::{Resources, RunConfig};
 use crate::train::Fanouts;
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 const MOST_LAYERS: usize = 1000;
 const MOST_WIDTH: i64 = 1 << 20;
@@ -83,7 +83,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
 /// Checks that the weights between hidden layers, whose sizes are known without the data, fit into memory.
 fn check_parameters(config: &RunConfig) -> Result<()> {
     let model = &config.model;
-    let width = model.hidden as u64 * model.kind.heads() as u64;
+    let width = model.hidden as u64 * model.kind.facts().heads as u64;
     let inner = (model.layers as u64).saturating_sub(2);
     let bytes = width.saturating_mul(width).saturating_mul(4).saturating_mul(inner);
     match free_memory() {

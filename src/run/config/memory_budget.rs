@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::parse_size;
 use crate::platform::free_memory;
 use crate::words::error::{Error, Result};
+use crate::words::size::parse_size;
 
 /// Limit for the memory of all processes of a run together.
 ///

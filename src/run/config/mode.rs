@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use crate::load::EdgeSplit;
     use crate::nn::RelationMerge;
-    use crate::train::{Fanouts, GradientReduce};
+    use crate::train::Fanouts;
 
     fn flat(change: impl FnOnce(&mut RunConfig)) -> RunConfig {
         let mut config = RunConfig::new("g.json", "out");
@@ -314,16 +314,7 @@ mod tests {
     }
 
     fn sampling() -> SamplingConfig {
-        SamplingConfig {
-            fanouts: Fanouts::Same(vec![10; 3]),
-            replace: false,
-            edge_probability: None,
-            batch_size: 4,
-            sampler_threads: 0,
-            reduce: GradientReduce::Mean,
-            optimized_batches: false,
-            log_every: None,
-        }
+        SamplingConfig { batch_size: 4, ..SamplingConfig::new(Fanouts::Same(vec![10; 3])) }
     }
 
     fn link() -> LinkConfig {

@@ -26,16 +26,3 @@ pub(crate) fn with_gcn_norm(text: &str) -> Cow<'_, str> {
         )
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_of_two_norms_of_a_model_is_the_layers() {
-        let old = "seed = 0\n\n[model]\nlayer = \"gcn\"\nnorm = \"left\"\nhidden = 8\nnorm = \"batch\"\n\n[x]\nnorm = 1\n";
-        let new = old.replacen("norm = \"left\"", "gcn_norm = \"left\"", 1);
-        assert_eq!(with_gcn_norm(old), new);
-        assert_eq!(with_gcn_norm(&new), new);
-    }
-}

@@ -96,16 +96,10 @@ impl RunConfig {
 
     /// The configuration without options that only affect folders, speed and length of a run.
     fn of_weights(&self) -> RunConfig {
-        let nowhere = PathBuf::new();
         let sampling = self.sampling.clone();
         RunConfig {
-            part_json: nowhere.clone(),
-            out: nowhere.clone(),
-            spill_dir: nowhere,
             init_params: None,
             dump_step: None,
-            trace: None,
-            partitions: None,
             policy: Policy::default(),
             mfg: false,
             one_shot: false,
@@ -119,6 +113,18 @@ impl RunConfig {
                 log_every: None,
                 ..how
             }),
+            ..self.anywhere()
+        }
+    }
+
+    /// The configuration without the folders and resources of a machine.
+    pub(in crate::run) fn anywhere(&self) -> RunConfig {
+        RunConfig {
+            part_json: PathBuf::new(),
+            out: PathBuf::new(),
+            spill_dir: PathBuf::new(),
+            trace: None,
+            partitions: None,
             resident: None,
             threads: 0,
             memory_budget: MemoryBudget::Min,

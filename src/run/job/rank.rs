@@ -236,12 +236,9 @@ impl<'a> Rank<'a> {
     ) -> Result<Gathered> {
         let flat = parameters.flat_gradients(&gradients)?;
         drop(gradients);
-        let mut gathered = self.reduce(vec![flat], numbers)?;
-        let numbers = gathered.numbers;
-        match gathered.tensors.pop() {
-            Some(gradient) => Ok(Gathered { gradient, numbers }),
-            None => Err(Error::internal("gathering lost a tensor")),
-        }
+        let (gradient, numbers) = self.reduce(Some(flat), numbers)?;
+        let gradient = gradient.ok_or_else(|| Error::internal("gathering lost a tensor"))?;
+        Ok(Gathered { gradient, numbers })
     }
 
     /// Sums numbers over all ranks. One collective.
@@ -249,7 +246,7 @@ impl<'a> Rank<'a> {
     /// # Errors
     /// If ranks pass different counts of numbers.
     pub fn sum(&self, numbers: &[f64]) -> Result<Vec<f64>> {
-        Ok(self.reduce(Vec::new(), numbers)?.numbers)
+        Ok(self.reduce(None, numbers)?.1)
     }
 
     /// The largest of the ranks' numbers, position by position. One collective.
@@ -263,16 +260,22 @@ impl<'a> Rank<'a> {
         Ok(largest?.concat())
     }
 
-    fn reduce(&self, mut tensors: Vec<Tensor>, numbers: &[f64]) -> Result<Reduced> {
+    /// The sums of a tensor, if there is one, and of numbers over all ranks.
+    fn reduce(
+        &self,
+        tensor: Option<Tensor>,
+        numbers: &[f64],
+    ) -> Result<(Option<Tensor>, Vec<f64>)> {
         let manager = self.manager();
         let io = self.mark.borrow_mut().take_uncounted(manager);
+        let mut tensors: Vec<Tensor> = tensor.into_iter().collect();
         tensors.push(Tensor::f_from_slice(&[numbers, &io].concat())?);
         let mut sums = comm::all_reduce(self.group(), tensors, ReduceOp::Sum, &**manager)?;
         let last = sums.pop().map(Vec::<f64>::try_from).transpose()?.unwrap_or_default();
         let (numbers, io) = last.split_at(numbers.len());
         let io = io.try_into().map_err(|_| Error::internal("gathering lost numbers"))?;
         self.mark.borrow_mut().gather(io);
-        Ok(Reduced { tensors: sums, numbers: numbers.to_vec() })
+        Ok((sums.pop(), numbers.to_vec()))
     }
 
     /// Reports the end of an epoch: a line of `metrics.jsonl` and an [`Event::Log`]. All ranks call this with the same
@@ -347,10 +350,4 @@ impl<'a> Rank<'a> {
         }
         self.setup.end()
     }
-}
-
-/// Numbers that are summed over all ranks.
-struct Reduced {
-    tensors: Vec<Tensor>,
-    numbers: Vec<f64>,
 }

@@ -142,8 +142,8 @@ impl LayerRows {
     /// The rows of a model with inputs of `columns` columns and `outputs` outputs.
     fn of(run: &RunConfig, columns: u64, outputs: u64) -> Self {
         let model = &run.model;
-        let hops = model.num_graphs().max(model.kind.precomputed().unwrap_or(0));
-        let heads = model.kind.heads() as u64;
+        let hops = model.num_graphs().max(model.kind.facts().precomputed.unwrap_or(0));
+        let heads = model.kind.facts().heads as u64;
         let (hidden, outputs) = (model.hidden.max(1) as u64 * heads, outputs.saturating_mul(heads));
         // Hops of propagation have rows as wide as the inputs.
         let inputs = if hops > model.layers { columns } else { 0 };

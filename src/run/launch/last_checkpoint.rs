@@ -111,37 +111,18 @@ pub(in crate::run) fn keep_checkpoint(
 mod tests {
     use super::*;
 
-    fn keep(folder: &Path, epoch: u32, spare_previous: bool) {
+    fn keep(folder: &Path, epoch: u32) {
         fs::write(pending_checkpoint(folder, epoch), epoch.to_string()).unwrap();
-        keep_checkpoint(folder, epoch, spare_previous).unwrap();
-    }
-
-    fn kept(folder: &Path) -> [Option<String>; 2] {
-        [CHECKPOINT, PREVIOUS_CHECKPOINT].map(|name| fs::read_to_string(folder.join(name)).ok())
-    }
-
-    #[test]
-    fn the_last_two_checkpoints_are_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        keep(folder, 1, false);
-        assert_eq!(kept(folder), [Some("1".to_owned()), None]);
-        keep(folder, 2, false);
-        assert_eq!(kept(folder), ["2", "1"].map(|text| Some(text.to_owned())));
-        keep(folder, 3, false);
-        assert_eq!(kept(folder), ["3", "2"].map(|text| Some(text.to_owned())));
-        keep(folder, 4, true);
-        assert_eq!(kept(folder), ["4", "2"].map(|text| Some(text.to_owned())));
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
+        keep_checkpoint(folder, epoch, false).unwrap();
     }
 
     #[test]
     fn there_is_a_last_checkpoint_all_the_time() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        keep(folder, 0, false);
+        keep(folder, 0);
         std::thread::scope(|scope| {
-            let keeper = scope.spawn(|| (1..2_000).for_each(|epoch| keep(folder, epoch, false)));
+            let keeper = scope.spawn(|| (1..2_000).for_each(|epoch| keep(folder, epoch)));
             while !keeper.is_finished() {
                 assert!(folder.join(CHECKPOINT).exists());
             }

@@ -9,5 +9,4 @@ pub(super) mod reservation;
 pub(super) mod results_folder;
 mod run_link;
 pub(super) mod this_machine;
-mod threads;
 pub(super) mod workers;

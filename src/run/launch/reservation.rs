@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::event::{Event, size};
+use crate::event::Event;
 use crate::io::Reserve;
 use crate::platform::free_space;
 use crate::words::error::{Error, ErrorKind, Result};
+use crate::words::size::size;
 
 /// Name of the file that reserves the space, in the run's folder.
 const FILE: &str = "reserve";

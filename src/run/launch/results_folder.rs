@@ -161,18 +161,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_one_writer_and_its_lock_leaves_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = ResultsFolder::for_new_run(folder.path(), false, "").unwrap();
-        let error = ResultsFolder::for_new_run(folder.path(), true, "").unwrap_err().to_string();
-        let expected = format!("another run (process {}) writes", std::process::id());
-        assert!(error.contains(&expected), "{error}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        drop(first);
-        ResultsFolder::for_resumed_run(folder.path()).unwrap();
-    }
-
-    #[test]
     fn only_files_of_runs_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);

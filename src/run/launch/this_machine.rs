@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::comm::machines::{Launched, MachineFacts};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::IoMode;
-use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
+use crate::run::config::{OwnPartitions, RunConfig};
 use crate::words::error::{Error, ErrorKind, Result};
 
 /// This machine, in a run on several.
@@ -115,18 +114,9 @@ pub(super) fn not_yet(field: &str) -> Error {
 /// The part of a configuration that must be the same on all machines: without paths and resources.
 pub(in crate::run) fn common(config: &RunConfig) -> RunConfig {
     RunConfig {
-        part_json: PathBuf::new(),
-        out: PathBuf::new(),
-        spill_dir: PathBuf::new(),
-        trace: None,
-        partitions: None,
         dump_step: config.dump_step.as_ref().map(|_| PathBuf::new()),
         tensorboard: None,
         init_params: config.init_params.as_ref().map(|_| PathBuf::new()),
-        resident: None,
-        threads: 1,
-        memory_budget: MemoryBudget::Min,
-        io: IoMode::default(),
-        ..config.clone()
+        ..config.anywhere()
     }
 }

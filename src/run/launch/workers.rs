@@ -8,7 +8,6 @@ use super::carriage::{Carriage, CarriageSite};
 use super::reservation::reserve;
 use super::run_link::RunLink;
 use super::this_machine::{ThisMachine, not_yet};
-use super::threads::capped;
 use crate::engine::comm::Placement;
 use crate::engine::comm::machines::Launched;
 use crate::engine::launch::{
@@ -16,7 +15,7 @@ use crate::engine::launch::{
 };
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::engine::turns::{Control, Work};
-use crate::event::{Event, EventSender, Recording, TraceFile, size};
+use crate::event::{Event, EventSender, Recording, TraceFile};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
@@ -27,6 +26,11 @@ use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
 use crate::words::error::Result;
+use crate::words::size::size;
+
+/// Maximum number of threads of a worker per core. More threads do not help, and a far larger number is a typing error
+/// that would block the machine.
+const THREADS_PER_CORE: usize = 4;
 
 /// Settings of a run on a small graph that stands for a larger one.
 #[derive(Debug, Clone, Copy)]
@@ -102,10 +106,12 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Prepares this process and the folder for spilled data. Notes if a run uses less of the machine than requested, or the
-/// machine has less.
-fn prepare(resources: &Resources, threads: usize, observe: &mut dyn FnMut(&Event)) {
+/// Prepares this process and the folder for spilled data; returns the number of threads of a worker. Notes if a run uses
+/// less of the machine than requested, or the machine has less.
+fn prepare(resources: &Resources, observe: &mut dyn FnMut(&Event)) -> usize {
     share_one_heap();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = resources.threads.min(THREADS_PER_CORE * cores);
     let mut note = |text: String| observe(&Event::Note(text));
     if let Some(Launched { machines, .. }) = Launched::unconnected() {
         note(format!(
@@ -129,6 +135,7 @@ fn prepare(resources: &Resources, threads: usize, observe: &mut dyn FnMut(&Event
     for error in sweep(&resources.spill_dir).failed {
         note(format!("left by a killed run: {error}"));
     }
+    threads
 }
 
 /// Creates the trace of a run, if it has one.
@@ -231,8 +238,7 @@ pub(in crate::run) fn run_workers<T>(
     };
     let (placement, sizes) = checked(launch)?;
     signals::check()?;
-    let threads = capped(resources.threads);
-    prepare(resources, threads, observe);
+    let threads = prepare(resources, observe);
     let (run_folder, control) = run_folder(launch, &placement, &sizes)?;
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
     if let Some(Err(note)) = &link {

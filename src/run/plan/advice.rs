@@ -6,8 +6,8 @@ use super::report::Plan;
 use crate::engine::launch::RESIDENT;
 use crate::engine::spill::SpillDtype;
 use crate::engine::turns::rest_to_give_out;
-use crate::event::size;
 use crate::run::config::RunConfig;
+use crate::words::size::size;
 
 /// Numbers of pieces into which partitions are cut to make a run fit. Beyond these, the processes' own memory
 /// dominates.
@@ -27,7 +27,13 @@ pub(super) fn advice(
     match plan.memory.budget {
         Some(budget) if budget < least => {
             advice.push(raise_budget(least));
-            advice.push(more_partitions(run, sizes, forecast, budget));
+            advice.push(match fitting_parts(run, sizes, forecast, budget) {
+                Some((parts, bytes)) => {
+                    let bytes = size(bytes);
+                    format!("or cut the graph into {parts} partitions, which take about {bytes}")
+                }
+                None => "or train on samples: ‹sampling›".to_owned(),
+            });
         }
         _ => advice.push(enough(run, forecast)),
     }
@@ -44,21 +50,6 @@ pub(super) fn advice(
         advice.push(format!("{percent:.0} % of the nodes are labelled: try ‹mfg›"));
     }
     advice
-}
-
-/// Number of partitions with which the run fits into the budget.
-fn more_partitions(
-    run: &RunConfig,
-    sizes: &GraphSizes,
-    forecast: &Forecast,
-    budget: u64,
-) -> String {
-    match fitting_parts(run, sizes, forecast, budget) {
-        Some((parts, bytes)) => {
-            format!("or cut the graph into {parts} partitions, which take about {}", size(bytes))
-        }
-        None => "or train on samples: ‹sampling›".to_owned(),
-    }
 }
 
 /// Advice about the budget of a run that takes at least `least` bytes.

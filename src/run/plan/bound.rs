@@ -30,9 +30,9 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> Option<u
     let (columns, dtype) = (sizes.features.width, sizes.features.dtype);
     let input = columns as f64 * dtype.size() as f64;
     let pass = 2.0 * (4.0 * edges + 8.0 * nodes);
-    let hidden = element * (model.hidden * model.kind.heads()) as f64;
+    let hidden = element * (model.hidden * model.kind.facts().heads) as f64;
     let graphs = model.num_graphs() as f64;
-    let bytes = match model.kind.precomputed() {
+    let bytes = match model.kind.facts().precomputed {
         // Features are propagated before the first epoch.
         Some(matrices) => 2.0 * nodes * input * matrices as f64,
         // Outputs are propagated.

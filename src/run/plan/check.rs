@@ -1,13 +1,13 @@
 //! Checks that a run will fit, before it starts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::advice::{fitting_parts, raise_budget};
 use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill_dir::sweep;
-use crate::event::{Event, size};
+use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
 use crate::platform::give_memory_back;
@@ -15,6 +15,7 @@ use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 use crate::words::error::{Error, ErrorKind, Result, exit};
+use crate::words::size::size;
 
 /// Fraction of a forecast of memory that a run certainly needs: forecasts are up to a quarter too high (with all
 /// activations kept, or partitions of different sizes). Only runs that certainly do not fit are refused. Other runs end
@@ -22,8 +23,8 @@ use crate::words::error::{Error, ErrorKind, Result, exit};
 const CERTAIN: f64 = 0.8;
 
 /// Planned figures of a full-graph run, per epoch, in bytes, if waiting workers keep nothing.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(in crate::run) struct PlannedRun {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct PlannedRun {
     /// Peak size of all files.
     pub(in crate::run) disk: u64,
     /// Least memory of all processes.
@@ -31,10 +32,10 @@ pub(in crate::run) struct PlannedRun {
     /// Growth of the largest worker in its turn.
     #[serde(skip)]
     pub(in crate::run) growth: u64,
-    written: u64,
-    read: u64,
+    pub(crate) written: u64,
+    pub(crate) read: u64,
     /// Lower bound on bytes written and read for any schedule in the memory budget, if known.
-    bound: Option<u64>,
+    pub(crate) bound: Option<u64>,
 }
 
 /// Reports the needs of a full-graph run, unless they are negligible.

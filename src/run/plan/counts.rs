@@ -89,6 +89,12 @@ pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCoun
     shrunk.collect()
 }
 
+/// Expected number of `nodes` that are hit by `edges` random edges.
+pub(super) fn hit(nodes: u64, edges: u64) -> u64 {
+    let nodes = nodes as f64;
+    (nodes * (1.0 - (-(edges as f64) / nodes.max(1.0)).exp())) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

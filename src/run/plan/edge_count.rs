@@ -1,7 +1,6 @@
 //! Numbers of edges of a partition, counted or estimated from samples.
 
-use super::counts::{Pair, RankCounts};
-use super::graph_sizes::hit;
+use super::counts::{Pair, RankCounts, hit};
 use crate::formats::dgl::{EdgeRun, Partition};
 use crate::graph::Bitmap;
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counts::{Pair, RankCounts};
-use super::graph_sizes::{FeatureColumns, GraphSizes, hit};
+use super::counts::{Pair, RankCounts, hit};
+use super::graph_sizes::{FeatureColumns, GraphSizes};
 use crate::io::Dtype;
 use crate::load::{FEATURE_NAMES, LABEL_NAMES, filled, is_little};
 use crate::nn::Task;

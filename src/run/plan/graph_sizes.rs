@@ -124,9 +124,3 @@ fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3
     }
     Ok(counts)
 }
-
-/// Expected number of `nodes` that are hit by `edges` random edges.
-pub(super) fn hit(nodes: u64, edges: u64) -> u64 {
-    let nodes = nodes as f64;
-    (nodes * (1.0 - (-(edges as f64) / nodes.max(1.0)).exp())) as u64
-}

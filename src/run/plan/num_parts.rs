@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::forecast::forecast;
 use super::graph_shape::GraphShape;
-use crate::event::size;
 use crate::run::config::{MemoryBudget, RunConfig, check};
 use crate::words::error::{Error, ErrorKind, Result};
+use crate::words::size::size;
 
 /// Largest number that is tried. With more partitions, the processes' own memory dominates.
 const MOST: u64 = 1024;

@@ -155,7 +155,7 @@ fn exceeds(run: &RunConfig, bytes: f64) -> bool {
 fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measure) -> f64 {
     let value = size_of::<f32>() as f64;
     let features = (sizes.features.width as usize * sizes.features.dtype.size()) as f64;
-    let heads = run.model.kind.heads() as f64;
+    let heads = run.model.kind.facts().heads as f64;
     let hidden = heads * run.model.hidden as f64 * value;
     let outputs = heads * sizes.outputs as f64 * value;
     let (nodes, edges) =

@@ -1,19 +1,14 @@
 //! Checks of a prediction before its work begins.
 
-use std::path::Path;
-
-use serde_json::Value;
-
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
-use crate::io::read_input;
 use crate::load::{GraphFingerprint, etypes_within};
 use crate::nn::{Task, verify_state_dict};
 use crate::prepare::import::{CLASS_NAMES, FEATURE_ENCODING, class_names_file};
-use crate::run::METRICS;
 use crate::run::config::{Checksums, LinkConfig, RunConfig};
 use crate::run::rank::{LinkQuery, PredictConfig, Prediction, WEIGHTS};
+use crate::run::read_metrics;
 use crate::words::choice::Choice;
 use crate::words::error::{Error, Result};
 
@@ -99,7 +94,10 @@ fn check_run(
             weights.display()
         )));
     }
-    let last = last_epoch(&run.out.join(METRICS));
+    let lines = read_metrics(&run.out).unwrap_or_default();
+    // At the end of a run, the last line has the epoch of its weights.
+    let last = lines.last().and_then(|line| u32::try_from(line["epoch"].as_u64()?).ok());
+    let last = last.unwrap_or(0);
     if let Some(epoch) = RunConfig::epoch_of_weights(weights)?.filter(|epoch| *epoch < last) {
         observe(&Event::Note(format!(
             "{}: holds the weights of epoch {epoch}, but the run has completed epoch {last}; it writes its weights when it ends",
@@ -160,12 +158,4 @@ fn check_kept_back(config: &PredictConfig, partitions: &PartitionConfig) -> Resu
     Err(Error::input(partitions.path(), "", problem).with_hint(
         "name the run's own graph with ‹part_json=FILE›, or train with masks of edges, which stay when a graph is cut again",
     ))
-}
-
-/// The epoch in the last line of a run's metrics, or 0. At the end of a run, the line has the epoch of its weights.
-fn last_epoch(metrics: &Path) -> u32 {
-    let lines = read_input(metrics).unwrap_or_default();
-    // A killed run may leave half a line.
-    let last = lines.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
-    last.and_then(|line| u32::try_from(line["epoch"].as_u64()?).ok()).unwrap_or(0)
 }

@@ -6,9 +6,9 @@ use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use super::cells::{Cell, ColumnKind, OutputColumn};
-use super::link_table::LinkTable;
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
+use super::table_file::TableFile;
 use super::words::Words;
 use crate::io::{ArraySpec, Destination, Dtype, npy_header, safetensors_header};
 use crate::platform::signals;
@@ -38,7 +38,7 @@ impl PairTable<'_> {
         let mut scores = StoredValues::open(self.rows)?;
         let node = |end: usize| OutputColumn::of_nodes(self.headings[end], self.named[end]);
         let columns = [node(0), node(1), OutputColumn::new("score", ColumnKind::Float32)];
-        let mut table = LinkTable::open(place, format, &columns)?;
+        let mut table = TableFile::open(place, format, "links", &columns)?;
         for pair in 0..self.count {
             let node = |end: usize| Cell::Text(self.words.get(2 * pair + end).to_vec());
             let score = f32::from_le_bytes(scores.next()?);
@@ -86,7 +86,7 @@ impl PartnerTable<'_> {
         columns.push(OutputColumn::new("rank", ColumnKind::Int32));
         columns.extend(node(1, "partner_type"));
         columns.push(OutputColumn::new("score", ColumnKind::Float32));
-        let mut table = LinkTable::open(place, format, &columns)?;
+        let mut table = TableFile::open(place, format, "links", &columns)?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());

@@ -7,7 +7,6 @@ mod columns;
 mod csv;
 mod extended_graph;
 mod link_answers;
-mod link_table;
 mod name_index;
 mod node_space;
 mod numbering;

@@ -41,10 +41,10 @@ pub(super) struct NodeSpace<'a> {
 const NOWHERE: u64 = u64::MAX;
 const SEVERAL: u64 = NOWHERE - 1;
 
-/// Pairs of nodes, in the order of a file.
-pub(super) struct NodePairs {
-    /// Places of the two nodes of each pair.
-    pub(super) places: Vec<[u64; 2]>,
+/// Nodes or pairs of nodes, in the order of a file.
+pub(super) struct NodeList<P> {
+    /// Place of each node, or places of the two nodes of each pair.
+    pub(super) places: Vec<P>,
     /// The words of the file for these nodes.
     pub(super) words: Words,
 }
@@ -92,14 +92,6 @@ fn first_names(path: &Path, ask: &Ask<'_>, spaces: &[NodeSpace<'_>]) -> Result<H
         }
     }
     Ok(found)
-}
-
-/// The nodes of a list, in its order.
-pub(super) struct NodeList {
-    /// Places of the nodes.
-    pub(super) places: Vec<u64>,
-    /// Name of the nodes in the list.
-    pub(super) words: Words,
 }
 
 /// The names of nodes while they are read, one after the other.
@@ -252,7 +244,11 @@ impl<'a> NodeSpace<'a> {
     }
 
     /// The pairs of a node of one type and a node of another that a file lists, each by its id or name among those of its type.
-    pub(super) fn typed_pairs(&self, path: &Path, ntypes: [usize; 2]) -> Result<NodePairs> {
+    pub(super) fn typed_pairs(
+        &self,
+        path: &Path,
+        ntypes: [usize; 2],
+    ) -> Result<NodeList<[u64; 2]>> {
         let listed = pair_words(path, &ntypes.map(|ntype| self.of_type(ntype)), self.budget)?;
         let end = |at: usize| -> Result<Vec<u64>> {
             let words = listed.words.all().skip(at).step_by(2);
@@ -261,11 +257,11 @@ impl<'a> NodeSpace<'a> {
         };
         let (left, right) = (end(0)?, end(1)?);
         let places = left.into_iter().zip(right).map(|(left, right)| [left, right]).collect();
-        Ok(NodePairs { places, words: listed.words })
+        Ok(NodeList { places, words: listed.words })
     }
 
     /// The nodes that a file lists, an id or a name on each line.
-    pub(super) fn listed(&self, path: &Path) -> Result<NodeList> {
+    pub(super) fn listed(&self, path: &Path) -> Result<NodeList<u64>> {
         let folder = std::env::temp_dir();
         let ask = Ask { ids_are_names: self.has_names(), ..Ask::new(Wants::List, &folder) };
         let mut rows = FileRows::open_list(path, &ask)?;
@@ -294,11 +290,11 @@ impl<'a> NodeSpace<'a> {
     }
 
     /// The pairs of nodes that a file lists, two ids or names on each line.
-    pub(super) fn pairs(&self, path: &Path) -> Result<NodePairs> {
+    pub(super) fn pairs(&self, path: &Path) -> Result<NodeList<[u64; 2]>> {
         let listed = pair_words(path, std::slice::from_ref(self), self.budget)?;
         let places = self.places_of(&listed, listed.words.all(), 2)?;
         let places = places.as_chunks::<2>().0.to_vec();
-        Ok(NodePairs { places, words: listed.words })
+        Ok(NodeList { places, words: listed.words })
     }
 
     /// The places of nodes that a file lists by these words, `per_line` on each line.

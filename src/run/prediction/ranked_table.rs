@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::cells::{Cell, ColumnKind, OutputColumn};
 use super::link_answers::StoredValues;
-use super::link_table::LinkTable;
 use super::name_index::NameIndex;
 use super::node_space::NodeSpace;
+use super::table_file::TableFile;
 use crate::io::Destination;
 use crate::run::rank::{PredictionFormat, RANKED_EDGE_BYTES, RankedEdge};
 use crate::words::error::{Error, Result};
@@ -47,7 +47,7 @@ impl RankedTable<'_> {
         columns.extend(several.then(|| OutputColumn::new("edge_type", ColumnKind::Text)));
         let ranks = ["source_rank", "destination_rank"];
         columns.extend(ranks.map(|name| OutputColumn::new(name, ColumnKind::Float32)));
-        let mut table = LinkTable::open(place, format, &columns)?;
+        let mut table = TableFile::open(place, format, "links", &columns)?;
         let mut edges = StoredValues::open(self.rows)?;
         for _ in 0..count {
             let bytes: [u8; RANKED_EDGE_BYTES] = edges.next()?;

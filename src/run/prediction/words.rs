@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::event::size;
 use crate::prepare::import::FileRows;
 use crate::words::error::{Error, ErrorKind, Result};
+use crate::words::size::size;
 
 /// Multiple of the words' memory that they take together with their places and the search for these.
 const WITH_PLACES: usize = 3;

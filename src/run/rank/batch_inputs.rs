@@ -84,7 +84,7 @@ impl BatchInputs {
             sampler.out_degrees(false)
         } else {
             let kind = model.kind;
-            sampler.in_degrees(kind.uses_in_degrees()).out_degrees(kind.uses_out_degrees())
+            sampler.in_degrees(kind.facts().in_degrees).out_degrees(kind.facts().out_degrees)
         };
         let sampler = self.nodes.iter().fold(sampler, |sampler, input| {
             let InputColumn { name, column, few_entries } = input;

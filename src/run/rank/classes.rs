@@ -1,5 +1,6 @@
 //! Classes in labels: their number, and unused ones.
 
+use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::setup::Surroundings;
@@ -9,12 +10,13 @@ use crate::words::error::{Error, Result};
 
 /// Class number below which any class is accepted, whatever the number of labels.
 pub(crate) const USUAL_CLASSES: i64 = 1_000_000;
-/// Largest class number up to which gaps are searched; each class takes a bit in a message to all ranks.
+/// Largest class number up to which gaps are searched; a message to all ranks grows with it.
 const MOST_BITS: i64 = 1 << 24;
 /// Number of classes that a note lists.
 const LISTED: usize = 10;
 
 /// Classes in the labels of one rank, or of all.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Classes {
     /// The largest class number, or the last column of rows of labels; -1 without labels.
     pub(super) highest: i64,
@@ -62,37 +64,23 @@ impl Classes {
         self.present[word] |= 1 << (class % 64);
     }
 
-    /// Numbers that are sent to other ranks.
-    pub(super) fn numbers(&self) -> Vec<i64> {
-        let mut numbers = vec![self.highest, self.labelled, self.row];
-        numbers.extend(self.present.iter().map(|word| *word as i64));
-        numbers
-    }
-
-    /// Merges the [`numbers`](Self::numbers) of all ranks. `first_row` returns a rank's first inner node that may have
-    /// a label.
+    /// Merges the classes of all ranks. `first_row` returns a rank's first inner node that may have a label.
     pub(super) fn of_all(
         task: Task,
-        ranks: &[&[i64]],
+        ranks: &[&Classes],
         here: Surroundings<'_>,
         key: &str,
         first_row: impl Fn(usize) -> i64,
     ) -> Result<Self> {
         let mut all = Classes { highest: -1, labelled: 0, row: 0, present: Vec::new() };
         let mut owner = 0;
-        for (rank, numbers) in ranks.iter().enumerate() {
-            let [highest, labelled, row, present @ ..] = numbers else {
-                return Err(Error::internal("a rank sent no classes"));
-            };
-            if *highest > all.highest {
-                (all.highest, all.row, owner) = (*highest, *row, rank);
+        for (rank, own) in ranks.iter().enumerate() {
+            if own.highest > all.highest {
+                (all.highest, all.row, owner) = (own.highest, own.row, rank);
             }
-            all.labelled += labelled;
-            all.present.resize(all.present.len().max(present.len()), 0);
-            all.present
-                .iter_mut()
-                .zip(present.iter())
-                .for_each(|(word, other)| *word |= *other as u64);
+            all.labelled += own.labelled;
+            all.present.resize(all.present.len().max(own.present.len()), 0);
+            all.present.iter_mut().zip(&own.present).for_each(|(word, other)| *word |= other);
         }
         let most = USUAL_CLASSES.max(all.labelled);
         // A stand-in has few nodes, but as many classes as the real graph.

@@ -130,7 +130,7 @@ impl RankHeteroGraph {
         setup: &RankSetup,
         folder: &Path,
     ) -> Result<Option<RelationDegrees>> {
-        let degrees = self.config.model.kind.uses_out_degrees().then(|| {
+        let degrees = self.config.model.kind.facts().out_degrees.then(|| {
             RelationDegrees::new(&self.graph, setup.partition.book(), folder, setup.ranks())
         });
         degrees.transpose()

@@ -1,5 +1,6 @@
 //! Labels and masks of a rank, and facts that all ranks agree on.
 
+use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::classes::Classes;
@@ -47,16 +48,14 @@ struct OwnLabels {
     masks: [Tensor; 3],
 }
 
-/// Number of counts that a rank sends per group, before its classes.
-const COUNTS: usize = 5;
-
 /// Message of a rank about the nodes of a group.
-struct GroupCounts<'r> {
+#[derive(Serialize, Deserialize)]
+struct GroupCounts {
     first_row: i64,
     /// Training, validation and test nodes.
     in_masks: [i64; 3],
     without_in_edges: i64,
-    classes: &'r [i64],
+    classes: Classes,
 }
 
 /// Reads labels and masks of each group, and agrees with all ranks on the numbers of outputs and of masked nodes.
@@ -70,29 +69,24 @@ pub(super) fn take_up_labels(
 ) -> Result<LabelFacts> {
     let RankSetup { manager, partition, .. } = setup;
     let own = OwnLabels::read(setup, config, &labelled)?;
-    let mut numbers = Vec::new();
-    for (labels, labelled) in own.iter().zip(&labelled) {
-        let of_group = labels.numbers(setup, config, labelled)?;
-        numbers.push(of_group.len() as i64);
-        numbers.extend(of_group);
-    }
+    let counts = own.iter().zip(&labelled);
+    let counts = counts.map(|(labels, labelled)| labels.counts(setup, config, labelled));
+    let counts = counts.collect::<Result<Vec<GroupCounts>>>()?;
     let OwnLabels { labels, masks } = OwnLabels::below_one_another(own)?;
     let labels = manager.track("labels", labels);
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
     let masks = Masks { train, val, test };
 
-    let ranks = setup.gather(&numbers)?;
-    let ranks = ranks.iter().map(|numbers| GroupCounts::all(numbers));
-    let ranks = ranks.collect::<Result<Vec<_>>>()?;
+    let ranks = setup.gather(&counts)?;
     let mut totals = Totals { train: 0, val: 0, test: 0 };
     let (mut groups, mut first_class, mut without_in_edges) = (Vec::new(), 0, 0);
     let mut gaps = Vec::new();
     for (number, labelled) in labelled.into_iter().enumerate() {
-        let counts: Vec<&GroupCounts<'_>> =
+        let counts: Vec<&GroupCounts> =
             ranks.iter().filter_map(|groups| groups.get(number)).collect();
         let classes = agree(setup, config, here, &labelled, &counts)?;
         let outputs = num_outputs(config, stored.map(|stored| stored[number]), classes.highest)?;
-        let sum = |of: fn(&GroupCounts<'_>) -> i64| counts.iter().map(|c| of(c)).sum::<i64>();
+        let sum = |of: fn(&GroupCounts) -> i64| counts.iter().map(|c| of(c)).sum::<i64>();
         totals.train += sum(|counts| counts.in_masks[0]);
         totals.val += sum(|counts| counts.in_masks[1]);
         totals.test += sum(|counts| counts.in_masks[2]);
@@ -102,7 +96,7 @@ pub(super) fn take_up_labels(
         first_class = classes.end;
         groups.push(LabelledGroup { labelled, classes });
     }
-    if here.rank == 0 && without_in_edges > 0 && config.model.kind.needs_in_edges() {
+    if here.rank == 0 && without_in_edges > 0 && config.model.kind.spec().needs_in_edges {
         here.events.send(Event::Note(format!(
             "{without_in_edges} nodes have no in-edges; a layer gives them only its bias"
         )))?;
@@ -149,13 +143,13 @@ impl OwnLabels {
         groups.iter().map(of_group).collect()
     }
 
-    /// Numbers that are sent to other ranks.
-    fn numbers(
+    /// The message to other ranks about these nodes.
+    fn counts(
         &self,
         setup: &RankSetup,
         config: &RunConfig,
         labelled: &Labelled,
-    ) -> Result<Vec<i64>> {
+    ) -> Result<GroupCounts> {
         let count = |t: &Tensor| Ok::<_, Error>(t.f_sum(Kind::Int64)?.f_int64_value(&[])?);
         let unlabelled = match config.task {
             Task::Classification => self.labels.f_lt(0)?,
@@ -172,12 +166,12 @@ impl OwnLabels {
             }
         }
         let [train, val, test] = &self.masks;
-        let counts = [count(train)?, count(val)?, count(test)?];
-        let mut numbers = vec![labelled.first_row];
-        numbers.extend(counts);
-        numbers.push(labelled.without_in_edges);
-        numbers.extend(Classes::new(config.task, &self.labels)?.numbers());
-        Ok(numbers)
+        Ok(GroupCounts {
+            first_row: labelled.first_row,
+            in_masks: [count(train)?, count(val)?, count(test)?],
+            without_in_edges: labelled.without_in_edges,
+            classes: Classes::new(config.task, &self.labels)?,
+        })
     }
 
     fn below_one_another(mut groups: Vec<Self>) -> Result<Self> {
@@ -193,35 +187,16 @@ impl OwnLabels {
     }
 }
 
-impl<'r> GroupCounts<'r> {
-    /// Parses the groups that a rank has sent, each preceded by the length of its numbers.
-    fn all(mut numbers: &'r [i64]) -> Result<Vec<Self>> {
-        let incomplete = || Error::internal("a rank sent no counts of its labels");
-        let mut groups = Vec::new();
-        while let [length, rest @ ..] = numbers {
-            let (group, rest) = rest.split_at_checked(*length as usize).ok_or_else(incomplete)?;
-            let (counts, classes) = group.split_at_checked(COUNTS).ok_or_else(incomplete)?;
-            let &[first_row, train, val, test, without_in_edges] = counts else {
-                return Err(incomplete());
-            };
-            let in_masks = [train, val, test];
-            groups.push(GroupCounts { first_row, in_masks, without_in_edges, classes });
-            numbers = rest;
-        }
-        Ok(groups)
-    }
-}
-
 /// Classes of a group of nodes, from all ranks' messages.
 fn agree(
     setup: &RankSetup,
     config: &RunConfig,
     here: Surroundings<'_>,
     labelled: &Labelled,
-    counts: &[&GroupCounts<'_>],
+    counts: &[&GroupCounts],
 ) -> Result<Classes> {
-    let of_classes: Vec<&[i64]> = counts.iter().map(|counts| counts.classes).collect();
-    let highest: Vec<i64> = of_classes.iter().map(|row| row[0]).collect();
+    let of_classes: Vec<&Classes> = counts.iter().map(|counts| &counts.classes).collect();
+    let highest: Vec<i64> = of_classes.iter().map(|classes| classes.highest).collect();
     if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
         let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
         let problem = format!("has {widths:?} columns on the partitions, but one number is needed");

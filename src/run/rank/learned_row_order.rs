@@ -36,17 +36,16 @@ impl LearnedRowOrder {
         });
         let counts = counts.collect::<Vec<_>>().join(", ");
         let mine = ntypes.iter().map(|&ntype| own_sums(setup, ntype));
-        let mine = mine.collect::<Result<Vec<[i64; 2]>>>()?;
-        let all = setup.gather(mine.as_flattened())?;
+        let all = setup.gather(&mine.collect::<Result<Vec<_>>>()?)?;
         let mut sums = Checksums::default();
         for (i, &ntype) in ntypes.iter().enumerate() {
             let name = &book.ntypes()[ntype];
-            let ids = all.iter().map(|row| u32::try_from(row[2 * i]).ok());
+            let ids = all.iter().map(|sums| sums[i][0]);
             if let Some(ids) = ids.collect::<Option<Vec<u32>>>() {
                 let sum = crc32fast::hash(bytemuck::cast_slice(&ids));
                 sums.insert(format!("original ids of {name}"), sum);
             }
-            if let Ok(sum) = u32::try_from(all[0][2 * i + 1]) {
+            if let Some(sum) = all[0][i][1] {
                 sums.insert(format!("names of {name}"), sum);
             }
         }
@@ -77,8 +76,8 @@ impl LearnedRowOrder {
     }
 }
 
-/// Checksums of the original ids of the rank's own nodes and, on rank 0, of the names of all nodes; -1 without ids or names.
-fn own_sums(setup: &RankSetup, ntype: usize) -> Result<[i64; 2]> {
+/// Checksums of the original ids of the rank's own nodes and, on rank 0, of the names of all nodes.
+fn own_sums(setup: &RankSetup, ntype: usize) -> Result<[Option<u32>; 2]> {
     let partition = &setup.partition;
     let (book, part, config) = (partition.book(), partition.part(), partition.topology().config());
     let ids = if book.type_nodes(part, ntype).own == 0 {
@@ -91,5 +90,5 @@ fn own_sums(setup: &RankSetup, ntype: usize) -> Result<[i64; 2]> {
     };
     let names = names_file(config.folder(), &book.ntypes()[ntype]);
     let names = (part == 0 && names.is_file()).then(|| file_sum(&names)).transpose()?;
-    Ok([ids, names].map(|sum| sum.map_or(-1, i64::from)))
+    Ok([ids, names])
 }

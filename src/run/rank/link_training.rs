@@ -42,7 +42,7 @@ impl LinkTraining<'_> {
                 let whole = WholeGraph::new(setup, config, within)?;
                 let built = BuiltModel::new(setup, config, &whole, &[width])?;
                 assignment.load_initial(&built.parameters)?;
-                let edge_types = config.model.kind.uses_edge_types();
+                let edge_types = config.model.kind.spec().edge_types;
                 self.run(&whole, &built, &GraphBatches { model: &*built.model, edge_types })
             }
             Layers::PerRelation(relations, _) => {

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tch::{Kind, Tensor};
 
-use super::usage::metered;
 use crate::engine::comm::{FileGroup, Placement, ProcessGroup, Ranks, all_gather, sync_params};
 use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::engine::tape::ParameterSet;
@@ -16,11 +17,10 @@ use crate::engine::turns::{Control, TurnLock};
 use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::{AccountedStorage, DiskStorage, IoCounters, IoMode, Storage};
-use crate::kernels::start_pool;
+use crate::io::{AccountedStorage, DiskMeter, DiskStorage, IoCounters, IoMode, Storage};
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
-use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
+use crate::platform::{prepare_allocator, prepare_allocator_to_keep, start_pool};
 use crate::run::config::Resources;
 use crate::words::error::{Error, Result};
 
@@ -131,7 +131,11 @@ impl RankSetup {
         };
         let disk = Arc::new(disk.reusing_files());
         let storage: Arc<dyn Storage> = match here.stand_in {
-            Some(_) => metered(disk, here)?,
+            Some(_) => {
+                let meter = DiskMeter::open(folder, rank, control.num_ranks());
+                let meter = meter.map_err(|e| Error::io("measure", folder, e))?;
+                Arc::new(AccountedStorage::new(disk, meter))
+            }
             None => AccountedStorage::in_reserve(disk, here.reserve, control.num_ranks())?,
         };
         let spill = folder.join(format!("rank-{rank}"));
@@ -169,16 +173,19 @@ impl RankSetup {
         self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
-    /// Sends a row of numbers from every rank to every rank. One collective.
-    pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
-        let mine = Tensor::f_from_slice(numbers)?;
+    /// Sends a record from every rank to every rank. One collective.
+    pub(super) fn gather<T: Serialize + DeserializeOwned>(&self, mine: &T) -> Result<Vec<T>> {
+        let failed =
+            |e: serde_json::Error| Error::internal(format!("cannot pass a record on: {e}"));
+        let mine = Tensor::f_from_slice(&serde_json::to_vec(mine).map_err(failed)?)?;
         let all = all_gather(&*self.group, mine, &*self.manager)?;
-        all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
+        let read = |record| serde_json::from_slice(&tensor::bytes(record)).map_err(failed);
+        all.iter().map(read).collect()
     }
 
     /// The sums of numbers over all ranks. One collective.
     pub(super) fn sums(&self, numbers: &[i64]) -> Result<Vec<i64>> {
-        let ranks = self.gather(numbers)?;
+        let ranks = self.gather(&numbers.to_vec())?;
         Ok((0..numbers.len()).map(|i| ranks.iter().map(|rank| rank[i]).sum()).collect())
     }
 
@@ -189,14 +196,9 @@ impl RankSetup {
         parameters.set_flat(synced.remove(0))
     }
 
-    /// Checks that the width of features, by node or edge type (-1: none), is the same on all ranks. One collective.
-    pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
-        let all = self.gather(widths)?;
-        self.compare_widths(widths, all.iter().map(Vec::as_slice))
-    }
-
-    /// Checks the widths that other ranks, in order, have gathered.
-    pub(super) fn compare_widths<'w>(
+    /// Checks that the width of features, by node or edge type (-1: none), is the same on all ranks, which have gathered
+    /// these widths.
+    pub(super) fn check_widths<'w>(
         &self,
         widths: &[i64],
         of_parts: impl Iterator<Item = &'w [i64]>,

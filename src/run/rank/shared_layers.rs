@@ -53,7 +53,7 @@ impl NodeModel<'_, WholeGraph> {
             None => (vec![graph; num_graphs], input),
         };
         let forward = GraphModel { model: &*model, graphs, features };
-        let edge_types = config.model.kind.uses_edge_types();
+        let edge_types = config.model.kind.spec().edge_types;
         let of_batches = GraphBatches { model: &*model, edge_types };
         let samples = loaders.as_ref().map(|loaders| Samples { model: &of_batches, loaders });
         training.run(&forward, mfgs.as_ref().map(|mfgs| &mfgs.nodes), samples)

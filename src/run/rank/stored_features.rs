@@ -37,7 +37,7 @@ impl StoredFeatures {
         let facts = facts.collect::<Result<Vec<[i64; 3]>>>()?;
         let mine: Vec<i64> = (0..3).flat_map(|i| facts.iter().map(move |row| row[i])).collect();
         let all = setup.gather(&mine)?;
-        setup.compare_widths(&mine[..types], all.iter().map(|row| &row[..types]))?;
+        setup.check_widths(&mine[..types], all.iter().map(|row| &row[..types]))?;
         let agreed = features.into_iter().enumerate().map(|(ntype, features)| {
             let features = features?;
             let [dtype, few] = [1, 2].map(|i| i * types + ntype);

@@ -2,24 +2,12 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::setup::Surroundings;
 use crate::event::{Event, Usage};
-use crate::io::{AccountedStorage, DiskMeter, Storage};
+use crate::io::DiskMeter;
 use crate::platform::{Pages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 use crate::words::error::{Error, Result};
-
-/// Storage that measures disk use.
-pub(super) fn metered(
-    storage: Arc<dyn Storage>,
-    here: Surroundings<'_>,
-) -> Result<Arc<dyn Storage>> {
-    let Surroundings { rank, control, folder, .. } = here;
-    let meter = DiskMeter::open(folder, rank, control.num_ranks());
-    let meter = meter.map_err(|e| Error::io("measure", folder, e))?;
-    Ok(Arc::new(AccountedStorage::new(storage, meter)))
-}
 
 /// Runs a rank's work and reports its memory, if `frees`, bytes and time. Otherwise the rank keeps freed memory, which
 /// takes less time.

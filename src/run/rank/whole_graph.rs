@@ -41,7 +41,7 @@ impl WholeGraph {
         let features = NodeFeatures::find(partition, key, run.normalize_features)?;
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
-            types: run.model.kind.uses_edge_types(),
+            types: run.model.kind.spec().edge_types,
             ids: run.keys.edge_features.is_some(),
             within,
         };
@@ -59,7 +59,8 @@ impl WholeGraph {
         let mut edge_feats = 0;
         if let Some(features) = edge_features.transpose()? {
             edge_feats = features.width();
-            setup.check_widths(&[edge_feats])?;
+            let all = setup.gather(&[edge_feats])?;
+            setup.check_widths(&[edge_feats], all.iter().map(<[i64; 1]>::as_slice))?;
             let read = Rc::new(move |edges: &[u64]| features.read(edges, KIND));
             graph.set_edge_source(EdgeSource { width: edge_feats, kind: KIND, read });
         }

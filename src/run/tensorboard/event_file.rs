@@ -80,13 +80,11 @@ impl EventFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
         }
-        let start = AtomicFile::create(path)?;
         let mut bytes = record(&version(now()));
         for event in events {
             bytes.extend(record(event));
         }
-        start.file().write_all(&bytes).map_err(|e| Error::io("write", path, e))?;
-        start.commit()?;
+        AtomicFile::write(path, &bytes)?;
         let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(path);
         let file = file.map_err(|e| Error::io("open", path, e))?;
         Ok(EventFile { path: path.to_owned(), file })

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tch::Tensor;
 
 use super::config::DataLoaderConfig;
-use super::edge_batch::{EdgeMiniBatch, Pairs};
 use super::graph::SampledGraph;
+use super::mini_batch::MiniBatch;
 use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::seed_loader::{Loader, LoaderTask, NeighborTask};
@@ -34,6 +34,37 @@ pub enum Exclude {
     /// types of the batch's edges and of their reverses, these are the edges of DGL's `reverse_types` and edges
     /// parallel to them.
     BetweenEndsOf(Vec<usize>),
+}
+
+/// Pairs of nodes, as rows of the last block's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// Row of each source.
+    pub sources: Vec<i64>,
+    /// Row of each destination.
+    pub destinations: Vec<i64>,
+}
+
+impl Pairs {
+    /// The rows of sources and of destinations as tensors, `int64 [pairs]`.
+    ///
+    /// # Errors
+    /// If memory for the pairs runs out (`Tensor`).
+    pub fn tensors(&self) -> Result<[Tensor; 2]> {
+        Ok([Tensor::f_from_slice(&self.sources)?, Tensor::f_from_slice(&self.destinations)?])
+    }
+}
+
+/// A batch of edges with negative pairs, and the sampled neighbourhood of all their ends.
+pub struct EdgeMiniBatch {
+    /// Global ids of the edges.
+    pub edges: Vec<u64>,
+    /// The ends of the edges: DGL's `pair_graph`.
+    pub positive: Pairs,
+    /// Negative pairs, which are not edges of the batch: DGL's `neg_graph`; empty without a negative sampler.
+    pub negative: Pairs,
+    /// The blocks; their seeds are the ends of all pairs, each once.
+    pub neighbourhood: MiniBatch,
 }
 
 /// A loader of batches of edges: DGL's `DistEdgeDataLoader`.
@@ -166,15 +197,5 @@ impl Seeds {
             self.nodes.push(node);
             self.nodes.len() as i64 - 1
         })
-    }
-}
-
-impl Pairs {
-    /// The rows of sources and of destinations as tensors, `int64 [pairs]`.
-    ///
-    /// # Errors
-    /// If memory for the pairs runs out (`Tensor`).
-    pub fn tensors(&self) -> Result<[Tensor; 2]> {
-        Ok([Tensor::f_from_slice(&self.sources)?, Tensor::f_from_slice(&self.destinations)?])
     }
 }

@@ -4,7 +4,6 @@
 mod batches;
 mod config;
 mod data_loader;
-mod edge_batch;
 mod edge_loader;
 mod graph;
 mod mini_batch;
@@ -16,8 +15,7 @@ mod seed_loader;
 pub use batches::Batches;
 pub use config::DataLoaderConfig;
 pub use data_loader::{DataLoader, DistNodeDataLoader, NodeTask};
-pub use edge_batch::{EdgeMiniBatch, Pairs};
-pub use edge_loader::{DistEdgeDataLoader, EdgeTask, Exclude, ReverseEdge};
+pub use edge_loader::{DistEdgeDataLoader, EdgeMiniBatch, EdgeTask, Exclude, Pairs, ReverseEdge};
 pub use graph::SampledGraph;
 pub use mini_batch::MiniBatch;
 pub use negatives::NegativeSampler;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
+use super::draws::SampleKey;
 use super::graph_source::GraphSource;
-use super::index_writer::{IndexConfig, out_degrees, write_index};
-use super::neighbor_index::NeighborIndex;
-use super::sample::{SampleKey, Sampling};
+use super::index_writer::{out_degrees, write_index};
+use super::neighbor_index::{IndexConfig, NeighborIndex};
+use super::sample::Sampling;
 use super::sorted::Sorted;
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::comm::{Hooks, ProcessGroup, all_to_all, exchange_tensors};
@@ -271,11 +272,7 @@ impl GraphSource for CollectiveGraph {
     }
 
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        self.degrees(nodes, |nodes| {
-            let mut own = vec![0; nodes.len()];
-            self.index.out_degrees(nodes, |i, degree| own[i] = u64::from(degree))?;
-            Ok(own)
-        })
+        self.degrees(nodes, |nodes| self.index.out_degrees(nodes))
     }
 
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {

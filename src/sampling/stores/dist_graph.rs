@@ -1,15 +1,18 @@
 //! The whole graph, read directly from its partitions' files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::assigned_data::AssignedData;
+use parking_lot::RwLock;
+
 use super::dist_tensor::{DistElement, DistTensor};
+use super::draws::SampleKey;
 use super::graph_source::GraphSource;
-use super::index_writer::{IndexConfig, out_degrees, write_index};
-use super::neighbor_index::NeighborIndex;
+use super::index_writer::{out_degrees, write_index};
+use super::neighbor_index::{IndexConfig, NeighborIndex};
 use super::partition_policy::PartitionPolicy;
-use super::sample::{SampleKey, Sampling};
+use super::sample::Sampling;
 use super::sorted::Sorted;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
@@ -24,7 +27,10 @@ pub struct DistGraph {
     config: PartitionConfig,
     indexes: Vec<NeighborIndex>,
     counters: IoCounters,
-    assigned: AssignedData,
+    /// Node data that the program has assigned, by name.
+    assigned_nodes: RwLock<BTreeMap<String, NodeColumn>>,
+    /// Edge data that the program has assigned, by name and edge type.
+    assigned_edges: RwLock<BTreeMap<String, BTreeMap<usize, EdgeFeatures>>>,
 }
 
 impl DistGraph {
@@ -66,7 +72,8 @@ impl DistGraph {
             config: config.clone(),
             indexes,
             counters,
-            assigned: AssignedData::default(),
+            assigned_nodes: RwLock::default(),
+            assigned_edges: RwLock::default(),
         })
     }
 
@@ -137,7 +144,7 @@ impl DistGraph {
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
-        let assigned = self.assigned.nodes(key);
+        let assigned = self.assigned_nodes.read().get(key).cloned();
         assigned.map_or_else(|| NodeColumn::named(&self.config, key, self.counters.clone()), Ok)
     }
 
@@ -147,8 +154,12 @@ impl DistGraph {
     /// # Errors
     /// If there is no such feature, edge types differ in its width or lack it, or its file cannot be read (`Input`).
     pub fn edata(&self, key: &str) -> Result<EdgeFeatures> {
-        let found = || EdgeFeatures::find(&self.config, key, self.counters.clone());
-        self.assigned.edges(key)?.map_or_else(found, Ok)
+        let assigned = self.assigned_edges.read();
+        let mut of_types = assigned.get(key).into_iter().flat_map(BTreeMap::values);
+        match of_types.next() {
+            Some(first) => of_types.try_fold(first.clone(), |all, other| all.with_types(other)),
+            None => EdgeFeatures::find(&self.config, key, self.counters.clone()),
+        }
     }
 
     /// A feature of the edges of one type, `rel` or `src:rel:dst`: DGL's `edges[etype].data[key]`.
@@ -157,8 +168,9 @@ impl DistGraph {
     /// If the type does not exist, has no such feature, or its file cannot be read (`Input`).
     pub fn edata_of_type(&self, etype: &str, key: &str) -> Result<EdgeFeatures> {
         let etype = self.book().get_etype_id(etype)?;
+        let assigned = self.assigned_edges.read().get(key).and_then(|of| of.get(&etype).cloned());
         let found = || EdgeFeatures::of_type(&self.config, etype, key, self.counters.clone());
-        self.assigned.edges_of_type(etype, key).map_or_else(found, Ok)
+        assigned.map_or_else(found, Ok)
     }
 
     /// Assigns a tensor as node data `key` of its node type, like DGL's `g.ndata[key] = tensor` and
@@ -169,12 +181,18 @@ impl DistGraph {
     /// If the tensor belongs to edges, or `key` is assigned for other types of nodes with another width.
     pub fn set_ndata<T: DistElement>(&self, key: &str, tensor: &DistTensor<T>) -> Result<()> {
         let column = tensor.node_column(self.counters.clone())?;
-        self.assigned.set_nodes(key, column, self.ntypes().len() > 1)
+        let mut assigned = self.assigned_nodes.write();
+        let joined = match assigned.get(key) {
+            Some(others) if self.ntypes().len() > 1 => others.with_type(&column)?,
+            _ => column,
+        };
+        assigned.insert(key.to_owned(), joined);
+        Ok(())
     }
 
     /// Removes assigned node data of all types: `del g.ndata[key]` in DGL. Returns whether there was any.
     pub fn remove_ndata(&self, key: &str) -> bool {
-        self.assigned.remove_nodes(key)
+        self.assigned_nodes.write().remove(key).is_some()
     }
 
     /// Assigns a tensor as edge data `key` of its edge type, like DGL's `g.edata[key] = tensor` and
@@ -187,14 +205,14 @@ impl DistGraph {
     pub fn set_edata<T: DistElement>(&self, key: &str, tensor: &DistTensor<T>) -> Result<()> {
         let features = tensor.edge_features(self.counters.clone())?;
         if let PartitionPolicy::Edges(etype) = tensor.policy() {
-            self.assigned.set_edges(key, etype, features);
+            self.assigned_edges.write().entry(key.to_owned()).or_default().insert(etype, features);
         }
         Ok(())
     }
 
     /// Removes assigned edge data of all types: `del g.edata[key]` in DGL. Returns whether there was any.
     pub fn remove_edata(&self, key: &str) -> bool {
-        self.assigned.remove_edges(key)
+        self.assigned_edges.write().remove(key).is_some()
     }
 
     fn sorted(&self, nodes: &[u64]) -> Result<Sorted> {
@@ -208,6 +226,22 @@ impl DistGraph {
         work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
     ) -> Result<()> {
         sorted.each_part(self.book().num_parts(), |part| self.book().node_range(part), work)
+    }
+
+    /// One number per node; `of_part` returns those of a partition's nodes, counted inside the partition.
+    fn degrees(
+        &self,
+        nodes: &[u64],
+        of_part: impl Fn(&NeighborIndex, &[u64]) -> Result<Vec<u64>>,
+    ) -> Result<Vec<u64>> {
+        let mut degrees = vec![0; nodes.len()];
+        self.each_part(&self.sorted(nodes)?, |part, local, places| {
+            for (degree, place) in of_part(&self.indexes[part], local)?.into_iter().zip(places) {
+                degrees[*place as usize] = degree;
+            }
+            Ok(())
+        })?;
+        Ok(degrees)
     }
 }
 
@@ -228,26 +262,11 @@ impl GraphSource for DistGraph {
     }
 
     fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        let sorted = self.sorted(nodes)?;
-        let mut values = vec![0; nodes.len()];
-        self.each_part(&sorted, |part, local, places| {
-            for (degree, place) in self.indexes[part].in_degrees(local)?.into_iter().zip(places) {
-                values[*place as usize] = degree;
-            }
-            Ok(())
-        })?;
-        Ok(values)
+        self.degrees(nodes, NeighborIndex::in_degrees)
     }
 
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        let sorted = self.sorted(nodes)?;
-        let mut values = vec![0; nodes.len()];
-        self.each_part(&sorted, |part, local, places| {
-            self.indexes[part].out_degrees(local, |i, degree| {
-                values[places[i] as usize] = u64::from(degree);
-            })
-        })?;
-        Ok(values)
+        self.degrees(nodes, NeighborIndex::out_degrees)
     }
 
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::draws::SampleKey;
 use super::graph_source::GraphSource;
-use super::sample::{SampleKey, Sampling};
+use super::sample::Sampling;
 use crate::graph::{InEdges, PartitionBook};
 use crate::words::error::{Error, Result};
 

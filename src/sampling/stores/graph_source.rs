@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
+use super::draws::SampleKey;
 use super::fanout::Fanout;
-use super::sample::{SampleKey, Sampling};
+use super::sample::Sampling;
 use crate::graph::{InEdges, PartitionBook};
 use crate::load::{EdgeFeatures, NodeColumn};
 use crate::words::error::Result;

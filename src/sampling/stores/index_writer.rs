@@ -2,27 +2,11 @@
 
 use std::path::Path;
 
-use super::neighbor_index::{Layout, Record};
+use super::neighbor_index::{IndexConfig, Layout, Record};
 use crate::formats::dgl::{InnerEdge, Partition};
 use crate::io::{IoCounters, Storage};
 use crate::load::edge_columns;
 use crate::words::error::{Error, Result};
-
-/// The data that an index holds besides the structure.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexConfig {
-    /// Key of the edge feature with the weights by which models multiply messages.
-    pub weight: Option<String>,
-    /// Key of the edge feature with the edges' unnormalised probabilities. If all edges of a node have probability 0,
-    /// none is drawn.
-    pub probability: Option<String>,
-    /// Whether probabilities come from a list passed to [`write_index`]. An edge of probability 0 then does not count in
-    /// in-degrees.
-    pub drawn: bool,
-    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::GraphSource::find_edges): 8 more
-    /// bytes per edge.
-    pub ends: bool,
-}
 
 /// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open).
 /// `out_degrees` holds the out-degree of each of the partition's nodes over the whole graph; with

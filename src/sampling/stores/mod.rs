@@ -4,7 +4,6 @@
 //! destination, a [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. If each rank has its own disk,
 //! [`CollectiveGraph`] requests them from the other ranks.
 
-mod assigned_data;
 mod collective_graph;
 mod dist_embedding;
 mod dist_graph;
@@ -36,18 +35,19 @@ pub use collective_graph::CollectiveGraph;
 pub use dist_embedding::DistEmbedding;
 pub use dist_graph::DistGraph;
 pub use dist_tensor::{DistElement, DistTensor, DistTensorConfig};
+pub use draws::SampleKey;
 pub(crate) use draws::{Draws, NEGATIVES, permutation};
 pub use edge_subgraph::EdgeSubgraph;
 pub use edgeless_graph::EdgelessGraph;
 pub use fanout::Fanout;
 pub use graph_source::GraphSource;
-pub use index_writer::{IndexConfig, write_index};
+pub use index_writer::write_index;
 pub use mask::SplitMask;
-pub use neighbor_index::NeighborIndex;
+pub use neighbor_index::{IndexConfig, NeighborIndex};
 pub use out_edges::{OutEdgeIndex, OutNeighbors};
 pub use own_rows::{edge_data, node_data};
 pub use partition_policy::PartitionPolicy;
-pub use sample::{SampleKey, Sampling};
+pub use sample::Sampling;
 pub use sparse_optimizer::{SparseAdagrad, SparseAdam, SparseOptimizer};
 pub use sparse_rule::{Adagrad, Adam, SparseRule};
 pub use split::{SplitBy, TrainerRank, edge_split, node_split};

@@ -6,10 +6,25 @@ use std::path::{Path, PathBuf};
 use bytemuck::Pod;
 
 use super::index_file::IndexFile;
-use super::index_writer::IndexConfig;
 use crate::graph::PartitionBook;
 use crate::io::{IoCounters, Storage};
 use crate::words::error::{Error, Result};
+
+/// The data that an index holds besides the structure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexConfig {
+    /// Key of the edge feature with the weights by which models multiply messages.
+    pub weight: Option<String>,
+    /// Key of the edge feature with the edges' unnormalised probabilities. If all edges of a node have probability 0,
+    /// none is drawn.
+    pub probability: Option<String>,
+    /// Whether probabilities come from a list passed to [`write_index`](super::write_index). An edge of probability 0
+    /// then does not count in in-degrees.
+    pub drawn: bool,
+    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::GraphSource::find_edges): 8 more
+    /// bytes per edge.
+    pub ends: bool,
+}
 
 /// Global id of the source, and index of the edge in its partition.
 pub(super) type Record = [u32; 2];
@@ -178,10 +193,12 @@ impl NeighborIndex {
         Ok(degrees)
     }
 
-    /// Passes the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
-    pub(super) fn out_degrees(&self, nodes: &[u64], visit: impl FnMut(usize, u32)) -> Result<()> {
-        let place = |i: usize| nodes[i]..nodes[i] + 1;
-        self.values(self.layout.out_degrees_at(), nodes.len(), place, visit)
+    /// The out-degree over the whole graph of each node (counted inside the partition, ascending).
+    pub(super) fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let (start, place) = (self.layout.out_degrees_at(), |i: usize| nodes[i]..nodes[i] + 1);
+        let mut degrees = Vec::with_capacity(nodes.len());
+        self.values(start, nodes.len(), place, |_, degree: u32| degrees.push(degree.into()))?;
+        Ok(degrees)
     }
 
     /// Passes each edge's global source and its destination, counted inside the partition, to `visit`. `edges` are

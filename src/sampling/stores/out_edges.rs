@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::dist_graph::DistGraph;
-use super::draws::Draws;
+use super::draws::{Draws, SampleKey};
 use super::fanout::Fanout;
 use super::index_file::IndexFile;
-use super::sample::{SampleKey, Sampling, uniform};
+use super::sample::{Sampling, uniform};
 use super::sorted::Sorted;
 use crate::formats::dgl::InnerEdge;
 use crate::graph::{InEdges, PartitionBook};
-use crate::io::{DiskStorage, ExternalSort, KeyLayout, Storage};
+use crate::io::{DiskStorage, ExternalSort, Storage};
 use crate::words::error::{Error, Result};
 
 /// Number of edges written at a time.
@@ -78,14 +78,13 @@ impl OutEdgeIndex {
         let book = graph.book().clone();
         let [nodes, edges, etypes] =
             [book.num_nodes(), book.num_edges(), book.etypes().len() as u64];
-        let layout = KeyLayout::new([nodes, etypes, edges, nodes])?;
-        let mut sort = ExternalSort::new(folder, layout.bits(), MEMORY);
+        let mut sort = ExternalSort::new(folder, [nodes, etypes, edges, nodes], MEMORY)?;
         let mut starts = vec![0_u64; nodes as usize + 1];
         for part in 0..book.num_parts() {
             graph.local_partition(part)?.each_edge(|InnerEdge { src, dst, id, .. }| {
                 let etype = book.edge_type(id).unwrap_or_default() as u64;
                 starts[src as usize + 1] += 1;
-                sort.push(layout.pack([src, etype, id, dst]))
+                sort.push([src, etype, id, dst])
             })?;
         }
         for node in 1..starts.len() {
@@ -100,8 +99,7 @@ impl OutEdgeIndex {
         };
         let mut sorted = sort.finish()?;
         let mut records: Vec<OutRecord> = Vec::with_capacity(BLOCK);
-        while let Some(key) = sorted.next()? {
-            let [_, _, edge, destination] = layout.unpack(key);
+        while let Some([_, _, edge, destination]) = sorted.next()? {
             records.push([destination, edge]);
             if records.len() == BLOCK {
                 write(bytemuck::cast_slice(&records))?;

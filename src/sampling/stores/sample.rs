@@ -2,25 +2,11 @@
 
 use std::ops::Range;
 
-use super::draws::{Draws, without_replacement};
+use super::draws::{Draws, SampleKey, without_replacement};
 use super::fanout::Fanout;
 use super::neighbor_index::NeighborIndex;
 use crate::graph::InEdges;
 use crate::words::error::{Error, Result};
-
-/// Key of a sample. The sample is a function of this key, the graph and the node; threads and the order of reads do not
-/// matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SampleKey {
-    /// The run's seed.
-    pub seed: u64,
-    /// The epoch.
-    pub epoch: u32,
-    /// The batch, counted over all ranks.
-    pub batch: u32,
-    /// The layer for which the edges are drawn.
-    pub layer: u32,
-}
 
 /// How in-edges are drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]

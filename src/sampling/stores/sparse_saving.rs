@@ -47,10 +47,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
         let manifest = Manifest { version: VERSION, optimizer, constants, tensors };
         let text = serde_json::to_string_pretty(&manifest)
             .map_err(|e| Error::internal(format!("cannot encode a manifest: {e}")))?;
-        let path = folder.join(MANIFEST);
-        let file = AtomicFile::create(&path)?;
-        file.file().write_all(text.as_bytes()).map_err(|e| Error::io("write", &path, e))?;
-        file.commit()?;
+        AtomicFile::write(&folder.join(MANIFEST), text.as_bytes())?;
         remove_others(folder, &manifest)
     }
 

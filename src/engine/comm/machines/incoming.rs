@@ -1,6 +1,6 @@
 //! Messages that arrive from another machine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::outgoing::{LocalFiles, MessagesHeader};
 use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
@@ -59,7 +59,7 @@ impl Incoming {
         let file = self.file.as_mut().ok_or_else(|| unexpected("part of messages"))?;
         let left = file.left.checked_sub(bytes.len() as u64);
         file.left = left.ok_or_else(|| unexpected("more of messages"))?;
-        file.writer.write(bytes).map_err(|e| failed_write(&file.path, e))?;
+        file.writer.write(bytes).map_err(|e| Error::io("write", &file.path, e))?;
         self.end_file(ranks, files)
     }
 
@@ -74,7 +74,7 @@ impl Incoming {
         let (cached, shared) = (writer.cached(), writer.shared());
         let index = OutboxIndex { entries, tag, cached, shared };
         let written = writer.write(bytemuck::cast_slice(&index.words()));
-        written.and_then(|()| writer.finish()).map_err(|e| failed_write(&path, e))?;
+        written.and_then(|()| writer.finish()).map_err(|e| Error::io("write", &path, e))?;
         Ok(())
     }
 
@@ -86,10 +86,6 @@ impl Incoming {
         self.pauses += 1;
         Ok(())
     }
-}
-
-fn failed_write(path: &Path, error: std::io::Error) -> Error {
-    Error::io("write", path, error)
 }
 
 fn unexpected(what: &str) -> Error {

@@ -1,7 +1,10 @@
 //! Facts that an MPI launcher passes to this process in its environment; they are needed before MPI starts, because
 //! workers are forked first.
 
-use super::brought;
+use std::sync::OnceLock;
+
+/// This process's place among the machines, if the program has provided a connection.
+pub(super) static PROVIDED: OnceLock<Launched> = OnceLock::new();
 
 /// Environment variables with the number of this process and of all processes: Open MPI, MPICH and its relatives,
 /// Slurm's steps.
@@ -24,7 +27,8 @@ impl Launched {
     /// This process's place; `None` if it was started alone, or if the program is built without MPI and has not
     /// [provided](super::bring) a connection.
     pub fn here() -> Option<Self> {
-        brought::here().or_else(|| cfg!(feature = "mpi").then(Self::of_environment).flatten())
+        let launched = || cfg!(feature = "mpi").then(Self::of_environment).flatten();
+        PROVIDED.get().copied().or_else(launched)
     }
 
     /// The place of a process that an MPI launcher has started, but that works alone, because the program is built

@@ -27,7 +27,6 @@
 //!   the first failure is the run's.
 
 mod agreement;
-mod brought;
 mod carrier;
 mod connect;
 mod ending;
@@ -42,9 +41,8 @@ mod pace;
 mod transport;
 
 pub use agreement::{MachineFacts, agree};
-pub use brought::bring;
 pub use carrier::{Carried, Carrier, Site};
-pub use connect::connect;
+pub use connect::{bring, connect};
 pub use ending::MachineEnd;
 pub use launched::Launched;
 pub use transport::{MAX_PIECE, Piece, PieceKind, Transport};

@@ -1,7 +1,7 @@
 //! Messages that a machine sends to another one.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -164,17 +164,13 @@ impl Messages {
             }
             let mut bytes = vec![0; len as usize];
             let read = read_split(&*self.file, self.cached, &mut bytes, range.offset);
-            read.map_err(|e| failed_read(&self.path, e))?;
+            read.map_err(|e| Error::io("read", &self.path, e))?;
             range.offset += len;
             range.len -= len;
             return Ok(Some(bytes));
         }
         Ok(None)
     }
-}
-
-fn failed_read(path: &Path, error: std::io::Error) -> Error {
-    Error::io("read", path, error)
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use tch::{Kind, Tensor};
 
 use super::dense::column_sums;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
@@ -233,8 +232,7 @@ impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
             graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
                 add_rows(&parts[0], rows, &mut gx)
             })?;
-            let gx = tape.manager().track_rows("gradient", gx)?;
-            tape.add_grad(Some(&x), gx)
+            tape.add_new_grad(Some(&x), gx)
         })
     }
 }

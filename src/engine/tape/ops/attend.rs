@@ -7,11 +7,10 @@ use super::dense::column_sums;
 use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
@@ -238,8 +237,7 @@ impl Edges {
             }
         };
         if let Some(target) = self.dst.target() {
-            let own = tape.manager().track_rows("gradient", own)?;
-            tape.add_grad(Some(&target), own)?;
+            tape.add_new_grad(Some(&target), own)?;
         }
         Ok(())
     }

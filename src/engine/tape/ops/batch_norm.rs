@@ -7,10 +7,9 @@ use tch::{Kind, Tensor};
 use super::dense::total;
 use crate::engine::array::Elements;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::parameters::{Buffer, Parameter, ParameterSet};
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::{Saved, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
@@ -190,8 +189,7 @@ impl<'a> PausingAdjoint<'a> for BatchNormAdjoint<'a> {
                 input_gradient(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?, &means, &scale)?
             };
             drop((gradient, x));
-            let gx = tape.manager().track_rows("gradient", gx)?;
-            tape.add_grad(Some(&target), gx)
+            tape.add_new_grad(Some(&target), gx)
         })
     }
 }

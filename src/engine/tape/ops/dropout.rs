@@ -123,7 +123,6 @@ impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
         let mut gx = gy.into_tensor(true)?;
         self.mask.apply(&mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&self.x), gx)
+        tape.add_new_grad(Some(&self.x), gx)
     }
 }

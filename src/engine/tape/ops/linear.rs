@@ -6,8 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::dense::{column_sums, dense_product, is_narrow, product_over_rows, square_product};
 use super::entries::entries_product;
-use super::segment::Code;
-use super::segment_grad::SegmentGrad;
+use super::segment_grad::{Code, SegmentGrad};
 use crate::engine::spill::{ComputeDtype, Pinned, PointerTensor};
 use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{Adjoint, Tape};
@@ -219,7 +218,6 @@ impl Adjoint for LinearAdjoint {
             tape.add_grad(onto.as_ref(), gradient)?;
             gx
         };
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&target), gx)
+        tape.add_new_grad(Some(&target), gx)
     }
 }

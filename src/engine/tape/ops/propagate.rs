@@ -8,15 +8,13 @@ use super::edge_chunks::{CHUNKS_AT_ONCE, EdgeChunk, add, chunks};
 use super::edge_reduce::{Collect, Collected, message_gradient};
 use super::edge_softmax::check_edge_values;
 use super::pushed::add_pushed;
-use super::segment::Code;
-use super::segment_grad::SegmentGrad;
+use super::segment_grad::{Code, SegmentGrad};
 use crate::engine::comm::Collective;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::Shared;
@@ -399,8 +397,7 @@ impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
         }
         for (target, gradient) in targets[1..].iter().zip([Some(dst), edge]) {
             if let (Some(target), Some(gradient)) = (target, gradient) {
-                let gradient = tape.manager().track_rows("gradient", gradient)?;
-                tape.add_grad(Some(target), gradient)?;
+                tape.add_new_grad(Some(target), gradient)?;
             }
         }
         let [src, ..] = targets;

@@ -5,10 +5,9 @@ use tch::Tensor;
 use super::aggregate::add_rows;
 use crate::engine::comm::Posted;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::graphs::row_layout::RowLayout;
-use crate::engine::tape::record::Tape;
+use crate::engine::tape::record::{Begun, Computation, Tape};
 use crate::engine::tape::var::Target;
 use crate::words::error::Result;
 
@@ -32,8 +31,7 @@ pub(super) fn add_pushed<'a, const N: usize>(
             sums.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
         })?;
         for (target, sum) in targets.iter().zip(sums).filter(|(target, _)| target.is_some()) {
-            let gradient = tape.manager().track_rows("gradient", sum)?;
-            tape.add_grad(target.as_ref(), gradient)?;
+            tape.add_new_grad(target.as_ref(), sum)?;
         }
         Ok(())
     })

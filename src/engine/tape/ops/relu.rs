@@ -96,7 +96,6 @@ impl Adjoint for ReluAdjoint {
             })?;
         }
         drop(y);
-        let gx = tape.manager().track_rows("gradient", g)?;
-        tape.add_grad(x.as_ref(), gx)
+        tape.add_new_grad(x.as_ref(), g)
     }
 }

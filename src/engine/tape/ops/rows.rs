@@ -93,8 +93,7 @@ impl Adjoint for RowsAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
         add_rows(&*gradient.pin_held()?, &self.rows.pin()?, &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&self.x), gx)
+        tape.add_new_grad(Some(&self.x), gx)
     }
 }
 
@@ -108,7 +107,6 @@ impl Adjoint for PickAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx: Tensor = tensor::zeros(&self.x.size, gradient.kind())?;
         gx = gx.f_index_add_(0, &*self.rows.pin()?, &*gradient.pin()?)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&self.x), gx)
+        tape.add_new_grad(Some(&self.x), gx)
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::segment_grad::SegmentGrad;
+use super::segment_grad::{Code, SegmentGrad};
 use crate::engine::spill::{Lent, PartitionDataManager, PointerTensor};
 use crate::engine::tape::parameters::{Parameter, ParameterSet};
 use crate::engine::tape::record::{Adjoint, Tape};
@@ -16,10 +16,6 @@ use crate::words::error::{Error, Result};
 /// libtorch computes the last elements of a block, which do not fill its widest instructions, differently from the
 /// others. With a multiple of this number of rows there are none.
 const FULL_ROWS: i64 = 32;
-
-/// The code of a segment: computes a block of output rows from the same rows of each input, and the parameters.
-pub(in crate::engine::tape) type Code =
-    dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
 
 /// A segment with everything that is needed to run it again.
 pub(in crate::engine::tape) struct Segment {
@@ -186,8 +182,7 @@ impl Segment {
     ) -> Result<()> {
         for (input, gradient) in self.inputs.iter().zip(inputs) {
             if let Some(gradient) = gradient {
-                let gradient = tape.manager().track_rows("gradient", gradient)?;
-                tape.add_grad(input.target.as_ref(), gradient)?;
+                tape.add_new_grad(input.target.as_ref(), gradient)?;
             }
         }
         for (parameter, gradient) in self.parameters.iter().zip(parameters) {

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use tch::Tensor;
 
-use super::segment::Code;
 use crate::engine::tensor;
 use crate::words::error::Result;
+
+/// The code of a segment: computes a block of output rows from the same rows of each input, and the parameters.
+pub(in crate::engine::tape) type Code =
+    dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
 
 /// One run of a segment's code with gradients on: libtorch's local graph.
 pub(in crate::engine::tape) struct SegmentGrad {

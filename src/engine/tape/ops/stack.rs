@@ -77,8 +77,7 @@ impl Adjoint for StackAdjoint {
         for Part { place, x } in self.parts {
             if x.is_some() {
                 let gx = tensor::copy(&place.of(&*gradient.pin()?)?)?;
-                let gx = tape.manager().track_rows("gradient", gx)?;
-                tape.add_grad(x.as_ref(), gx)?;
+                tape.add_new_grad(x.as_ref(), gx)?;
             }
         }
         Ok(())

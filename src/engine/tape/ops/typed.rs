@@ -4,9 +4,8 @@ use tch::Tensor;
 
 use super::pushed::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::Graph;
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;

@@ -6,10 +6,9 @@ use super::edge_softmax::check_edge_values;
 use super::pushed::add_pushed;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::computation::{Begun, Computation};
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::graphs::row_layout::RowLayout;
-use crate::engine::tape::record::{PausingAdjoint, Tape};
+use crate::engine::tape::record::{Begun, Computation, PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
@@ -176,8 +175,7 @@ impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
         };
         drop((collective, gradient, x, factors));
         if let Some(gradient) = gfactors {
-            let gradient = tape.manager().track_rows("gradient", gradient)?;
-            tape.add_grad(factors_target.as_ref(), gradient)?;
+            tape.add_new_grad(factors_target.as_ref(), gradient)?;
         }
         add_pushed(tape, graph, posted, [local], [x_target])
     }

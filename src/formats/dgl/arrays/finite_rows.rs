@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::array::ArrayRef;
-use crate::kernels::{first_not_finite, first_not_finite_f64};
+use crate::io::{first_not_finite, first_not_finite_f64};
 use crate::words::error::{Error, Result};
 
 impl ArrayRef {

@@ -1,19 +1,15 @@
 //! DGL's graph files: `graph.dgl` of a partition, and any file of `dgl.save_graphs`.
 
 use super::graph_record;
-use super::graph_record::GraphRecord;
+use super::graph_record::{CONTENT, Content, GraphRecord, read_labels};
 use super::graph_v1;
 use crate::formats::dgl::array::ArrayRef;
-use crate::formats::dgl::arrays::ndarray;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
-use crate::formats::dgl::tensor_file::read_pairs;
 use crate::words::error::Result;
 use std::path::Path;
 
-/// Offset at which the content of a file starts.
-pub(crate) const CONTENT: u64 = 4096;
 /// Size in bytes of the smallest graph record: magic, metagraph, five vectors.
 const MIN_GRAPH: u64 = 8 + 24 + 5 * 8;
 
@@ -36,20 +32,16 @@ impl GraphFile {
         let mut reader = HeaderReader::new(&file);
         magic::expect_file(&mut reader, magic::GRAPH_FILE, "a DGL graph file")?;
         reader.enter("header");
-        match reader.u64()? {
-            1 => {
-                let (labels, graphs) = graph_v1::read(&mut reader)?;
-                Ok(GraphFile { version: 1, labels, graphs })
-            }
-            2 => {
-                let (labels, graphs) = read_v2(&mut reader)?;
-                Ok(GraphFile { version: 2, labels, graphs })
-            }
-            version => {
+        let version = reader.u64()?;
+        let (labels, graphs) = match version {
+            1 => graph_v1::read(&mut reader)?,
+            2 => read_v2(&mut reader)?,
+            _ => {
                 let problem = format!("version {version} is not supported, only 1 and 2");
-                Err(reader.fail(problem))
+                return Err(reader.fail(problem));
             }
-        }
+        };
+        Ok(GraphFile { version, labels, graphs })
     }
 
     /// Version of the format, 1 or 2.
@@ -66,15 +58,6 @@ impl GraphFile {
     pub fn graphs(&self) -> &[GraphRecord] {
         &self.graphs
     }
-}
-
-pub(crate) type Content = (Vec<(String, ArrayRef)>, Vec<GraphRecord>);
-
-/// Reads labels: a count and that many pairs.
-pub(crate) fn read_labels(reader: &mut HeaderReader<'_>) -> Result<Vec<(String, ArrayRef)>> {
-    reader.enter("labels");
-    let count = reader.count(8 + ndarray::MIN_BYTES)?;
-    read_pairs(reader, count, "label ")
 }
 
 fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {

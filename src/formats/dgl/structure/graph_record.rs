@@ -11,6 +11,9 @@ use crate::formats::dgl::tensor_file::{find, read_pairs};
 use crate::graph::CanonicalEtype;
 use crate::words::error::Result;
 
+/// Offset at which the content of a file starts.
+pub(crate) const CONTENT: u64 = 4096;
+
 /// Columns of the nodes or edges of one type, in file order.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
@@ -44,6 +47,16 @@ pub struct GraphRecord {
     pub node_frames: Vec<Frame>,
     /// Columns of each edge type.
     pub edge_frames: Vec<Frame>,
+}
+
+/// Labels and graphs of a file.
+pub(crate) type Content = (Vec<(String, ArrayRef)>, Vec<GraphRecord>);
+
+/// Reads labels: a count and that many pairs.
+pub(crate) fn read_labels(reader: &mut HeaderReader<'_>) -> Result<Vec<(String, ArrayRef)>> {
+    reader.enter("labels");
+    let count = reader.count(8 + ndarray::MIN_BYTES)?;
+    read_pairs(reader, count, "label ")
 }
 
 /// Reads a graph; names of fields begin with `graph`.

@@ -1,7 +1,6 @@
 //! Version 1 of DGL's graph files: homogeneous graphs of DGL 0.3 and 0.4.
 
-use super::graph_file::{CONTENT, Content, read_labels};
-use super::graph_record::{GraphRecord, read_frame};
+use super::graph_record::{CONTENT, Content, GraphRecord, read_frame, read_labels};
 use super::relation::DglRelation;
 use super::sparse::CsrArrays;
 use crate::formats::dgl::arrays::ndarray;

@@ -2,7 +2,7 @@
 
 use super::array_writer::ArrayWriter;
 use super::output_file::OutputFile;
-use crate::formats::dgl::graph_file::CONTENT;
+use crate::formats::dgl::graph_record::CONTENT;
 use crate::formats::dgl::magic;
 use crate::graph::PartitionBook;
 use crate::io::Dtype;

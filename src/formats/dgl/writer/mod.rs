@@ -4,19 +4,17 @@
 //! Each file gets its name when it is complete.
 
 mod array_writer;
+mod graph_folder;
 mod graph_writer;
 mod output_file;
-mod output_folder;
 mod partition_json;
 mod partition_writer;
-mod space;
 mod structure;
 mod tensor_writer;
 
 pub use array_writer::ArrayWriter;
+pub(crate) use graph_folder::{check_graph_name, graph_folder};
 pub use graph_writer::GraphWriter;
-pub(crate) use output_folder::{OutputFolder, check_graph_name};
 pub use partition_writer::{FeatureSpec, PartitionWriter};
-pub(crate) use space::check_space;
 pub(crate) use structure::{Halo, PartitionEdges, write_structure};
 pub use tensor_writer::{TensorSpec, TensorWriter};

@@ -98,13 +98,14 @@ impl DrawnSplit {
         Ok(Some(DrawnSplit { ty, order, shares }))
     }
 
-    /// Parses `[TYPE=]COLUMN[:TRAIN,VAL,TEST]`. The text before the first `=` is a type if `is_type` says so.
+    /// Parses `[TYPE=]COLUMN[:TRAIN,VAL,TEST]`. The text before the first `=` is a type if it is a name of an edge type, or
+    /// if `is_type` says so.
     ///
     /// # Errors
     /// If the column has no name, or the shares are not three numbers of sum 1 or less.
     pub fn parse_column(text: &str, is_type: impl FnOnce(&str) -> bool) -> Result<Self> {
-        let ColumnOf { ty, column } =
-            ColumnOf::parse(text, |ty| is_type(ty).then(|| ty.to_owned()));
+        let is_any = |ty: &str| CanonicalEtype::parse(ty).is_some() || is_type(ty);
+        let ColumnOf { ty, column } = ColumnOf::parse(text, |ty| is_any(ty).then(|| ty.to_owned()));
         let shares = column.rsplit_once(':').filter(|(_, shares)| shares.contains(','));
         let (column, shares) = match shares {
             Some((column, shares)) => {

@@ -44,7 +44,7 @@ fn is_mask(origin: &str) -> bool {
 type Fail<'f> = &'f dyn Fn(String) -> Error;
 
 /// The node that a value identifies.
-enum FoundNode<'v> {
+pub(crate) enum FoundNode<'v> {
     /// The id of a node that has a number in files.
     Numbered(u64),
     /// The id of a node whose name is known.
@@ -66,8 +66,6 @@ pub(crate) struct IdSpace {
     is_sized: bool,
     /// One more than the largest id that occurred, from 0.
     end: u64,
-    /// Number of the line or edge that is being read.
-    place: u64,
     /// Line or edge with the largest id, and its file once that has been read.
     largest: u64,
     largest_in: Option<(PathBuf, &'static str)>,
@@ -84,7 +82,6 @@ impl IdSpace {
             first: 0,
             is_sized: false,
             end: 0,
-            place: 0,
             largest: 0,
             largest_in: None,
             names,
@@ -163,11 +160,6 @@ impl IdSpace {
         self.names.is_some()
     }
 
-    /// Whether a word is the name of a node that was listed before.
-    pub(crate) fn lists(&self, word: &[u8]) -> bool {
-        self.listed(word).is_some()
-    }
-
     /// The node with this name, if it was listed before.
     pub(crate) fn listed(&self, word: &[u8]) -> Option<u64> {
         self.names.as_ref().filter(|names| !names.is_open())?.known(word)
@@ -198,27 +190,29 @@ impl IdSpace {
 
     /// The id of a value. `fail` makes the error for a mistake in the value.
     pub(crate) fn id_of(&mut self, value: CellValue<'_>, fail: Fail<'_>) -> Result<u64> {
-        match self.find(value, fail)? {
+        let found = self.find(value, fail)?;
+        self.take(found, 0)
+    }
+
+    /// The id of a node that was found on a line, or at an edge, of a file.
+    pub(crate) fn take(&mut self, found: FoundNode<'_>, place: u64) -> Result<u64> {
+        match found {
             FoundNode::Numbered(id) => {
                 if id >= self.end {
-                    (self.end, self.largest) = (id + 1, self.place);
+                    (self.end, self.largest) = (id + 1, place);
                 }
                 Ok(id)
             }
             FoundNode::Named(id) => Ok(id),
-            FoundNode::New(name) => match &mut self.names {
-                Some(names) => names.add(&name),
-                None => Err(Error::internal("a name among nodes without names")),
-            },
+            FoundNode::New(name) => {
+                let id = self.names.as_mut().map(|names| names.id(&name)).transpose()?.flatten();
+                id.ok_or_else(|| Error::internal("a name among nodes without names"))
+            }
         }
     }
 
-    /// Checks a value like [`id_of`](Self::id_of), but records nothing.
-    pub(crate) fn check(&self, value: CellValue<'_>, fail: Fail<'_>) -> Result<()> {
-        self.find(value, fail).map(drop)
-    }
-
-    fn find<'v>(&self, value: CellValue<'v>, fail: Fail<'_>) -> Result<FoundNode<'v>> {
+    /// Finds the node that a value identifies, and records nothing. `fail` makes the error for a mistake in the value.
+    pub(crate) fn find<'v>(&self, value: CellValue<'v>, fail: Fail<'_>) -> Result<FoundNode<'v>> {
         let number = match (value, &self.names) {
             (CellValue::Missing, _) => return Err(missing("nothing", fail)),
             (CellValue::Text(word), Some(names)) => {
@@ -306,11 +300,6 @@ impl IdSpace {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Sets the line or edge in which the next ids occur.
-    pub(crate) fn at(&mut self, place: u64) {
-        self.place = place;
     }
 
     /// One more than the largest id so far.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::event::size;
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, nearest};
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// The folder of the nodes' names in a partition directory.
 pub(crate) const NODE_NAMES: &str = "node_names";

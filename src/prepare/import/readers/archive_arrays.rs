@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::archive::{Archive, is_archive};
 use super::input::Input;
-use super::npz::{Archive, FORMAT};
 use super::sparse_archive::{ADJACENCY, ARRAYS, array_of, is_matrix};
 use crate::words::error::{Error, Result};
 
@@ -16,7 +16,7 @@ pub(crate) struct ArchiveArrays {
 impl ArchiveArrays {
     /// The names in an archive, sorted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        if !(FORMAT.has)(&Input::open(path)?) {
+        if !is_archive(&Input::open(path)?) {
             return Err(Error::input(path, "", "is not an archive of arrays (.npz)")
                 .with_hint("pass a single array with ‹edges› or ‹node_data›"));
         }

@@ -131,11 +131,6 @@ impl Input {
         name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(extension))
     }
 
-    /// The same file, without its first bytes.
-    pub(crate) fn bare(&self) -> Self {
-        Input { head: Vec::new(), path: self.path.clone(), ..*self }
-    }
-
     /// An error about the file as a whole.
     pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
         Error::input(&self.path, "", problem)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -63,7 +64,7 @@ impl<'de> Deserialize<'de> for JsonObject {
 
 /// The objects of a file that follow one another, or are in a list.
 pub(super) struct JsonObjects {
-    input: Input,
+    path: PathBuf,
     stream: BufReader<ByteStream>,
     /// Whether each entry of the file's only object is a row: an object with the entry's key as `id`, and its `value`.
     is_map: bool,
@@ -80,8 +81,8 @@ impl JsonObjects {
     /// The objects of a file from its start on, or the entries of its only object.
     pub(super) fn open(input: &Input, is_map: bool) -> Result<Self> {
         let stream = BufReader::with_capacity(256 << 10, input.stream()?);
-        let (input, text) = (input.bare(), Vec::new());
-        Ok(JsonObjects { input, stream, is_map, text, bytes: 0, breaks: 0, before: 0 })
+        let (path, text) = (input.path.clone(), Vec::new());
+        Ok(JsonObjects { path, stream, is_map, text, bytes: 0, breaks: 0, before: 0 })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<JsonObject>> {
@@ -130,7 +131,7 @@ impl JsonObjects {
 
     /// An error in the last object.
     pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
-        Error::input(&self.input.path, &format!("line {}", self.line()), problem)
+        Error::input(&self.path, &format!("line {}", self.line()), problem)
     }
 
     /// Reads the text of the next object, or of the next entry as a separate object; false at the end.
@@ -143,7 +144,7 @@ impl JsonObjects {
         let (mut depth, mut is_string, mut is_escaped, mut has_begun) = (0u64, false, false, false);
         loop {
             let bytes = self.stream.fill_buf();
-            let bytes = bytes.map_err(|e| Error::unreadable(&self.input.path, &e))?;
+            let bytes = bytes.map_err(|e| Error::unreadable(&self.path, &e))?;
             if bytes.is_empty() {
                 return self.at_end(has_begun);
             }

@@ -1,6 +1,7 @@
 //! Lines of a text that is not a table.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 
 use super::input::{ByteStream, Input};
 use super::sample::{LONGEST, too_long};
@@ -8,7 +9,7 @@ use crate::words::error::{Error, Result};
 
 /// The lines of a file, without comments.
 pub(super) struct Lines {
-    input: Input,
+    path: PathBuf,
     stream: BufReader<ByteStream>,
     /// The bytes with which comments begin.
     comments: &'static [u8],
@@ -20,7 +21,7 @@ impl Lines {
     /// The lines of a file from its start on.
     pub(super) fn open(input: &Input, comments: &'static [u8]) -> Result<Self> {
         let stream = BufReader::with_capacity(256 << 10, input.stream()?);
-        Ok(Lines { input: input.bare(), stream, comments, text: Vec::new(), number: 0 })
+        Ok(Lines { path: input.path.clone(), stream, comments, text: Vec::new(), number: 0 })
     }
 
     /// Moves to the next line that is not a comment (it may be empty); false at the end.
@@ -29,13 +30,13 @@ impl Lines {
             self.text.clear();
             let mut bounded = self.stream.by_ref().take(LONGEST + 1);
             let read = bounded.read_until(b'\n', &mut self.text);
-            let read = read.map_err(|e| Error::unreadable(&self.input.path, &e))?;
+            let read = read.map_err(|e| Error::unreadable(&self.path, &e))?;
             if read == 0 {
                 return Ok(false);
             }
             self.number += 1;
             if read as u64 > LONGEST {
-                return Err(too_long(&self.input, self.number));
+                return Err(too_long(&self.path, self.number));
             }
             if !self.text.first().is_some_and(|byte| self.comments.contains(byte)) {
                 return Ok(true);
@@ -75,6 +76,6 @@ impl Lines {
 
     /// An error in this line.
     pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
-        Error::input(&self.input.path, &format!("line {}", self.number), problem)
+        Error::input(&self.path, &format!("line {}", self.number), problem)
     }
 }

@@ -2,6 +2,7 @@
 
 mod adjacency_lists;
 mod ambiguous;
+mod archive;
 mod archive_arrays;
 mod bad_rows;
 mod block;
@@ -25,6 +26,7 @@ mod npy;
 mod npz;
 mod parquet;
 mod parquet_columns;
+mod parquet_file;
 mod parquet_pages;
 mod refused;
 mod rows;

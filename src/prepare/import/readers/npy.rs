@@ -130,42 +130,16 @@ struct ArrayReader {
 
 impl Reader for ArrayReader {
     fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
-        let (first, width) = (self.next, self.width);
-        let count = (BLOCK / width.max(1)).max(1).min(self.rows - first);
-        self.next += count;
-        block.rows = count as usize;
-        if self.is_split && self.by_columns {
-            for &column in columns {
-                let mut cells = self.cells();
-                let place = column as u64 * self.rows + first;
-                self.append(&mut cells, place..place + count)?;
-                block.columns.push(cells);
-            }
-            return Ok(());
-        }
-        let mut all = self.cells();
-        if self.by_columns {
-            for column in 0..width {
-                let place = column * self.rows + first;
-                self.append(&mut all, place..place + count)?;
-            }
+        let count = (BLOCK / self.width.max(1)).max(1).min(self.rows - self.next);
+        if self.array.dtype().is_integer() {
+            let read = |places, out: &mut [i64]| self.array.read_i64(places, out);
+            block.columns.extend(self.columns(columns, count, read)?.into_iter().map(Cells::Whole));
         } else {
-            self.append(&mut all, first * width..self.next * width)?;
+            let read = |places, out: &mut [f64]| self.array.read_f64(places, out);
+            block.columns.extend(self.columns(columns, count, read)?.into_iter().map(Cells::Real));
         }
-        let (rows, width) = (count as usize, width as usize);
-        let by_columns = self.by_columns;
-        let place = |row: usize, column: usize| {
-            if by_columns { column * rows + row } else { row * width + column }
-        };
-        for &column in columns {
-            let cells = if self.is_split {
-                gathered(&all, (0..rows).map(|row| place(row, column)))
-            } else {
-                let places = (0..rows).flat_map(|row| (0..width).map(move |at| place(row, at)));
-                gathered(&all, places)
-            };
-            block.columns.push(cells);
-        }
+        block.rows = count as usize;
+        self.next += count;
         Ok(())
     }
 
@@ -175,35 +149,37 @@ impl Reader for ArrayReader {
 }
 
 impl ArrayReader {
-    fn cells(&self) -> Cells {
-        let is_whole = self.array.dtype().is_integer();
-        if is_whole { Cells::Whole(Vec::new()) } else { Cells::Real(Vec::new()) }
-    }
-
-    /// Appends contiguous values.
-    fn append(&self, cells: &mut Cells, places: Range<u64>) -> Result<()> {
-        let count = (places.end - places.start) as usize;
-        match cells {
-            Cells::Real(values) => {
-                let before = values.len();
-                values.resize(before + count, 0.0);
-                self.array.read_f64(places, &mut values[before..])
-            }
-            Cells::Whole(values) => {
-                let before = values.len();
-                values.resize(before + count, 0);
-                self.array.read_i64(places, &mut values[before..])
-            }
-            Cells::Text(_) => Ok(()),
+    /// The values of columns in the next `count` rows. `read` reads contiguous values.
+    fn columns<T: Copy + Default>(
+        &self,
+        columns: &[usize],
+        count: u64,
+        read: impl Fn(Range<u64>, &mut [T]) -> Result<()>,
+    ) -> Result<Vec<Vec<T>>> {
+        let (first, width) = (self.next, self.width as usize);
+        let contiguous = |column: usize| -> Result<Vec<T>> {
+            let mut values = vec![T::default(); count as usize];
+            let place = column as u64 * self.rows + first;
+            read(place..place + count, &mut values)?;
+            Ok(values)
+        };
+        if self.is_split && self.by_columns {
+            return columns.iter().map(|column| contiguous(*column)).collect();
         }
-    }
-}
-
-fn gathered(all: &Cells, places: impl Iterator<Item = usize>) -> Cells {
-    match all {
-        Cells::Whole(values) => Cells::Whole(places.map(|at| values[at]).collect()),
-        Cells::Real(values) => Cells::Real(places.map(|at| values[at]).collect()),
-        Cells::Text(spans) => Cells::Text(places.map(|at| spans[at]).collect()),
+        let mut all = vec![T::default(); count as usize * width];
+        if self.by_columns {
+            for column in 0..width {
+                let places = all.iter_mut().skip(column).step_by(width);
+                places.zip(contiguous(column)?).for_each(|(place, value)| *place = value);
+            }
+        } else {
+            read(first * self.width..(first + count) * self.width, &mut all)?;
+        }
+        if !self.is_split {
+            return Ok(vec![all; columns.len()]);
+        }
+        let column = |at: &usize| all.iter().skip(*at).step_by(width).copied().collect();
+        Ok(columns.iter().map(column).collect())
     }
 }
 

@@ -1,31 +1,20 @@
 //! Apache Parquet files.
 
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
-use parquet::column::reader::ColumnReader;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use parquet::schema::types::ColumnDescriptor;
 
 use super::format::Format;
 use super::look::{Ask, Column, Form, Opened, lists_hold};
 use super::parquet_columns::ParquetReader;
-use super::parquet_pages::check_pages;
+use super::parquet_file::{ParquetFile, guarded};
 use super::sample::MOST_COLUMNS;
-use crate::formats::dgl::file::InputFile;
-use crate::io::{Dtype, open_input};
-use crate::platform::signals;
+use crate::io::Dtype;
 use crate::words::error::{Error, Result};
 
 /// Metadata key that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";
-
-/// Number of values whose lists are measured at a time.
-const VALUES: usize = 1 << 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Parquet",
@@ -34,26 +23,9 @@ pub(crate) const FORMAT: Format = Format {
     open: |input, ask| guarded(&input.path, || open(&input.path, ask)),
 };
 
-/// Runs `read` on a file, and turns panics into errors: the Parquet library panics on some damaged files. Everything it
-/// was working on is dropped with the error, and temporary files have no names.
-pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
-        Err(Error::input(path, "", format!("is a damaged Parquet file: {text}")))
-    })
-}
-
-pub(super) fn unreadable(path: &Path, error: &ParquetError) -> Error {
-    Error::input(path, "", format!("is not a readable Parquet file: {error}"))
-}
-
 fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
-    let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
-    let file = SerializedFileReader::new(file).map_err(|e| unreadable(path, &e))?;
-    let input = InputFile::open(path)?;
-    check_pages(&input, file.metadata())?;
-    let schema = schema_of(&file);
+    let file = ParquetFile::open(path)?;
+    let schema = file.schema();
     if schema.num_columns() == 0 {
         return Err(Error::input(path, "", "has no columns"));
     }
@@ -69,7 +41,7 @@ fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
             width = known.width;
             form = if known.form == Form::List { Form::List } else { form };
         } else if is_list {
-            let first = first_length(&file, at).map_err(|e| unreadable(path, &e))?;
+            let first = file.first_length(at)?;
             if first > MOST_COLUMNS {
                 let problem = format!("holds lists of {first} values");
                 return Err(Error::input(path, &name, problem)
@@ -77,28 +49,17 @@ fn open(path: &Path, ask: &Ask<'_>) -> Result<Opened> {
             }
             width = Some(first);
             let is_whole = matches!(&form, Form::Number(dtype) if lists_hold(*dtype));
-            if is_whole
-                && (ask.lists.contains(&name.as_str())
-                    || !are_of_length(&file, at, first).map_err(|e| unreadable(path, &e))?)
-            {
+            if is_whole && (ask.lists.contains(&name.as_str()) || !file.are_of_length(at, first)?) {
                 (form, width) = (Form::List, None);
             }
         }
         columns.push(Column { name, form, width });
     }
-    let keys = file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let keys = file.metadata().key_value_metadata().into_iter().flatten();
     let shape = keys.filter(|pair| pair.key == SHAPE).find_map(|pair| pair.value.clone());
-    let row_shape = match shape {
-        Some(shape) => Some(row_shape(path, &file, &columns, &shape)?),
-        None => None,
-    };
-    let (rows, bytes) = (file.metadata().file_metadata().num_rows(), input.len());
-    let reader = ParquetReader::new(path, file, columns.clone(), bytes, rows.max(0) as u64);
+    let row_shape = shape.map(|shape| row_shape(&file, &columns, &shape)).transpose()?;
+    let reader = ParquetReader::new(file, columns.clone());
     Ok(Opened { row_shape, ..Opened::new(columns, "Parquet", Box::new(reader)) })
-}
-
-pub(super) fn schema_of(file: &SerializedFileReader<File>) -> &SchemaDescriptor {
-    file.metadata().file_metadata().schema_descr()
 }
 
 /// The name of a column. A list is a group within a group, and the outer group has the name.
@@ -110,13 +71,8 @@ fn name_of(column: &ColumnDescriptor) -> String {
 }
 
 /// The dimensions of a row that a shape such as `(rows, 3, 4)` states.
-fn row_shape(
-    path: &Path,
-    file: &SerializedFileReader<File>,
-    columns: &[Column],
-    told: &str,
-) -> Result<Vec<u64>> {
-    let rows = file.metadata().file_metadata().num_rows().max(0) as u64;
+fn row_shape(file: &ParquetFile, columns: &[Column], told: &str) -> Result<Vec<u64>> {
+    let rows = file.num_rows();
     let width: u64 = columns.iter().map(|column| column.width.unwrap_or(1) as u64).sum();
     let sides = told.trim().trim_matches(['(', ')']).split(',').map(str::trim);
     let sides: Option<Vec<u64>> =
@@ -127,95 +83,15 @@ fn row_shape(
     });
     let sides = sides.ok_or_else(|| {
         let problem = format!("is {told:?}, but there are {rows} rows of {width} values");
-        Error::input(path, SHAPE, problem)
+        Error::input(&file.path, SHAPE, problem)
     })?;
     Ok(sides[1..].to_vec())
-}
-
-/// Whether all lists of a column have this length. An empty list takes a place, too.
-fn are_of_length(
-    file: &SerializedFileReader<File>,
-    at: usize,
-    length: usize,
-) -> Result<bool, ParquetError> {
-    let length = length.max(1);
-    let of_group = |group: &RowGroupMetaData| (group.column(at).num_values(), group.num_rows());
-    let mut groups = file.metadata().row_groups().iter().map(of_group);
-    if groups.any(|(values, rows)| i128::from(values) != i128::from(rows) * length as i128) {
-        return Ok(false);
-    }
-    let mut are_same = true;
-    each_list(file, at, (VALUES / length).max(1), |places, _| {
-        are_same = places == length;
-        // After a signal, reading the first row fails.
-        are_same && !signals::received()
-    })?;
-    Ok(are_same)
-}
-
-/// Length of the first list of a column that is not missing.
-fn first_length(file: &SerializedFileReader<File>, at: usize) -> Result<usize, ParquetError> {
-    let full = schema_of(file).column(at).max_def_level();
-    let mut length = 0;
-    each_list(file, at, 1, |places, level| {
-        let is_there = places > 1 || level.is_none_or(|level| level == full);
-        length = if is_there { places } else { 0 };
-        !is_there
-    })?;
-    Ok(length)
-}
-
-/// Calls `take` with the number of places of each list of a column, and with the level of the first, while it returns
-/// true. Reads `most` rows at a time.
-fn each_list(
-    file: &SerializedFileReader<File>,
-    at: usize,
-    most: usize,
-    mut take: impl FnMut(usize, Option<i16>) -> bool,
-) -> Result<(), ParquetError> {
-    for group in 0..file.num_row_groups() {
-        let mut reader = file.get_row_group(group)?.get_column_reader(at)?;
-        loop {
-            let (mut levels, mut repeats) = (Vec::new(), Vec::new());
-            /// Reads the next rows of any type.
-            macro_rules! next {
-                ($($variant:ident),*) => {
-                    match &mut reader {
-                        $(ColumnReader::$variant(reader) => reader.read_records(
-                            most, Some(&mut levels), Some(&mut repeats), &mut Vec::new(),
-                        )?,)*
-                    }
-                };
-            }
-            let (rows, ..) = next!(
-                BoolColumnReader,
-                Int32ColumnReader,
-                Int64ColumnReader,
-                Int96ColumnReader,
-                FloatColumnReader,
-                DoubleColumnReader,
-                ByteArrayColumnReader,
-                FixedLenByteArrayColumnReader
-            );
-            if rows == 0 {
-                break;
-            }
-            let mut first = 0;
-            for list in repeats.chunk_by(|_, next| *next > 0) {
-                if !take(list.len(), levels.get(first).copied()) {
-                    return Ok(());
-                }
-                first += list.len();
-            }
-        }
-    }
-    Ok(())
 }
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
 
 /// The form of a column's values.
-pub(super) fn form_of(column: &ColumnDescriptor) -> Form {
+fn form_of(column: &ColumnDescriptor) -> Form {
     let parts = column.path().parts();
     if column.max_rep_level() > 1 {
         return Form::nested_lists();

@@ -1,19 +1,16 @@
 //! Column values of a Parquet file.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-
 use half::f16;
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 
 use super::block::{CellBlock, Cells, NO_NUMBER, TextSpan};
 use super::format::SAME_LENGTH;
 use super::look::{Column, Form, Reader};
-use super::parquet::{guarded, schema_of, unreadable};
+use super::parquet_file::{ParquetFile, guarded};
 use crate::io::Dtype;
 use crate::words::error::{Error, Result};
 
@@ -28,12 +25,8 @@ const BYTES: usize = 16 << 20;
 
 /// Reader of the rows of a Parquet file.
 pub(super) struct ParquetReader {
-    path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: ParquetFile,
     columns: Vec<Column>,
-    /// Size of the file in bytes, and its number of rows.
-    bytes: u64,
-    rows: u64,
     /// Number of rows read so far.
     done: u64,
     /// Number of row groups opened so far.
@@ -47,23 +40,16 @@ pub(super) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub(super) fn new(
-        path: &Path,
-        file: SerializedFileReader<File>,
-        columns: Vec<Column>,
-        bytes: u64,
-        rows: u64,
-    ) -> Self {
-        let (path, readers) = (path.to_owned(), Vec::new());
-        let (done, groups, most, bare) = (0, 0, BATCH, 0);
-        ParquetReader { path, file, columns, bytes, rows, done, groups, readers, most, bare }
+    pub(super) fn new(file: ParquetFile, columns: Vec<Column>) -> Self {
+        let (done, groups, readers, most, bare) = (0, 0, Vec::new(), BATCH, 0);
+        ParquetReader { file, columns, done, groups, readers, most, bare }
     }
 
     fn read_batch(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
         let width = |at: &usize| self.columns[*at].width.unwrap_or(1).max(1);
         let all: usize = columns.iter().map(width).sum();
         let mut most = (BATCH / all.max(1)).min(self.most).max(1);
-        let broken = |e: ParquetError| unreadable(&self.path, &e);
+        let broken = |e: ParquetError| self.file.unreadable(&e);
         loop {
             block.clear();
             if columns.is_empty() && self.bare > 0 {
@@ -74,7 +60,7 @@ impl ParquetReader {
             let mut rows = None;
             for (reader, &at) in self.readers.iter_mut().zip(columns) {
                 let column = &self.columns[at];
-                let descriptor = schema_of(&self.file).column(at);
+                let descriptor = self.file.schema().column(at);
                 let mut values = Values {
                     level: descriptor.max_def_level(),
                     width: column.width,
@@ -96,7 +82,7 @@ impl ParquetReader {
                     ParquetError::General(problem) if problem == TOO_LARGE => {
                         let name = &column.name;
                         let problem = format!("column {name}: {problem}");
-                        Error::input(&self.path, "", problem).with_hint(format!(
+                        Error::input(&self.file.path, "", problem).with_hint(format!(
                             "write them as strings; in pandas: df[\"{name}\"] = df[\"{name}\"].astype(str)"
                         ))
                     }
@@ -106,15 +92,16 @@ impl ParquetReader {
                     return Err(self.uneven(column, uneven));
                 }
                 if *rows.get_or_insert(values.rows) != values.rows {
-                    return Err(Error::input(&self.path, "", "has columns of different lengths"));
+                    let problem = "has columns of different lengths";
+                    return Err(Error::input(&self.file.path, "", problem));
                 }
                 block.columns.push(cells);
             }
             block.rows = rows.unwrap_or(0);
-            if block.rows > 0 || self.groups == self.file.num_row_groups() {
+            if block.rows > 0 || self.groups == self.file.reader.num_row_groups() {
                 return Ok(());
             }
-            let group = self.file.get_row_group(self.groups).map_err(broken)?;
+            let group = self.file.reader.get_row_group(self.groups).map_err(broken)?;
             self.groups += 1;
             let readers = columns.iter().map(|at| group.get_column_reader(*at));
             self.readers = readers.collect::<Result<_, _>>().map_err(broken)?;
@@ -131,13 +118,13 @@ impl ParquetReader {
         let (count, width) = (uneven.count, column.width.unwrap_or(1));
         let problem =
             format!("column {}: a list of {count}, but the first list has {width}", column.name);
-        Error::input(&self.path, &format!("row {row}"), problem).with_hint(SAME_LENGTH)
+        Error::input(&self.file.path, &format!("row {row}"), problem).with_hint(SAME_LENGTH)
     }
 }
 
 impl Reader for ParquetReader {
     fn read(&mut self, columns: &[usize], block: &mut CellBlock) -> Result<()> {
-        let path = self.path.clone();
+        let path = self.file.path.clone();
         guarded(&path, || self.read_batch(columns, block))?;
         // Places in a block have 32 bits.
         if u32::try_from(block.bytes.len()).is_err() {
@@ -153,7 +140,8 @@ impl Reader for ParquetReader {
     }
 
     fn bytes_read(&self) -> u64 {
-        (self.bytes as f64 * self.done as f64 / self.rows.max(1) as f64) as u64
+        let (bytes, rows) = (self.file.bytes, self.file.num_rows().max(1));
+        (bytes as f64 * self.done as f64 / rows as f64) as u64
     }
 }
 

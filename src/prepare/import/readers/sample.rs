@@ -1,6 +1,7 @@
 //! The first lines of a text file.
 
 use std::io::Read;
+use std::path::Path;
 
 use super::fields::{Separator, line_breaks};
 use super::input::Input;
@@ -176,13 +177,13 @@ fn complete_lines(input: &Input) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let end = bytes.iter().rposition(|byte| *byte == b'\n');
-    let Some(end) = end else { return Err(too_long(input, 1)) };
+    let Some(end) = end else { return Err(too_long(&input.path, 1)) };
     bytes.truncate(end + 1);
     Ok(bytes)
 }
 
-pub(crate) fn too_long(input: &Input, line: u64) -> Error {
+pub(crate) fn too_long(path: &Path, line: u64) -> Error {
     let problem = format!("is longer than {} MiB", LONGEST >> 20);
-    Error::input(&input.path, &format!("line {line}"), problem)
+    Error::input(path, &format!("line {line}"), problem)
         .with_hint("a line holds one edge, or the row of one node")
 }

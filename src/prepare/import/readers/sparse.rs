@@ -4,7 +4,7 @@ use super::block::{CellBlock, Cells};
 use super::input::Input;
 use super::look::{Ask, Column, Form, GraphFacts, Opened, Reader, Wants};
 use super::sample::MOST_COLUMNS;
-use crate::io::{Dtype, ExternalSort, KeyLayout, SortedKeys};
+use crate::io::{Dtype, ExternalSort, SortedRows};
 use crate::words::error::{Error, Result};
 
 /// Number of values per block.
@@ -106,10 +106,9 @@ impl SparseMatrix {
             let problem = format!("a row has more than {MOST_COLUMNS} columns");
             return Err(input.fail(problem).with_hint("leave out columns that few rows have"));
         }
-        let layout = KeyLayout::new([self.rows, self.columns, u64::MAX])?;
-        let mut sort = ExternalSort::new(ask.folder, layout.bits(), SORT);
+        let mut sort = ExternalSort::new(ask.folder, [self.rows, self.columns, u64::MAX], SORT)?;
         while let Some(SparseValue { row, column, value }) = self.next()? {
-            sort.push(layout.pack([row, column, value.to_bits()]))?;
+            sort.push([row, column, value.to_bits()])?;
         }
         let bytes = self.values.bytes_read();
         let width = self.columns as usize;
@@ -117,7 +116,6 @@ impl SparseMatrix {
         let columns = vec![Column { width: Some(width), ..Column::new("", Form::Number(dtype)) }];
         let is_whole = is_whole(Some(dtype));
         let mut reader = RowReader {
-            layout,
             sorted: sort.finish()?,
             head: None,
             next: 0,
@@ -168,8 +166,7 @@ impl Reader for SparseMatrix {
 
 /// Reader of a table's rows.
 struct RowReader {
-    layout: KeyLayout<3>,
-    sorted: SortedKeys,
+    sorted: SortedRows<3>,
     /// The first value without a place yet.
     head: Option<SparseValue>,
     /// The next row.
@@ -183,12 +180,11 @@ struct RowReader {
 
 impl RowReader {
     fn next_value(&mut self) -> Result<Option<SparseValue>> {
-        let value = self.sorted.next()?.map(|key| self.layout.unpack(key));
-        Ok(value.map(|[row, column, bits]| SparseValue {
-            row,
-            column,
-            value: f64::from_bits(bits),
-        }))
+        let value = |[row, column, bits]: [u64; 3]| {
+            let value = f64::from_bits(bits);
+            SparseValue { row, column, value }
+        };
+        Ok(self.sorted.next()?.map(value))
     }
 }
 

@@ -1,10 +1,10 @@
 //! SciPy sparse matrices in `.npz` files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::archive::Archive;
 use super::input::Input;
 use super::look::{Ask, Opened, Wants};
-use super::npz::Archive;
 use super::sparse::{SparseMatrix, SparseValue, SparseValues};
 use crate::formats::dgl::ArrayRef;
 use crate::words::error::{Error, Result};
@@ -90,7 +90,7 @@ impl Arrays<'_, '_> {
         }
         let dtype = Some(data.dtype());
         let values = StoredValues {
-            input: self.input.bare(),
+            path: self.input.path.clone(),
             is_listed,
             by_columns,
             outer: Numbers::new(outer),
@@ -133,7 +133,7 @@ impl Arrays<'_, '_> {
 
 /// Values of a matrix, in file order.
 struct StoredValues {
-    input: Input,
+    path: PathBuf,
     /// Whether each value's row is listed; otherwise, the place of each row's first value.
     is_listed: bool,
     /// Whether the values lie column by column; "row" and "column" below are then exchanged.
@@ -168,7 +168,7 @@ impl SparseValues for StoredValues {
     }
 
     fn fail(&self, problem: String) -> Error {
-        Error::input(&self.input.path, &format!("value {}", self.next - 1), problem)
+        Error::input(&self.path, &format!("value {}", self.next - 1), problem)
     }
 
     fn bytes_read(&self) -> u64 {

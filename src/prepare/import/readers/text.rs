@@ -1,6 +1,7 @@
 //! Text files: a row per line.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use memchr::{memchr, memrchr};
@@ -28,7 +29,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
     };
     let columns = (0..dialect.width).map(|at| Column::new(name(at), Form::Text)).collect();
     let reader = TextReader {
-        input: input.bare(),
+        path: input.path.clone(),
         stream: input.stream()?,
         is_named: dialect.names.is_some(),
         separator: dialect.separator,
@@ -51,7 +52,7 @@ fn open(input: &Input, ask: &Ask<'_>) -> Result<Opened> {
 }
 
 struct TextReader {
-    input: Input,
+    path: PathBuf,
     stream: ByteStream,
     is_named: bool,
     separator: Separator,
@@ -101,7 +102,7 @@ impl TextReader {
             let before = bytes.len();
             let more = self.chunk.saturating_sub(before).max(CHUNK) as u64;
             let read = self.stream.by_ref().take(more).read_to_end(bytes);
-            let read = read.map_err(|e| Error::unreadable(&self.input.path, &e))?;
+            let read = read.map_err(|e| Error::unreadable(&self.path, &e))?;
             self.is_end = (read as u64) < more;
             let end = if self.is_end { Some(bytes.len()) } else { None };
             let end = end.or_else(|| memrchr(b'\n', &bytes[before..]).map(|at| before + at + 1));
@@ -111,7 +112,9 @@ impl TextReader {
                     bytes.truncate(end);
                     break;
                 }
-                None if bytes.len() as u64 > LONGEST => return Err(self.too_long(bytes)),
+                None if bytes.len() as u64 > LONGEST => {
+                    return Err(too_long(&self.path, self.line + 1 + line_breaks(bytes)));
+                }
                 None => {}
             }
         }
@@ -132,7 +135,7 @@ impl TextReader {
         while at < end {
             let stop = memchr(b'\n', &block.bytes[at..end]).map_or(end, |len| at + len);
             if (stop - at) as u64 > LONGEST {
-                return Err(too_long(&self.input, self.line + 1));
+                return Err(too_long(&self.path, self.line + 1));
             }
             let line = &block.bytes[at..stop];
             if self.line < self.skip || self.separator.is_empty_line(line) {
@@ -232,12 +235,7 @@ impl TextReader {
         Err(self.fail(number, problem).with_hint(hint))
     }
 
-    fn too_long(&self, bytes: &[u8]) -> Error {
-        let lines = line_breaks(bytes);
-        too_long(&self.input, self.line + 1 + lines)
-    }
-
     fn fail(&self, line: u64, problem: impl Into<String>) -> Error {
-        Error::input(&self.input.path, &format!("line {line}"), problem)
+        Error::input(&self.path, &format!("line {line}"), problem)
     }
 }

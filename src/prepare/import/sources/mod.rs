@@ -3,6 +3,7 @@
 mod chunked;
 mod npz;
 mod ogb;
+mod ogb_folder;
 mod ogb_relations;
 mod on_disk_dataset;
 mod partitions;

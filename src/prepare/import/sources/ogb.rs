@@ -1,14 +1,12 @@
 //! Folders of the Open Graph Benchmark (Hu et al. 2020), as its downloads unpack them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ogb_folder::{ONE_GRAPH, names, only_split, read_count, split_lists, tables};
 use super::ogb_relations::relations;
 use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
-use crate::prepare::import::readers::{
-    ArchiveArrays, Ask, CellValue, FileRows, TextRules, Wants, listed,
-};
+use crate::prepare::import::readers::{ArchiveArrays, listed};
 use crate::words::error::{Error, Result};
 
 /// Names of the folders of data sets whose edges OGB's loader stores in both directions, though the files do not. They may
@@ -18,9 +16,6 @@ const INVERSE: [&str; 6] = ["products", "proteins", "ppa", "ppassoc", "collab", 
 /// Files that say what others hold.
 const LISTS: [&str; 5] =
     ["num-node-list", "num-edge-list", "num-node-dict", "triplet-type-list", "nodetype-has-"];
-
-/// Hint for files of several graphs.
-pub(super) const ONE_GRAPH: &str = "a data set of one graph is needed";
 
 impl GraphFiles {
     /// The files of a data set of one graph: `raw/edge.csv.gz` or `raw/data.npz`, the tables next to it, and the lists
@@ -59,12 +54,8 @@ impl GraphFiles {
             return Err(Error::input(folder, "", "holds neither raw/edge.csv.gz nor raw/data.npz")
                 .with_hint("name the folder of an unpacked OGB data set"));
         }
-        for (name, path) in tables(&raw, "node")? {
-            files.node_data.push(DataFile::new(NODE.to_owned(), &name, &path));
-        }
-        for (name, path) in tables(&raw, "edge")? {
-            files.edge_data.push(DataFile::new(edge(), &name, &path));
-        }
+        files.node_data.extend(tables(&raw, "node", &NODE.to_owned())?);
+        files.edge_data.extend(tables(&raw, "edge", &edge())?);
         if let Some(count) = read_count(&raw.join("num-node-list.csv.gz"))? {
             files.layout_nodes.push((NODE.to_owned(), count));
         }
@@ -139,76 +130,4 @@ impl GraphFiles {
         let list = listed(&left);
         Ok((!left.is_empty()).then(|| format!("{}: left out: {list}{why}", folder.display())))
     }
-}
-
-/// Format of OGB's tables: text without column names.
-pub(super) const PLAIN: TextRules =
-    TextRules { header: Some(false), separator: Some(','), comment: None };
-
-/// The tables of nodes or edges in a folder by name: `node-feat.csv.gz` is `feat`, `edge_weight.npz` is `weight`.
-pub(super) fn tables(folder: &Path, side: &str) -> Result<Vec<(String, PathBuf)>> {
-    let mut found: Vec<(String, PathBuf)> = Vec::new();
-    for extension in [".csv.gz", ".npz", ".npy"] {
-        for file in names(folder)? {
-            let stem = file.strip_suffix(extension).and_then(|stem| stem.strip_prefix(side));
-            let Some(name) = stem.and_then(|stem| stem.strip_prefix(['-', '_'])) else { continue };
-            if found.iter().all(|(known, _)| known != name) {
-                found.push((name.to_owned(), folder.join(&file)));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Names of the files in a folder, sorted; empty if the folder does not exist.
-pub(super) fn names(folder: &Path) -> Result<Vec<String>> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let name = |entry: std::io::Result<fs::DirEntry>| {
-        let entry = entry.map_err(|e| Error::unreadable(folder, &e))?;
-        Ok(entry.file_name().to_string_lossy().into_owned())
-    };
-    let mut names: Vec<String> = entries.map(name).collect::<Result<_>>()?;
-    names.sort_unstable();
-    Ok(names)
-}
-
-/// The number in a file, if the file exists.
-pub(super) fn read_count(path: &Path) -> Result<Option<u64>> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    let folder = std::env::temp_dir();
-    let mut rows =
-        FileRows::open_list(path, &Ask { rules: PLAIN, ..Ask::new(Wants::List, &folder) })?;
-    let count = if rows.advance()? { rows.value(0).parsed() } else { CellValue::Missing };
-    let CellValue::Whole(count @ 0..) = count else {
-        return Err(rows.fail_first("must hold the number of nodes or edges"));
-    };
-    if rows.advance()? {
-        return Err(rows.fail("announces a second graph").with_hint(ONE_GRAPH));
-    }
-    Ok(Some(count as u64))
-}
-
-/// The folder of the only split, such as `split/time/`.
-pub(super) fn only_split(folder: &Path) -> Result<Option<PathBuf>> {
-    if !folder.exists() {
-        return Ok(None);
-    }
-    let mut found = names(folder)?;
-    found.retain(|name| folder.join(name).is_dir());
-    if found.len() != 1 {
-        let problem = format!("holds {} splits, but one is needed", found.len());
-        return Err(Error::input(folder, "", problem)
-            .with_hint("remove the others, or name the files of one: ‹split=train=FILE›"));
-    }
-    Ok(found.pop().map(|name| folder.join(name)))
-}
-
-/// The lists of nodes of a type in a folder.
-pub(super) fn split_lists(folder: &Path, ntype: &str) -> impl Iterator<Item = DataFile<String>> {
-    let lists = ["train", "valid", "test"];
-    let lists = lists.map(|name| (name, folder.join(format!("{name}.csv.gz"))));
-    let there = lists.into_iter().filter(|(_, path)| path.exists());
-    there.map(move |(name, path)| DataFile::new(ntype.to_owned(), name, &path))
 }

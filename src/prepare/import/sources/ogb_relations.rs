@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::ogb::{ONE_GRAPH, PLAIN, names, only_split, read_count, split_lists, tables};
+use super::ogb_folder::{ONE_GRAPH, PLAIN, names, only_split, read_count, split_lists, tables};
 use crate::graph::CanonicalEtype;
-use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles};
+use crate::prepare::import::files::{EdgeFile, GraphFiles};
 use crate::prepare::import::readers::{Ask, CellValue, FileRows, TextRules, Wants, shown};
 use crate::words::error::{Error, Result};
 
@@ -17,9 +17,7 @@ pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
     for etype in triplets(&raw.join("triplet-type-list.csv.gz"), &files.layout_nodes)? {
         let name = format!("{}___{}___{}", etype.src, etype.rel, etype.dst);
         let relation = raw.join("relations").join(name);
-        for (name, path) in tables(&relation, "edge")? {
-            files.edge_data.push(DataFile::new(etype.clone(), &name, &path));
-        }
+        files.edge_data.extend(tables(&relation, "edge", &etype)?);
         if let Some(count) = read_count(&relation.join("num-edge-list.csv.gz"))? {
             files.num_edges.push((etype.clone(), count));
         }
@@ -28,9 +26,7 @@ pub(super) fn relations(folder: &Path) -> Result<GraphFiles> {
     let split = only_split(&folder.join("split"))?;
     for (ntype, _) in &files.layout_nodes {
         for table in names(&raw)?.iter().filter(|name| name.starts_with("node")) {
-            for (name, path) in tables(&raw.join(table).join(ntype), "node")? {
-                files.node_data.push(DataFile::new(ntype.clone(), &name, &path));
-            }
+            files.node_data.extend(tables(&raw.join(table).join(ntype), "node", ntype)?);
         }
         if let Some(split) = &split {
             files.splits.extend(split_lists(&split.join(ntype), ntype));

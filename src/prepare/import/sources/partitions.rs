@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{ArrayRef, FeatureSet, OriginalIds, Partition};
-use crate::io::{ExternalSort, KeyLayout, read_if_there};
+use crate::io::{ExternalSort, read_if_there};
 use crate::prepare::import::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
 use crate::prepare::import::ids::names_file;
 use crate::prepare::import::tables::{FEATURE_ENCODING, FEATURE_SCALE, Table, all_class_names};
@@ -43,10 +43,6 @@ impl OpenedPartitions {
         Ok(OpenedPartitions { config, partitions })
     }
 
-    pub(crate) fn partitions(&self) -> &[Partition] {
-        &self.partitions
-    }
-
     /// The nodes of all types.
     pub(crate) fn node_types(&self) -> Result<Vec<NodeType>> {
         let book = self.config.book();
@@ -65,6 +61,11 @@ impl OpenedPartitions {
         ntypes.collect()
     }
 
+    /// Tables of the edges of all types.
+    pub(crate) fn edge_data(&self) -> Result<Vec<Vec<(String, Table)>>> {
+        tables(&self.sides(Partition::edge_features), self.config.book().etypes().len())
+    }
+
     fn sides(&self, side: fn(&Partition) -> &FeatureSet) -> Vec<&FeatureSet> {
         self.partitions.iter().map(side).collect()
     }
@@ -79,8 +80,7 @@ impl OpenedPartitions {
     ) -> Result<RawGraph> {
         let (config, book) = (&self.config, self.config.book());
         let edges = self.edges(folder, memory, more, tell)?;
-        let tables = tables(&self.sides(Partition::edge_features), book.etypes().len())?;
-        let etypes = book.etypes().iter().zip(book.etype_ends()).zip(tables);
+        let etypes = book.etypes().iter().zip(book.etype_ends()).zip(self.edge_data()?);
         let etypes = etypes.map(|((name, ends), data)| EdgeType {
             name: name.clone(),
             ends: *ends,
@@ -114,8 +114,8 @@ impl OpenedPartitions {
         let nodes = book.num_nodes();
         for etype in 0..book.etypes().len() {
             writer.start_type();
-            let layout = KeyLayout::new([book.num_edges_of_type(etype), nodes, nodes])?;
-            let mut sort = ExternalSort::new(folder, layout.bits(), memory);
+            let limits = [book.num_edges_of_type(etype), nodes, nodes];
+            let mut sort = ExternalSort::new(folder, limits, memory)?;
             for partition in &self.partitions {
                 let (mut reader, mut block) = (partition.edges(BLOCK)?, Vec::new());
                 while reader.next_block(&mut block)? {
@@ -127,13 +127,12 @@ impl OpenedPartitions {
                         let (Some((_, id)), Some((_, src)), Some((_, dst))) = (id, src, dst) else {
                             return Err(Error::internal("an edge is not in the book"));
                         };
-                        sort.push(layout.pack([id, src, dst]))?;
+                        sort.push([id, src, dst])?;
                     }
                 }
             }
             let mut sorted = sort.finish()?;
-            while let Some(key) = sorted.next()? {
-                let [_, src, dst] = layout.unpack(key);
+            while let Some([_, src, dst]) = sorted.next()? {
                 writer.push(src, dst)?;
             }
             more(etype, &mut writer)?;

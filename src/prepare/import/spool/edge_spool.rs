@@ -31,6 +31,8 @@ pub(crate) struct EdgeSpool {
     has_relations: bool,
     types: Vec<CanonicalEtype>,
     relations: HashMap<Box<[u8]>, u32>,
+    /// Edge data of a row.
+    values: Vec<CellValue<'static>>,
     record: Vec<u8>,
 }
 
@@ -51,6 +53,7 @@ impl EdgeSpool {
             has_relations,
             types: Vec::new(),
             relations: HashMap::new(),
+            values: Vec::new(),
             record: Vec::new(),
         })
     }
@@ -65,9 +68,9 @@ impl EdgeSpool {
         at as u32
     }
 
-    /// The type number of the current row: `fixed`, or the number of the row's relation.
-    pub(crate) fn type_of_row(&mut self, fixed: Option<u32>, rows: &FileRows) -> Result<u32> {
-        if let Some(fixed) = fixed {
+    /// The type number of the current row: that of its relation, or `fixed` if edges have no relations.
+    pub(crate) fn type_of_row(&mut self, fixed: u32, rows: &FileRows) -> Result<u32> {
+        if !self.has_relations {
             return Ok(fixed);
         }
         let Some(name) = rows.value(RELATION).name() else {
@@ -96,26 +99,24 @@ impl EdgeSpool {
         Ok(at)
     }
 
-    /// Checks the edge data of the current row.
-    pub(crate) fn check_data(&self, rows: &FileRows) -> Result<()> {
-        let mut columns = (self.first_data()..).zip(&self.columns);
-        columns.try_for_each(|(at, column)| edge_value(rows, at, &column.name).map(drop))
+    /// Reads the edge data of the current row.
+    pub(crate) fn read_data(&mut self, rows: &FileRows) -> Result<()> {
+        let first = 2 + usize::from(self.has_relations);
+        self.values.clear();
+        for (at, column) in (first..).zip(&self.columns) {
+            self.values.push(edge_value(rows, at, &column.name)?);
+        }
+        Ok(())
     }
 
-    /// Place of the first edge data column among the columns read.
-    fn first_data(&self) -> usize {
-        2 + usize::from(self.has_relations)
-    }
-
-    /// Adds an edge with the current row's data.
-    pub(crate) fn push(&mut self, etype: u32, ends: [u64; 2], rows: &FileRows) -> Result<()> {
+    /// Adds an edge with the data that were read.
+    pub(crate) fn push(&mut self, etype: u32, ends: [u64; 2]) -> Result<()> {
         self.record.clear();
         self.record.extend(bytes_of_ends(ends));
-        for (at, column) in (self.first_data()..).zip(&mut self.columns) {
-            let value = edge_value(rows, at, &column.name)?;
+        for (column, value) in self.columns.iter_mut().zip(&self.values) {
             column.is_whole &= matches!(value, CellValue::Whole(_));
-            column.needs_double |= needs_double(value);
-            self.record.extend(bytes_of(value));
+            column.needs_double |= needs_double(*value);
+            self.record.extend(bytes_of(*value));
         }
         self.edges.push(etype as usize, [&self.record, &[]])
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::event::size;
 use crate::load::MASKS;
 use crate::prepare::import::tables::mask_name;
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Memory per edge: its entry in the map and its place in the order, while both move to twice the room.
 const PER_EDGE: u64 = 144;

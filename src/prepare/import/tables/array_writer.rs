@@ -117,13 +117,13 @@ impl ConvertedArray {
 }
 
 /// The current row's value of an edge data column, in storable form; the column was selected as number `at`.
-pub(crate) fn edge_value<'r>(rows: &'r FileRows, at: usize, name: &str) -> Result<CellValue<'r>> {
+pub(crate) fn edge_value(rows: &FileRows, at: usize, name: &str) -> Result<CellValue<'static>> {
     storable(rows.value(at))
         .map_err(|problem| rows.fail(format!("column {name}: {problem}")).with_hint(NUMBERS))
 }
 
 /// Hint for an edge data value that is not a number.
-pub(crate) const NUMBERS: &str = "edge data are numbers: correct it, or leave the column out; several values of each edge are an array: \
+const NUMBERS: &str = "edge data are numbers: correct it, or leave the column out; several values of each edge are an array: \
                                   ‹edge_data=NAME=FILE.npy›";
 
 /// Whether single precision would make different values equal.
@@ -134,7 +134,7 @@ pub(crate) fn needs_double(value: CellValue<'_>) -> bool {
 
 /// The value in the form that arrays of numbers store: whole, real or a date. `Err` describes the mistake in any other
 /// value.
-pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
+pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'static>, String> {
     match value.parsed() {
         CellValue::Truth(truth) => Ok(CellValue::Whole(i64::from(truth))),
         CellValue::Missing => Err("the value is missing".to_owned()),
@@ -142,7 +142,9 @@ pub(crate) fn storable(value: CellValue<'_>) -> Result<CellValue<'_>, String> {
         CellValue::Real(number) if !(number as f32).is_finite() => {
             Err(format!("{number:?} is not a finite number of single precision"))
         }
-        other => Ok(other),
+        CellValue::Whole(number) => Ok(CellValue::Whole(number)),
+        CellValue::Real(number) => Ok(CellValue::Real(number)),
+        CellValue::Date(days) => Ok(CellValue::Date(days)),
     }
 }
 

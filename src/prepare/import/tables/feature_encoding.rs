@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::encoding::Encoding;
 use super::scanned_table::{ScannedTable, StoredColumn};
 use crate::io::{Dtype, read_if_there};
-use crate::prepare::import::files::NodeTables;
 use crate::prepare::import::readers::{CellValue, FileRows, listed};
 use crate::words::error::{Error, Result};
 
@@ -29,14 +28,14 @@ pub(crate) struct TableEncoding {
     columns: Vec<StoredColumn>,
 }
 
-impl ScannedTable {
+impl ScannedTable<'_> {
     /// The content of the file; empty without tables, or if a string of a table is not UTF-8.
-    pub(crate) fn feature_encoding(tables: Vec<Self>, rules: &NodeTables) -> String {
+    pub(crate) fn feature_encoding(tables: Vec<Self>) -> String {
         let of_table = |table: Self| {
             let columns = table.columns.into_iter();
             let encoding = serde_json::to_value(TableEncoding {
                 id: table.id,
-                fills_missing: rules.fill_missing.is_some(),
+                fills_missing: table.scan.tables.fill_missing.is_some(),
                 embedded: table.embedded.into_iter().map(|column| column.name).collect(),
                 columns: columns.filter(|column| column.encoding.is_feature()).collect(),
             });

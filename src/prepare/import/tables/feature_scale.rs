@@ -8,7 +8,7 @@ pub(crate) const FEATURE_SCALE: &str = "feature_scale.csv";
 /// The first line of the file.
 const HEADER: &str = "type,column,mean,deviation\n";
 
-impl ScannedTable {
+impl ScannedTable<'_> {
     /// Means and deviations of all standardised columns, as a CSV table.
     pub(crate) fn feature_scale(tables: &[Self]) -> String {
         let mut lines = Vec::new();

@@ -23,8 +23,7 @@ mod splits;
 mod table;
 mod unlabelled;
 
-pub(crate) use array_writer::{ConvertedArray, NUMBERS, edge_value, needs_double};
-pub(crate) use array_writer::{bytes_of, storable};
+pub(crate) use array_writer::{ConvertedArray, bytes_of, edge_value, needs_double, storable};
 pub(crate) use arrays::open_arrays;
 pub use assignment::read_assignment;
 pub use class_names::ClassNames;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,8 @@ use crate::words::error::{Error, Result};
 /// Rules for reading tables.
 #[derive(Clone, Copy)]
 pub(crate) struct TableScan<'a> {
+    /// The tables.
+    pub(crate) tables: &'a NodeTables,
     /// Rules for opening files, and the list for bad rows; without it, the first is an error.
     pub(crate) ask: Ask<'a>,
     /// Whether ids of bad rows are nodes, so that their edges are not bad, too.
@@ -31,14 +34,14 @@ pub(crate) struct TableScan<'a> {
 }
 
 /// A table after a first pass, which finds its nodes and each column's encoding.
-pub(crate) struct ScannedTable {
+pub(crate) struct ScannedTable<'a> {
+    pub(super) scan: TableScan<'a>,
     pub(crate) file: NodeTableFile,
     /// Name of the column of ids.
     pub(super) id: String,
     pub(crate) rows: u64,
     /// Numbers of bad rows, which are left out.
     bad: BTreeSet<u64>,
-    keeps_bad_ids: bool,
     /// Names of the nodes, unless they are the row numbers from 0.
     pub(crate) names: Option<NodeNames>,
     pub(super) columns: Vec<StoredColumn>,
@@ -114,53 +117,123 @@ impl ChosenColumns {
     }
 }
 
-/// Opens a table that is read several times. Bad lines, which another reading reports, are left out.
-fn open_again(tables: &NodeTables, path: &Path, ask: &Ask<'_>) -> Result<FileRows> {
-    let unheeded = BadRowList::unheeded(ask.folder);
-    let bad_rows = ask.bad_rows.map(|_| &unheeded);
-    let (names, lists) = (tables.names(), tables.label_names());
-    FileRows::open(path, &Ask { names: &names, lists: &lists, bad_rows, ..*ask })
-}
-
-/// All values of the columns, which decide which of them are bad.
-fn judges(
-    tables: &NodeTables,
-    file: &NodeTableFile,
-    chosen: &ChosenColumns,
-    ask: &Ask<'_>,
-) -> Result<Vec<ColumnScan>> {
-    let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
-    let mut rows = open_again(tables, &file.path, ask)?;
-    chosen.select(&mut rows)?;
-    while rows.advance()? {
-        chosen.add(&rows, &mut judges);
-    }
-    Ok(judges)
-}
-
-impl ScannedTable {
+impl<'a> TableScan<'a> {
     /// Reads all tables once.
-    pub(crate) fn scan_all(tables: &NodeTables, scan: TableScan<'_>) -> Result<Vec<Self>> {
-        let (names, lists) = (tables.names(), tables.label_names());
-        let ask = Ask { names: &names, lists: &lists, ..scan.ask };
-        let opened = tables.files.iter().map(|file| FileRows::open(&file.path, &ask));
+    pub(crate) fn read_all(self) -> Result<Vec<ScannedTable<'a>>> {
+        let files = &self.tables.files;
+        let opened = files.iter().map(|file| self.open(&file.path, self.ask.bad_rows));
         let opened: Vec<FileRows> = opened.collect::<Result<_>>()?;
-        tables.check(&opened)?;
-        let all = tables.files.iter().zip(opened);
-        all.map(|(file, rows)| Self::scan(tables, file, rows, scan)).collect()
+        self.tables.check(&opened)?;
+        files.iter().zip(opened).map(|(file, rows)| ScannedTable::read(self, file, rows)).collect()
     }
 
-    fn scan(
-        tables: &NodeTables,
-        file: &NodeTableFile,
-        mut rows: FileRows,
-        scan: TableScan<'_>,
-    ) -> Result<Self> {
-        let chosen = tables.columns(file, &rows)?;
+    fn open(&self, path: &Path, bad_rows: Option<&Rc<BadRowList>>) -> Result<FileRows> {
+        let (names, lists) = (self.tables.names(), self.tables.label_names());
+        FileRows::open(path, &Ask { names: &names, lists: &lists, bad_rows, ..self.ask })
+    }
+
+    /// Opens a table that is read several times. Bad lines, which another reading reports, are left out.
+    fn open_again(&self, path: &Path) -> Result<FileRows> {
+        let unheeded = BadRowList::unheeded(self.ask.folder);
+        self.open(path, self.ask.bad_rows.map(|_| &unheeded))
+    }
+
+    /// All values of the columns, which decide which of them are bad.
+    fn judges(&self, path: &Path, chosen: &ChosenColumns) -> Result<Vec<ColumnScan>> {
+        let mut judges: Vec<ColumnScan> = chosen.used.iter().map(ColumnScan::new).collect();
+        let mut rows = self.open_again(path)?;
+        chosen.select(&mut rows)?;
+        while rows.advance()? {
+            chosen.add(&rows, &mut judges);
+        }
+        Ok(judges)
+    }
+
+    /// Chooses the columns' encodings.
+    fn encode(
+        &self,
+        path: &Path,
+        used: &[UsedColumn],
+        mut scans: Vec<ColumnScan>,
+        bad: &BTreeSet<u64>,
+    ) -> Result<Vec<StoredColumn>> {
+        let NodeTables { fill_missing, scale, .. } = *self.tables;
+        if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
+            return Err(error);
+        }
+        self.read_lists_again(path, used, &mut scans, bad)?;
+        refuse_many_strings(path, &scans)?;
+        let mut columns = Vec::new();
+        for (column, scan) in used.iter().zip(scans) {
+            let (at, element) = (column.at, column.element);
+            // A mask that no value names is left out.
+            let is_empty = matches!(column.role, ColumnRole::Split(mask) if !scan.names_mask(mask));
+            let (is_dates, is_rounded) = (scan.is_dates(), scan.is_rounded(scale));
+            let encoding = scan.encoding(path, fill_missing, scale)?;
+            let name = match column.role {
+                ColumnRole::Split(mask) => MASKS[mask].to_owned(),
+                _ => column.name.clone(),
+            };
+            let column = column.column.clone();
+            if !is_empty {
+                columns.push(StoredColumn {
+                    at,
+                    column,
+                    element,
+                    name,
+                    is_dates,
+                    is_rounded,
+                    encoding,
+                });
+            }
+        }
+        // Features that are all words take a byte each.
+        let is_words = |column: &StoredColumn| matches!(column.encoding, Encoding::Words { .. });
+        let all = columns.iter().filter(|column| column.encoding.is_feature()).all(is_words);
+        for column in &mut columns {
+            if let Encoding::Words { is_label: false, is_small, .. } = &mut column.encoding {
+                *is_small = all && fill_missing != Some(FillMissing::Mean);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Reads columns again whose lists lack values, without the rows that are bad.
+    fn read_lists_again(
+        &self,
+        path: &Path,
+        used: &[UsedColumn],
+        scans: &mut [ColumnScan],
+        bad: &BTreeSet<u64>,
+    ) -> Result<()> {
+        let late: Vec<usize> = (0..scans.len()).filter(|at| scans[*at].empties_lists()).collect();
+        if late.is_empty() {
+            return Ok(());
+        }
+        let mut rows = self.open_again(path)?;
+        rows.select(late.iter().map(|at| used[*at].at))?;
+        let mut row = 0;
+        while rows.advance()? {
+            row += 1;
+            if bad.contains(&(row - 1)) {
+                continue;
+            }
+            for (place, at) in late.iter().enumerate() {
+                scans[*at].add_again(rows.element(place, used[*at].element));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> ScannedTable<'a> {
+    /// Reads a table once.
+    fn read(scan: TableScan<'a>, file: &NodeTableFile, mut rows: FileRows) -> Result<Self> {
+        let chosen = scan.tables.columns(file, &rows)?;
         let id_name = rows.name(chosen.id);
         let bad_rows = scan.ask.bad_rows;
         let judges = match bad_rows {
-            Some(_) => judges(tables, file, &chosen, &scan.ask)?,
+            Some(_) => scan.judges(&file.path, &chosen)?,
             None => Vec::new(),
         };
         chosen.select(&mut rows)?;
@@ -174,7 +247,7 @@ impl ScannedTable {
             all += 1;
             let mut judged = (1..).zip(used.iter().zip(&judges));
             let mut fault = judged.find_map(|(at, (column, judge))| {
-                judge.fault(&rows, rows.element(at, column.element), tables.fill_missing)
+                judge.fault(&rows, rows.element(at, column.element), scan.tables.fill_missing)
             });
             if fault.is_none() || scan.keeps_bad_ids {
                 match ids.add(&rows, &id_name, count) {
@@ -214,16 +287,16 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = encode(tables, &file.path, used, scans, &bad, &scan.ask)?;
+        let columns = scan.encode(&file.path, used, scans, &bad)?;
         let kind = rows.file.kind.clone();
         let (file, names, left_out) = (file.clone(), ids.into_names(), left_out.clone());
         let embedded = chosen.embedded;
         Ok(ScannedTable {
+            scan,
             file,
             id: id_name,
             rows: count,
             bad,
-            keeps_bad_ids: scan.keeps_bad_ids,
             names,
             columns,
             left_out,
@@ -234,13 +307,9 @@ impl ScannedTable {
     }
 
     /// Reads the table again, and stores features, labels and masks in unnamed files.
-    pub(crate) fn convert(
-        &self,
-        tables: &NodeTables,
-        ask: &Ask<'_>,
-    ) -> Result<Vec<(String, Table)>> {
-        let path = &self.file.path;
-        if self.keeps_bad_ids && !self.bad.is_empty() {
+    pub(crate) fn convert(&self) -> Result<Vec<(String, Table)>> {
+        let (path, folder) = (&self.file.path, self.scan.ask.folder);
+        if self.scan.keeps_bad_ids && !self.bad.is_empty() {
             // The import will fail.
             return Ok(Vec::new());
         }
@@ -257,7 +326,7 @@ impl ScannedTable {
                     Encoding::Mask | Encoding::Split(_) | Encoding::Order => &column.name,
                     _ => "label",
                 };
-                let (dtype, file) = (encoding.dtype(), ArrayFile::create(ask.folder)?);
+                let (dtype, file) = (encoding.dtype(), ArrayFile::create(folder)?);
                 let (width, row) = (encoding.makes_rows().then_some(0), Vec::new());
                 arrays.push(GrowingArray { name, dtype, is_feature, width, file, row });
             }
@@ -267,7 +336,7 @@ impl ScannedTable {
             places.push(place);
         }
         let columns = self.columns.iter().map(|column| column.at);
-        self.read_again(columns, tables, ask, |_, rows| {
+        self.read_again(columns, |_, rows| {
             for (at, (column, place)) in self.columns.iter().zip(&places).enumerate() {
                 let value = rows.element(at, column.element);
                 if !column.encoding.append(value, &mut arrays[*place].row) {
@@ -292,11 +361,9 @@ impl ScannedTable {
     pub(crate) fn read_values(
         &self,
         column: &EmbeddedColumn,
-        tables: &NodeTables,
-        ask: &Ask<'_>,
         mut take: impl FnMut(u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.read_again([column.at], tables, ask, |row, rows| match rows.value(0).name() {
+        self.read_again([column.at], |row, rows| match rows.value(0).name() {
             Some(name) => take(row, &name),
             None => Ok(()),
         })
@@ -306,17 +373,15 @@ impl ScannedTable {
     fn read_again(
         &self,
         columns: impl IntoIterator<Item = usize>,
-        tables: &NodeTables,
-        ask: &Ask<'_>,
         mut take: impl FnMut(u64, &FileRows) -> Result<()>,
     ) -> Result<()> {
-        let mut rows = open_again(tables, &self.file.path, ask)?;
+        let mut rows = self.scan.open_again(&self.file.path)?;
         rows.select(columns)?;
         let (mut count, mut all) = (0, 0);
         while rows.advance()? {
             all += 1;
             if self.bad.contains(&(all - 1)) {
-                count += u64::from(self.keeps_bad_ids);
+                count += u64::from(self.scan.keeps_bad_ids);
                 continue;
             }
             if count == self.rows {
@@ -413,81 +478,4 @@ impl ScannedTable {
         parts.push(self.kind.clone());
         parts.join("; ")
     }
-}
-
-/// Chooses the columns' encodings.
-fn encode(
-    tables: &NodeTables,
-    path: &Path,
-    used: &[UsedColumn],
-    mut scans: Vec<ColumnScan>,
-    bad: &BTreeSet<u64>,
-    ask: &Ask<'_>,
-) -> Result<Vec<StoredColumn>> {
-    if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_value) {
-        return Err(error);
-    }
-    read_lists_again(tables, path, used, &mut scans, bad, ask)?;
-    refuse_many_strings(path, &scans)?;
-    let mut columns = Vec::new();
-    for (column, scan) in used.iter().zip(scans) {
-        let (at, element) = (column.at, column.element);
-        // A mask that no value names is left out.
-        let is_empty = matches!(column.role, ColumnRole::Split(mask) if !scan.names_mask(mask));
-        let (is_dates, is_rounded) = (scan.is_dates(), scan.is_rounded(tables.scale));
-        let encoding = scan.encoding(path, tables.fill_missing, tables.scale)?;
-        let name = match column.role {
-            ColumnRole::Split(mask) => MASKS[mask].to_owned(),
-            _ => column.name.clone(),
-        };
-        let column = column.column.clone();
-        if !is_empty {
-            columns.push(StoredColumn {
-                at,
-                column,
-                element,
-                name,
-                is_dates,
-                is_rounded,
-                encoding,
-            });
-        }
-    }
-    // Features that are all words take a byte each.
-    let is_words = |column: &StoredColumn| matches!(column.encoding, Encoding::Words { .. });
-    let all = columns.iter().filter(|column| column.encoding.is_feature()).all(is_words);
-    for column in &mut columns {
-        if let Encoding::Words { is_label: false, is_small, .. } = &mut column.encoding {
-            *is_small = all && tables.fill_missing != Some(FillMissing::Mean);
-        }
-    }
-    Ok(columns)
-}
-
-/// Reads columns again whose lists lack values, without the rows that are bad.
-fn read_lists_again(
-    tables: &NodeTables,
-    path: &Path,
-    used: &[UsedColumn],
-    scans: &mut [ColumnScan],
-    bad: &BTreeSet<u64>,
-    ask: &Ask<'_>,
-) -> Result<()> {
-    let late: Vec<usize> = (0..scans.len()).filter(|at| scans[*at].empties_lists()).collect();
-    if late.is_empty() {
-        return Ok(());
-    }
-    let mut rows = open_again(tables, path, ask)?;
-    rows.select(late.iter().map(|at| used[*at].at))?;
-    let mut row = 0;
-    while rows.advance()? {
-        row += 1;
-        if bad.contains(&(row - 1)) {
-            continue;
-        }
-        for (place, at) in late.iter().enumerate() {
-            scans[*at].add_again(rows.element(place, used[*at].element));
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,9 @@
 //! Files of nodes and edges that a graph gets.
 
-use crate::graph::{CanonicalEtype, PartitionBook};
-use crate::prepare::import::{EdgeFile, NodeTableFile};
+use std::collections::BTreeSet;
+
+use crate::graph::PartitionBook;
+use crate::prepare::import::{EdgeFile, NODE, NodeTableFile, edge};
 use crate::words::error::{Error, Result};
 
 /// Files of nodes and edges that are added to a partitioned graph.
@@ -16,54 +18,48 @@ pub struct GraphAdditions {
 impl GraphAdditions {
     /// The files with types of a graph.
     pub(super) fn of_types(&self, book: &PartitionBook) -> Result<Self> {
+        let GraphAdditions { mut nodes, mut edges } = self.clone();
         let (ntypes, etypes) = (book.ntypes(), book.etypes());
-        let mut nodes = self.nodes.clone();
-        for at in 0..nodes.len() {
-            let ty = &nodes[at].ty;
-            let ty = match ntypes {
-                [only] if ty.is_empty() || ty == NO_TYPE => only.clone(),
-                _ => ty.clone(),
-            };
-            if !ntypes.contains(&ty) {
-                let problem = if ty.is_empty() || ty == NO_TYPE {
-                    "the graph has several node types".to_owned()
-                } else {
-                    format!("the graph has no nodes of type {ty:?}")
-                };
-                let hint = format!("pass ‹add_nodes=TYPE=FILE› with one of {}", ntypes.join(", "));
-                return Err(Error::config("add_nodes", problem).with_hint(hint));
-            }
-            if nodes[..at].iter().any(|other| other.ty == ty) {
-                return Err(Error::config(
-                    "add_nodes",
-                    format!("nodes of type {ty} have two files"),
-                )
-                .with_hint("join them into one"));
-            }
-            nodes[at].ty = ty;
-        }
-        let mut edges = self.edges.clone();
-        for file in &mut edges {
-            let is_bare = file.etype == CanonicalEtype::new(NO_TYPE, "_E", NO_TYPE);
-            match etypes {
-                _ if etypes.contains(&file.etype) => {}
-                [only] if is_bare => file.etype = only.clone(),
+        let fail = |field: &str, problem: String, known: &[String]| {
+            let hint = format!("pass ‹{field}=TYPE=FILE› with one of {}", known.join(", "));
+            Err(Error::config(field, problem).with_hint(hint))
+        };
+        let mut seen = BTreeSet::new();
+        for NodeTableFile { ty, .. } in &mut nodes {
+            let is_bare = ty.is_empty() || *ty == NODE;
+            match ntypes {
+                [only] if is_bare => ty.clone_from(only),
+                _ if ntypes.contains(ty) => {}
                 _ => {
-                    let names: Vec<String> = etypes.iter().map(ToString::to_string).collect();
+                    let problem = if is_bare {
+                        "the graph has several node types".to_owned()
+                    } else {
+                        format!("the graph has no nodes of type {ty:?}")
+                    };
+                    return fail("add_nodes", problem, ntypes);
+                }
+            }
+            if !seen.insert(ty.clone()) {
+                let problem = format!("nodes of type {ty} have two files");
+                return Err(Error::config("add_nodes", problem).with_hint("join them into one"));
+            }
+        }
+        for EdgeFile { etype, .. } in &mut edges {
+            let is_bare = *etype == edge();
+            match etypes {
+                _ if etypes.contains(etype) => {}
+                [only] if is_bare => etype.clone_from(only),
+                _ => {
                     let problem = if is_bare {
                         "the graph has several edge types".to_owned()
                     } else {
-                        format!("the graph has no edges of type {}", file.etype)
+                        format!("the graph has no edges of type {etype}")
                     };
-                    let hint =
-                        format!("pass ‹add_edges=TYPE=FILE› with one of {}", names.join(", "));
-                    return Err(Error::config("add_edges", problem).with_hint(hint));
+                    let names: Vec<String> = etypes.iter().map(ToString::to_string).collect();
+                    return fail("add_edges", problem, &names);
                 }
             }
         }
         Ok(GraphAdditions { nodes, edges })
     }
 }
-
-/// DGL's name for the only type.
-const NO_TYPE: &str = "_N";

@@ -2,18 +2,14 @@
 
 use std::path::Path;
 
-use crate::formats::dgl::ArrayRef;
-use crate::formats::dgl::array_file::ArrayFile;
 use crate::io::Dtype;
-use crate::prepare::import::{EdgeType, Table};
+use crate::prepare::import::{CellValue, ConvertedArray, EdgeType, Table};
 use crate::words::error::{Error, Result};
 
 /// An array of edge data, with the values of new edges.
 pub(super) struct MoreEdgeData {
     dtype: Dtype,
-    row_shape: Vec<u64>,
-    file: ArrayFile,
-    count: u64,
+    array: ConvertedArray,
     /// Values of the edges that files list, if there are any.
     listed: Option<Table>,
     values: Vec<f64>,
@@ -28,11 +24,10 @@ impl MoreEdgeData {
         folder: &Path,
     ) -> Result<Self> {
         let listed = new.and_then(|new| new.data.iter().find(|(other, _)| other == name));
+        let dtype = known.dtype();
         Ok(MoreEdgeData {
-            dtype: known.dtype(),
-            row_shape: known.row_shape().to_vec(),
-            file: ArrayFile::create(folder)?,
-            count: 0,
+            dtype,
+            array: ConvertedArray::create(Path::new("new edges"), folder, Some(dtype))?,
             listed: listed.map(|(_, table)| table.clone()),
             values: Vec::new(),
         })
@@ -50,34 +45,21 @@ impl MoreEdgeData {
     /// Appends the value of an edge of the block, or 1 for an edge that no file lists.
     pub(super) fn push(&mut self, at: Option<usize>) -> Result<()> {
         let value = at.map_or(1.0, |at| self.values[at]);
-        let (mut bytes, size) = ([0; 8], self.dtype.size());
-        match self.dtype {
-            Dtype::F64 => bytes = value.to_le_bytes(),
-            dtype if dtype.is_integer() => {
-                bytes = (value as i64).to_le_bytes();
-                let mut kept = [0];
-                let is_read = dtype.to_i64(&bytes[..size], &mut kept).is_ok();
-                let is_same = value.fract() == 0.0 && (kept[0] as f64 - value).abs() <= 0.0;
-                if !is_read || !is_same {
-                    let problem = format!(
-                        "holds {value:?}, but the edges of the graph have whole numbers of type {dtype}"
-                    );
-                    return Err(self.listed.as_ref().map_or_else(
-                        || Error::internal("edge data of no file"),
-                        |table| table.fail(problem),
-                    ));
-                }
-            }
-            dtype => dtype.from_f32(&[value as f32], &mut bytes[..size]),
+        let whole = value as i64;
+        let is_whole = self.dtype.is_integer() && (whole as f64 - value).abs() <= 0.0;
+        let cell = if is_whole { CellValue::Whole(whole) } else { CellValue::Real(value) };
+        match (self.array.push(cell)?, &self.listed) {
+            (None, _) => Ok(()),
+            (Some(_), Some(table)) => Err(table.fail(format!(
+                "holds {value:?}, but the edges of the graph have whole numbers of type {}",
+                self.dtype
+            ))),
+            (Some(problem), None) => Err(Error::internal(problem)),
         }
-        self.count += 1;
-        self.file.write(&bytes[..size])
     }
 
     /// The graph's array with the new values.
     pub(super) fn finish(self, known: &Table) -> Result<Table> {
-        let shape = [&[self.count], &self.row_shape[..]].concat();
-        let more: ArrayRef = self.file.finish(Path::new("new edges"), self.dtype, shape)?;
-        known.followed_by(more)
+        known.followed_by(self.array.finish(known.row_shape())?)
     }
 }

@@ -8,7 +8,7 @@ use super::additions::GraphAdditions;
 use super::more_edges::{MoreEdges, kept_data};
 use super::more_nodes::MoreNodes;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::writer::OutputFolder;
+use crate::formats::dgl::writer::graph_folder;
 use crate::load::KeptArrays;
 use crate::prepare::import::OpenedPartitions;
 use crate::prepare::partition::memory::{left_of, with_memory};
@@ -48,7 +48,7 @@ pub fn extend_partitions(
     let book = config.book();
     let additions = additions.of_types(book)?;
     let name = "g";
-    let folder = OutputFolder::of_graph(out, name)?;
+    let folder = graph_folder(out, name)?;
     let staging = folder.staging();
     let opened = OpenedPartitions::open(config.clone())?;
     let rules = EdgeRules::recorded(config.folder())?;
@@ -56,7 +56,7 @@ pub fn extend_partitions(
     let nodes = MoreNodes::read(config, &opened, &additions, kept, staging, share);
     let mut nodes = nodes.map_err(|error| with_memory(error, memory))?;
     let mut tell = |done, total| observer(StepProgress { step: "reading", done, total });
-    let data = kept_data(opened.partitions(), kept)?;
+    let data = kept_data(&opened, kept)?;
     let mut edges = MoreEdges::read(&mut nodes, &additions, data, rules, book, staging, &mut tell)?;
     let mut more = |etype, writer: &mut _| edges.write(etype, &nodes, writer);
     let mut graph = opened.import(staging, share, &mut more, &mut tell)?;

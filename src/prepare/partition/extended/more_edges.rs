@@ -6,11 +6,11 @@ use super::additions::GraphAdditions;
 use super::edge_data::MoreEdgeData;
 use super::more_nodes::MoreNodes;
 use super::votes::Votes;
-use crate::formats::dgl::Partition;
 use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::load::KeptArrays;
 use crate::prepare::import::{
-    EdgeType, GraphFiles, NewEdges, RawEdgeWriter, RawGraph, Table, read_new_edges,
+    EdgeType, GraphFiles, NewEdges, OpenedPartitions, RawEdgeWriter, RawGraph, Table,
+    read_new_edges,
 };
 use crate::prepare::partition::request::{EdgeRules, SelfLoops};
 use crate::words::error::{Error, Result};
@@ -187,22 +187,15 @@ fn vote(
 
 /// The graph's own data of edges that are kept, by edge type.
 pub(super) fn kept_data(
-    partitions: &[Partition],
+    opened: &OpenedPartitions,
     kept: &KeptArrays,
 ) -> Result<Vec<Vec<(String, Table)>>> {
-    let mut all = Vec::new();
-    for (etype, names) in kept.edges.iter().enumerate() {
-        let mut data = Vec::new();
-        for name in names {
-            let arrays = partitions.iter().map(|partition| {
-                let features = partition.edge_features().features().iter();
-                let found = features.filter(|f| f.ty() == etype && f.name() == name);
-                let found = found.map(|feature| feature.array().clone()).next();
-                found.ok_or_else(|| Error::internal(format!("a partition has no {name} of edges")))
-            });
-            data.push((name.clone(), Table::new(arrays.collect::<Result<_>>()?)?));
-        }
-        all.push(data);
-    }
-    Ok(all)
+    let of_type = |(names, data): (&Vec<String>, Vec<(String, Table)>)| {
+        let find = |name: &String| {
+            let table = data.iter().find(|(known, _)| known == name).cloned();
+            table.ok_or_else(|| Error::internal(format!("a partition has no {name} of edges")))
+        };
+        names.iter().map(find).collect()
+    };
+    kept.edges.iter().zip(opened.edge_data()?).map(of_type).collect()
 }

@@ -1,6 +1,6 @@
 //! The graph of clusters.
 
-use crate::io::{ExternalSort, KeyLayout};
+use crate::io::ExternalSort;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::metis::WeightedGraph;
 use crate::prepare::partition::partitioner::PartitionTask;
@@ -21,8 +21,7 @@ pub(super) fn quotient(
     task: &PartitionTask<'_>,
     meter: &mut Meter<'_, '_>,
 ) -> Result<WeightedGraph> {
-    let layout = KeyLayout::new([clusters as u64; 2])?;
-    let mut sort = ExternalSort::new(task.folder, layout.bits(), task.memory / 2);
+    let mut sort = ExternalSort::new(task.folder, [clusters as u64; 2], task.memory / 2)?;
     let quantities = task.balance.count();
     let mut weights = vec![0; quantities * clusters];
     let mut of_node = vec![0; quantities];
@@ -36,20 +35,19 @@ pub(super) fn quotient(
         while let Some(neighbour) = reader.neighbour()? {
             let other = labels[neighbour as usize];
             if other != label {
-                sort.push(layout.pack([u64::from(label), u64::from(other)]))?;
+                sort.push([u64::from(label), u64::from(other)])?;
             }
         }
     }
     let mut sorted = sort.finish()?;
     let mut pairs = Pairs { kept: Vec::new(), level: 0, seed: task.seed };
     let mut next = sorted.next()?;
-    while let Some(key) = next {
+    while let Some([from, to]) = next {
         let mut weight = 0u32;
-        while next == Some(key) {
+        while next == Some([from, to]) {
             weight = weight.saturating_add(1);
             next = sorted.next()?;
         }
-        let [from, to] = layout.unpack(key);
         pairs.push(Pair { from: from as u16, to: to as u16, weight });
     }
     Ok(pairs.graph(&weights, quantities))

@@ -41,23 +41,15 @@ pub(in crate::run) const RANKED_EDGE_BYTES: usize = 32;
 
 impl RankedEdge {
     fn to_bytes(self) -> [u8; RANKED_EDGE_BYTES] {
-        let mut bytes = [0; RANKED_EDGE_BYTES];
-        let words = [self.etype as u64, self.places[0], self.places[1]].map(u64::to_le_bytes);
-        bytes[..24].copy_from_slice(words.as_flattened());
-        bytes[24..].copy_from_slice(self.ranks.map(f32::to_le_bytes).as_flattened());
-        bytes
+        let [source, destination] = self.places;
+        bytemuck::cast([self.etype as u64, source, destination, bytemuck::cast(self.ranks)])
     }
 
     /// The edge that was stored.
     pub(in crate::run) fn from_bytes(bytes: &[u8; RANKED_EDGE_BYTES]) -> Self {
-        let words = bytes.as_chunks::<8>().0;
-        let word = |i: usize| u64::from_le_bytes(words[i]);
-        let rank = |at: usize| f32::from_bits((word(3) >> (32 * at)) as u32);
-        RankedEdge {
-            etype: word(0) as usize,
-            places: [word(1), word(2)],
-            ranks: [rank(0), rank(1)],
-        }
+        let [etype, source, destination, ranks]: [u64; 4] = bytemuck::cast(*bytes);
+        let ranks = bytemuck::cast(ranks);
+        RankedEdge { etype: etype as usize, places: [source, destination], ranks }
     }
 }
 
@@ -151,8 +143,8 @@ impl Linked<'_> {
         let queries = queries.chunks(width).zip(truth.chunks(width));
         for ((counts, edge), (query, truth)) in counts.iter_mut().zip(edges).zip(queries) {
             let score = inner_product(query, truth);
-            for block in known.of(etype, edge.ends[1 - end]).chunks(CANDIDATES) {
-                let block = rows.read(block.iter().map(|(_, _, other)| *other))?;
+            for block in known[&(etype, edge.ends[1 - end])].chunks(CANDIDATES) {
+                let block = rows.read(block.iter().copied())?;
                 let block = &tensor::slice::<f32>(&block);
                 for candidate in block.chunks_exact(width) {
                     let [above, same] = compare(inner_product(query, candidate), score);

@@ -1,6 +1,6 @@
 //! The edges that a run has kept back, of all ranks, and the known edges at their ends.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
 
@@ -46,7 +46,8 @@ impl HeldEdges {
             if uses[(id - first) as usize] != wanted {
                 return Ok(());
             }
-            block.extend_from_slice([etype as u64, src, dst].map(u64::to_le_bytes).as_flattened());
+            let edge: [u8; EDGE_BYTES] = bytemuck::cast([etype as u64, src, dst]);
+            block.extend_from_slice(&edge);
             if block.len() == BLOCK * EDGE_BYTES {
                 file.write(at, &block)?;
                 at += block.len() as u64;
@@ -63,9 +64,8 @@ impl HeldEdges {
             let bytes = fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
             let begin = edges.len();
             edges.extend(bytes.as_chunks::<EDGE_BYTES>().0.iter().map(|edge| {
-                let words = edge.as_chunks::<8>().0;
-                let word = |i: usize| u64::from_le_bytes(words[i]);
-                HeldEdge { etype: word(0) as usize, ends: [word(1), word(2)] }
+                let [etype, src, dst]: [u64; 3] = bytemuck::cast(*edge);
+                HeldEdge { etype: etype as usize, ends: [src, dst] }
             }));
             if rank == own.here.rank {
                 range = begin..edges.len();
@@ -76,31 +76,23 @@ impl HeldEdges {
 
     /// The edges of `partition`, of any use, that join a node to another end of a held edge's `fixed` end.
     pub(super) fn known(&self, partition: &Partition, fixed: usize) -> Result<KnownEnds> {
-        let asked: HashSet<(usize, u64)> =
-            self.edges.iter().map(|edge| (edge.etype, edge.ends[fixed])).collect();
-        let mut known = Vec::new();
+        let asked = self.edges.iter().map(|edge| ((edge.etype, edge.ends[fixed]), Vec::new()));
+        let mut known: KnownEnds = asked.collect();
         partition.each_edge(|InnerEdge { src, dst, etype, .. }| {
             let ends = [src, dst];
-            if asked.contains(&(etype, ends[fixed])) {
-                known.push((etype, ends[fixed], ends[1 - fixed]));
+            if let Some(others) = known.get_mut(&(etype, ends[fixed])) {
+                others.push(ends[1 - fixed]);
             }
             Ok(())
         })?;
-        known.sort_unstable();
-        // Of parallel edges, one counts.
-        known.dedup();
-        Ok(KnownEnds(known))
+        for others in known.values_mut() {
+            others.sort_unstable();
+            // Of parallel edges, one counts.
+            others.dedup();
+        }
+        Ok(known)
     }
 }
 
-/// Edge type, a node, and the node at the other end, ascending.
-pub(super) struct KnownEnds(Vec<(usize, u64, u64)>);
-
-impl KnownEnds {
-    /// The nodes to which this node has an edge of the type.
-    pub(super) fn of(&self, etype: usize, node: u64) -> &[(usize, u64, u64)] {
-        let begin = self.0.partition_point(|edge| (edge.0, edge.1) < (etype, node));
-        let end = self.0.partition_point(|edge| (edge.0, edge.1) <= (etype, node));
-        &self.0[begin..end]
-    }
-}
+/// The nodes, ascending, at the other ends of the edges of a type and a node.
+pub(super) type KnownEnds = HashMap<(usize, u64), Vec<u64>>;

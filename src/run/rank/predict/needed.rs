@@ -10,7 +10,6 @@ use crate::engine::tape::{
     construct_hetero_mfgs, construct_mfgs, construct_region,
 };
 use crate::engine::tensor;
-use crate::event::size;
 use crate::nn::{LearnedRows, Model};
 use crate::run::config::RunConfig;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
@@ -18,6 +17,7 @@ use crate::run::rank::setup::RankSetup;
 use crate::run::rank::whole_graph::WholeGraph;
 use crate::train::NodeInput;
 use crate::words::error::{Error, Result};
+use crate::words::size::size;
 
 /// Graphs of the nodes on which predicted nodes depend, and the input of the first graph's sources.
 pub(super) struct Needed {
@@ -60,7 +60,7 @@ impl Needed {
         let Mfgs { mut graphs, sources } = construct_mfgs(full, rows.to_vec(), graphs)?;
         let mut edges = EdgeCounts::of(full.num_edges()?, graphs.iter().map(Graph::num_edges))?;
         let features = if kind.propagates_once() {
-            let steps = kind.steps_before();
+            let steps = kind.facts().steps;
             let Region { graph, rows } = construct_region(full, &sources, steps)?;
             edges.worked_on.push(graph.num_edges()?);
             let place = |row: &u32| rows.partition_point(|other| other < row) as u32;

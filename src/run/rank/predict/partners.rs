@@ -74,11 +74,15 @@ impl Partner {
 struct Best(Vec<Partner>);
 
 impl Best {
+    /// Whether a partner is among the best `count`.
+    fn takes(&self, partner: Partner, count: usize) -> bool {
+        let has_place = self.0.len() < count;
+        !partner.score.is_nan()
+            && (has_place || self.0.last().is_some_and(|last| partner.precedes(*last)))
+    }
+
     fn offer(&mut self, partner: Partner, count: usize) {
-        let full = self.0.len() >= count;
-        if partner.score.is_nan()
-            || (full && self.0.last().is_none_or(|last| !partner.precedes(*last)))
-        {
+        if !self.takes(partner, count) {
             return;
         }
         self.0.truncate(count - 1);
@@ -248,11 +252,11 @@ impl PartnerSearch<'_> {
                 |(((best, scores), (_, self_)), known)| {
                     for (score, row) in scores.iter().zip(start as u32..) {
                         let partner = Partner { place: places[row as usize], score: *score };
-                        let full = best.0.len() >= count;
-                        let worse =
-                            full && best.0.last().is_some_and(|last| !partner.precedes(*last));
                         let itself = one_kind && partner.place == *self_;
-                        if !worse && !itself && known.binary_search(&row).is_err() {
+                        if best.takes(partner, count)
+                            && !itself
+                            && known.binary_search(&row).is_err()
+                        {
                             best.offer(partner, count);
                         }
                     }

@@ -1,4 +1,4 @@
-//! The threads of kernels.
+//! The threads that compute.
 
 use std::error::Error as _;
 use std::io;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::event::size;
 use crate::platform::free_space;
 use crate::words::error::{Error, ErrorKind, Result};
+use crate::words::size::size;
 
 /// Returns an error if the disk lacks `needed` bytes of free space for `what`, before writing fails. `out` need not
 /// exist.

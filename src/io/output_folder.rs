@@ -7,12 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::io::MadeFolders;
+use super::made_folders::MadeFolders;
 use crate::platform::signals::Unfinished;
 use crate::words::error::{Error, Result};
-
-/// Maximum size of a name in bytes; most file systems allow 255, including `.json`.
-const MAX_NAME: usize = 200;
 
 const EMPTY: &str = "name a new or an empty folder";
 
@@ -22,7 +19,7 @@ const UNFINISHED: &str = ".unfinished-";
 /// Number of letters and digits after the prefix.
 const RANDOM: usize = 6;
 
-/// The folder of a graph that is being written. Files are written to a hidden folder inside it, so that
+/// A folder that is being written, such as that of a graph. Files are written to a hidden folder inside it, so that
 /// they need not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it
 /// leaves nothing behind; if its process is killed, the next process that writes to the same folder removes the rest.
 #[derive(Debug)]
@@ -37,17 +34,6 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// As [`create`](Self::create), for the partition directory of a graph.
-    pub(crate) fn of_graph(path: &Path, graph_name: &str) -> Result<Self> {
-        let json = format!("{graph_name}.json");
-        if path.join(&json).exists() {
-            let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
-            let hint = "remove that folder, or choose another one with ‹out›";
-            return Err(Error::config("out", problem).with_hint(hint));
-        }
-        Self::create(path)
-    }
-
     /// Creates `path`, or uses it if it is empty but for what killed processes have left.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.exists() && !path.is_dir() {
@@ -115,21 +101,6 @@ impl OutputFolder {
         self.made.keep();
         Ok(())
     }
-}
-
-/// Checks that a graph name can be part of a file name.
-pub(crate) fn check_graph_name(name: &str) -> Result<()> {
-    let unusual = |c: char| c == '/' || c.is_control();
-    let problem = if name.is_empty() {
-        "is empty"
-    } else if name.len() > MAX_NAME {
-        "is too long for the name of a file"
-    } else if name.starts_with('.') || name.contains(unusual) {
-        "cannot name a file, as it begins with a dot or holds a slash or a control character"
-    } else {
-        return Ok(());
-    };
-    Err(Error::config("name", problem).with_hint("pass a short name, such as ‹name=g›"))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

@@ -3,25 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::axis::Unit;
-use crate::event::parse_size;
+use super::config::{RunConfig, toml_problem};
 use crate::nn::{ModelConfig, ModelKind};
-use crate::run::config::{RunConfig, toml_problem};
 use crate::words::error::{Error, Result};
+use crate::words::size::{parse_size, size};
 
 /// Settings by their dotted names, with their values for people.
-pub(super) type SettingValues = BTreeMap<String, String>;
+type SettingValues = BTreeMap<String, String>;
 
 /// The configuration of a run.
 #[derive(Debug)]
-pub(super) struct Configuration {
-    pub(super) settings: SettingValues,
+pub(crate) struct Configuration {
+    pub(crate) settings: SettingValues,
     /// The settings of the same run with defaults; empty if this version cannot read the configuration.
-    pub(super) defaults: SettingValues,
+    pub(crate) defaults: SettingValues,
     /// The configuration as a value; `None` if this version cannot read it.
-    pub(super) run: Option<RunConfig>,
+    pub(crate) run: Option<RunConfig>,
     /// The memory budget in bytes, if there is one.
-    pub(super) budget: Option<f64>,
+    pub(crate) budget: Option<u64>,
 }
 
 impl Configuration {
@@ -53,7 +52,7 @@ fn settings(table: &toml::Table) -> SettingValues {
     let mut settings = SettingValues::new();
     flatten("", table, &mut settings);
     if let Some(budget) = budget_of(table) {
-        settings.insert("memory_budget".to_owned(), Unit::Bytes.show(budget));
+        settings.insert("memory_budget".to_owned(), size(budget));
     }
     settings
 }
@@ -74,7 +73,7 @@ fn flatten(prefix: &str, table: &toml::Table, settings: &mut SettingValues) {
 }
 
 /// The budget in bytes, if there is one.
-fn budget_of(table: &toml::Table) -> Option<f64> {
+fn budget_of(table: &toml::Table) -> Option<u64> {
     let bytes = parse_size(table.get("memory_budget")?.as_str()?).ok()?;
-    (bytes > 0).then_some(bytes as f64)
+    (bytes > 0).then_some(bytes)
 }

@@ -5,17 +5,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::config::{Relations, RunConfig};
 use super::configuration::Configuration;
+use super::ended_run::EndedRun;
+use super::json_file::{read_json, read_metrics};
+use super::launch::results_folder::{CONFIG, METRICS, PLAN, TURNS};
+use super::plan::PlannedRun;
 use crate::engine::spill_dir::LivingRun;
 use crate::event::RecordedTurns;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::io::{read_if_there, read_input};
+use crate::io::read_if_there;
 use crate::prepare::import::class_names_beside;
-use crate::run::config::Relations;
-use crate::run::{CONFIG, EndedRun, METRICS, PLAN, TURNS, read_json};
 use crate::words::error::{Error, Result};
 
 /// A run, as its folder records it.
@@ -26,32 +28,23 @@ pub struct RunData {
     /// The folder.
     pub folder: PathBuf,
     /// The lines of epochs.
-    pub(super) epochs: Vec<Value>,
+    pub(crate) epochs: Vec<Value>,
     /// The line of the last evaluation.
-    pub(super) evaluation: Option<Value>,
+    pub(crate) evaluation: Option<Value>,
     /// The configuration; `None` for a user's program.
-    pub(super) configuration: Option<Configuration>,
+    pub(crate) configuration: Option<Configuration>,
     /// The graph, if it is still there.
-    pub(super) graph: Option<PartitionConfig>,
-    pub(super) turns: Option<RecordedTurns>,
-    pub(super) plan: Option<PlannedBytes>,
+    pub(crate) graph: Option<PartitionConfig>,
+    pub(crate) turns: Option<RecordedTurns>,
+    pub(crate) plan: Option<PlannedRun>,
     /// Names of the classes; empty if they have none, or the graph is gone.
-    pub(super) class_names: Vec<String>,
+    pub(crate) class_names: Vec<String>,
     /// How the run has ended; `None` while it runs, and for a user's program.
-    pub(super) ended: Option<EndedRun>,
+    pub(crate) ended: Option<EndedRun>,
     /// Whether the run has not ended.
-    pub(super) is_running: bool,
+    pub(crate) is_running: bool,
     /// The time of the last line of metrics, in seconds since 1970.
-    pub(super) measured: Option<u64>,
-}
-
-/// The plan of an epoch, in bytes.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct PlannedBytes {
-    pub(super) written: f64,
-    pub(super) read: f64,
-    /// A lower bound for any schedule, where one is known.
-    pub(super) bound: Option<f64>,
+    pub(crate) measured: Option<u64>,
 }
 
 impl RunData {
@@ -63,15 +56,13 @@ impl RunData {
         // A run that ends while its folder is read has a page of a running one, which is written again.
         let is_running = LivingRun::find(folder).is_ok();
         let metrics = folder.join(METRICS);
-        let text = match read_input(&metrics) {
+        let lines = match read_metrics(folder) {
             // A run writes its first metrics when its first epoch is complete.
-            Err(e) if e.kind() == ErrorKind::NotFound && is_running => String::new(),
+            Err(e) if e.kind() == ErrorKind::NotFound && is_running => Vec::new(),
             read => read.map_err(|e| {
                 Error::unreadable(&metrics, &e).with_hint("name folders that training runs wrote")
             })?,
         };
-        let lines: Vec<Value> =
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let (epochs, others): (Vec<Value>, Vec<Value>) =
             lines.into_iter().partition(|line| line["event"] == "epoch");
         let evaluation = others.into_iter().rfind(|line| line["event"] == "evaluation");
@@ -109,7 +100,7 @@ impl RunData {
     }
 
     /// The values of a field by epoch, without those that are not finite.
-    pub(super) fn values(&self, field: &str) -> Vec<(f64, f64)> {
+    pub(crate) fn values(&self, field: &str) -> Vec<(f64, f64)> {
         let points = self.epochs.iter().filter_map(|line| {
             let point = (line["epoch"].as_f64()?, line[field].as_f64()?);
             (point.0.is_finite() && point.1.is_finite()).then_some(point)
@@ -117,8 +108,13 @@ impl RunData {
         points.collect()
     }
 
+    /// The configuration as a value, if there is one that this version can read.
+    pub(crate) fn config(&self) -> Option<&RunConfig> {
+        self.configuration.as_ref()?.run.as_ref()
+    }
+
     /// The memory budget in bytes, if there is one.
-    pub(super) fn budget(&self) -> Option<f64> {
+    pub(crate) fn budget(&self) -> Option<u64> {
         self.configuration.as_ref()?.budget
     }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List
+from typing import Any, List
 
 import torch
 from torch import Tensor
@@ -11,12 +11,10 @@ from .._engine import Edges
 from ..graph.frames import Frame
 from ..graph.graph import Graph
 from ..graph.tensors import place
+from ..sampling.frontier import places
+from ..sampling.seeds import own_numbers
 from ..stored.edge_index import part_edges
-from .frontier import places
-from .seeds import own_numbers
-
-if TYPE_CHECKING:
-    from ..worker.rank import Rank
+from .rank import Rank
 
 
 class LayerGraph(Graph):
@@ -38,7 +36,7 @@ class LayerGraph(Graph):
         self.edata["_ID"] = self.edge_arrays()[3] + first_edge
 
 
-def construct_mfgs(rank: "Rank", seed_nodes: Any, n_layers: int) -> List[LayerGraph]:
+def construct_mfgs(rank: Rank, seed_nodes: Any, n_layers: int) -> List[LayerGraph]:
     """The graphs of the layers, the input layer's first, of a model whose outputs are needed for ``seed_nodes``, own nodes by their ids in the
     partitioned graph. Four collectives per layer.
     """
