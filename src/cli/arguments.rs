@@ -9,12 +9,12 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
-use super::completions::{CompletionsArgs, completions};
-use super::export::{ExportArgs, export};
-use super::generate::{GenerateArgs, generate};
-use super::inspect::{InspectArgs, inspect};
-use super::manual::{ManualArgs, manual};
-use super::partition::{PartitionArgs, partition};
+use super::graphs::export::{ExportArgs, export};
+use super::graphs::generate::{GenerateArgs, generate};
+use super::graphs::inspect::{InspectArgs, inspect};
+use super::graphs::partition::{PartitionArgs, partition};
+use super::help::completions::{CompletionsArgs, completions};
+use super::help::manual::{ManualArgs, manual};
 #[cfg(feature = "torch")]
 use super::runs::{
     added::{PredictAddedArgs, predict},

@@ -1,15 +1,10 @@
-//! The command line: one file per command.
+//! The command line: one file per command, in `graphs` or `runs`.
 
 mod arguments;
 mod clean;
-mod completions;
-mod export;
 mod flags;
-mod generate;
+mod graphs;
 mod help;
-mod inspect;
-mod manual;
-mod partition;
 #[cfg(feature = "torch")]
 mod runs;
 mod show;

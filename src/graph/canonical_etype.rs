@@ -1,10 +1,12 @@
 //! The full name of an edge type.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// An edge type: a relation with the node types at its ends. Relation names may repeat in a graph; this triple is
-/// unique.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// unique. Partitions number edge types in the order of `Ord`: by source type, relation and destination type, as text;
+/// relations that are whole numbers come first, by value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CanonicalEtype {
     /// Type of the source nodes.
     pub src: String,
@@ -33,6 +35,26 @@ impl CanonicalEtype {
             _ => None,
         }
     }
+
+    /// The order of edge types. Of numbers without leading zeros, those with fewer digits are smaller.
+    fn sort_key(&self) -> (&str, bool, usize, &str, &str, &str) {
+        let CanonicalEtype { src, rel, dst } = self;
+        let is_number = !rel.is_empty() && rel.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = if is_number { rel.trim_start_matches('0') } else { "" };
+        (src, !is_number, digits.len(), digits, rel, dst)
+    }
+}
+
+impl Ord for CanonicalEtype {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.sort_key().cmp(&other.sort_key())
+    }
+}
+
+impl PartialOrd for CanonicalEtype {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl fmt::Display for CanonicalEtype {
@@ -50,6 +72,16 @@ mod tests {
     fn a_canonical_name_survives_the_way_through_text() {
         let etype = CanonicalEtype::new("author", "writes", "paper");
         assert_eq!(CanonicalEtype::parse(&etype.to_string()), Some(etype));
+    }
+
+    #[test]
+    fn relations_that_are_numbers_are_ordered_by_value() {
+        let due = ["0", "02", "2", "9", "10", "18446744073709551616", "+1", "1a", "a10", "a9"];
+        let mut found = due.map(|rel| CanonicalEtype::new("a", rel, "b"));
+        found.reverse();
+        found.sort();
+        assert_eq!(found.map(|etype| etype.rel), due);
+        assert!(CanonicalEtype::new("a", "x", "b") < CanonicalEtype::new("b", "1", "a"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Files: the storage trait, atomic replacement, element types, the codec of small records, and spooling and sorting of
-//! data that do not fit in memory.
+//! Files: the storage trait, atomic replacement of files and folders, element types, the codec of small records, the search for
+//! values that are not finite, and spooling and sorting of data that do not fit in memory.
 
 mod accounted_storage;
 mod aligned_buffer;

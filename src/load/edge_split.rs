@@ -97,7 +97,8 @@ impl EdgeSplit {
     /// Use of each edge of a partition, by index; a pure function of the graph, the split and the seed. With a
     /// `target`, edges of that type are trained on and predicted, an edge of its reverse type carries messages if and
     /// only if the edge itself does, and all other edges carry messages. Without one, edges of the
-    /// [usual](TargetEdges::usual) types are predicted.
+    /// [usual](TargetEdges::usual) types are predicted. With `added_loops`, a random split predicts only edges between
+    /// different nodes, and self loops carry messages.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
@@ -105,6 +106,7 @@ impl EdgeSplit {
         &self,
         partition: &Partition,
         target: Option<TargetEdges>,
+        added_loops: bool,
         seed: u64,
     ) -> Result<Vec<EdgeUse>> {
         let split = self.of_graph(partition, target);
@@ -123,10 +125,11 @@ impl EdgeSplit {
         let in_mask = |i: usize, etype: usize, row: usize| {
             masks[i].as_ref().is_some_and(|mask: &Vec<Vec<f32>>| mask[etype][row] != 0.0)
         };
+        let loops_pass = added_loops && matches!(split, EdgeSplit::Fractions { .. });
         let mut uses = vec![EdgeUse::Nothing; (own.end - own.start) as usize];
         partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
             let place = (id - own.start) as usize;
-            if !held_back[etype] {
+            if !held_back[etype] || (loops_pass && src == dst) {
                 uses[place] = EdgeUse::Message;
                 return Ok(());
             }

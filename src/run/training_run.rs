@@ -281,6 +281,7 @@ fn checked(
         relations::check_messages(&config, relations, partitions.book())?;
     }
     if !resumes {
+        relations::check_edge_types(&config, partitions)?;
         check_initial(&config)?;
     }
     if reports() {

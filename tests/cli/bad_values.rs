@@ -157,6 +157,53 @@ fn start_weights_that_are_not_finite_are_named_by_tensor() {
 }
 
 #[test]
+fn start_weights_of_another_model_show_their_keys_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = karate(folder.path());
+    train(&json, folder.path(), "").success();
+    let path = folder.path().join("weights.safetensors");
+    let refused = |content: Vec<u8>, problem: &str, hint: &str| {
+        fs::write(&path, content).unwrap();
+        let flags = format!("--init-params {}", path.display());
+        train(&json, &folder.path().join("other"), &flags)
+            .code(1)
+            .stderr(contains(problem).and(contains(hint)));
+    };
+    let bytes = fs::read(folder.path().join("out/model.safetensors")).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let renamed = tensors.iter().map(|(name, tensor)| (format!("module.{name}"), tensor));
+    let renamed = safetensors::serialize(renamed, None).unwrap();
+    let problem = "is missing; keys in the file: [module.convs.0.";
+    refused(renamed, problem, "remove \"module.\" from the beginning of each key");
+    let first = tensors.iter().filter(|(name, _)| name.starts_with("convs.0."));
+    let first = safetensors::serialize(first, None).unwrap();
+    refused(first, "is missing; keys in the file: [convs.0.", "init_params=MODULE");
+    refused(b"PK\x03\x04 and more".to_vec(), "torch.save wrote it", "save_file(torch.load(");
+    poke(&json, (false, "labels"), 5, 0, &40_i64.to_le_bytes());
+    refused(bytes.clone(), "outputs, but labels go up to 40", "--label-key KEY");
+}
+
+#[test]
+fn outputs_beyond_the_names_of_classes_have_numbers() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [other, own] = [folders[0].path(), folders[1].path()];
+    let graphs = [karate(other), karate(own)];
+    poke(&graphs[0], (false, "labels"), 5, 0, &40_i64.to_le_bytes());
+    train(&graphs[0], other, "").success();
+    fs::write(own.join("graph/class_names.txt"), "one\ntwo\n").unwrap();
+    let weights = other.join("out/model.safetensors");
+    train(&graphs[1], own, &format!("--init-params {}", weights.display()))
+        .success()
+        .stderr(contains("of 41 classes have no labelled node: "));
+    let table = own.join("table.csv");
+    let mut command = Program::new();
+    command.arg("predict").arg("--run").arg(own.join("out")).arg("--out").arg(&table);
+    command.args(["--output", "probabilities"]).assert().success();
+    let text = fs::read_to_string(table).unwrap();
+    assert!(text.contains(",probability_one,probability_two,probability_2,probability_3,"));
+}
+
+#[test]
 fn counts_beyond_any_disk_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let json = karate(folder.path());

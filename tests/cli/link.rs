@@ -205,6 +205,16 @@ fn edges_without_features_are_predicted_from_learned_rows() {
             .stderr(contains("other partitions, with ").and(contains(difference)));
     }
     sar("predict --run ranges --out x.csv").success();
+    // Added self loops only pass messages.
+    let cut = "--node-ids string --self-loops add --num-parts 2";
+    sar(&format!("partition --edges e.txt {cut} --out l")).success();
+    let loops = link.replace("g/g.json", "l/g.json");
+    sar(&format!("{loops} --epochs 1 --split val=0,test=50% --out loops")).success();
+    sar("predict --run loops --split test --out ranks.csv").success();
+    let ranks = std::fs::read_to_string(folder.path().join("ranks.csv")).unwrap();
+    let ends = ranks.lines().map(|line| line.split(',').take(2).collect());
+    let ends: Vec<Vec<&str>> = ends.collect();
+    assert!(ends.len() > 10 && ends.iter().all(|ends| ends[0] != ends[1]), "{ranks}");
     // A misspelled key does not mean learned rows.
     sar(&format!("{link} --features-key feet --out other")).failure().stderr(contains("feet"));
 }

@@ -166,6 +166,10 @@ fn node_data_hold_original_ids_and_generated_graphs_never_had_others() {
     }
 }
 
+/// The tables of [`two_types`].
+const TWO_TABLES: &str =
+    "--node-table author=a.csv --id author=id --node-table paper=p.csv --id paper=id";
+
 /// A graph of authors and papers with features of one width.
 fn two_types(folder: &Path, labels: &str) {
     fs::write(
@@ -179,9 +183,8 @@ fn two_types(folder: &Path, labels: &str) {
     )
     .unwrap();
     fs::write(folder.join("w.csv"), "x1,6\nx2,5\n5,7\nx2,8\nx1,9\n").unwrap();
-    let tables = "--node-table author=a.csv --id author=id --node-table paper=p.csv --id paper=id";
     let edges = "--edges author:writes:paper=w.csv --reverse-edges --num-parts 2 --method random";
-    sar(folder, &format!("partition {tables} {labels} {edges} --out g")).success();
+    sar(folder, &format!("partition {TWO_TABLES} {labels} {edges} --out g")).success();
 }
 
 #[test]
@@ -241,12 +244,12 @@ fn only_types_that_were_trained_are_predicted_and_several_have_a_column() {
 fn partners_of_several_types_have_their_types_and_are_of_types_that_edges_join() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    two_types(folder, "--drop author=y --drop author=split --drop paper=y --drop paper=split");
+    let labels = "--drop author=y --drop author=split --drop paper=y --drop paper=split";
+    two_types(folder, labels);
     let link = "--task link --layers 1 --hidden 4 --fanouts 3 --split val=0,test=0 --epochs 1";
     sar(folder, &format!("--part-json g/g.json {link} --threads 1 --out run")).success();
-    let partners = |more: &str, heading: &str| {
-        sar(folder, &format!("predict --run run --top-k 9 --overwrite --out p.csv {more}"))
-            .success();
+    let partners = |run: &str, heading: &str| {
+        sar(folder, &format!("predict --run {run} --top-k 9 --overwrite --out p.csv")).success();
         let table = text(folder, "p.csv");
         assert_eq!(table.lines().next(), Some(heading));
         let mut nodes = column(&table, |line: &str| {
@@ -268,10 +271,11 @@ fn partners_of_several_types_have_their_types_and_are_of_types_that_edges_join()
         }
     }
     expected.sort_unstable();
-    assert_eq!(partners("", "node,node_type,rank,partner,partner_type,score"), expected);
+    let heading = "node,node_type,rank,partner,partner_type,score";
+    assert_eq!(partners("run", heading), expected);
     // Ids count within the type.
-    let heading = "partition_node,node_type,rank,partition_partner,partner_type,score";
-    let ids = partners("--order partition", heading);
+    let of_partitions = "partition_node,node_type,rank,partition_partner,partner_type,score";
+    let ids = partners("run --order partition", of_partitions);
     assert_eq!(ids.len(), expected.len());
     for [node, of_node, partner, of_partner] in ids {
         assert_ne!(of_node, of_partner);
@@ -284,6 +288,18 @@ fn partners_of_several_types_have_their_types_and_are_of_types_that_edges_join()
         .code(1)
         .stderr(contains("nodes of several types").and(contains("--target-etype")))
         .stderr(contains("--order partition"));
+
+    // If no edge leads from papers, they have no partners.
+    fs::write(folder.join("k.csv"), "x1,x2\n5,x1\n").unwrap();
+    let edges = "--edges author:writes:paper=w.csv --edges author:knows:author=k.csv";
+    let cut = "--num-parts 2 --method random --out one-way";
+    sar(folder, &format!("partition {TWO_TABLES} {labels} {edges} {cut}")).success();
+    let train = format!("--part-json one-way/g.json {link} --threads 1");
+    sar(folder, &format!("{train} --out of-authors")).success();
+    let mut found = partners("of-authors", heading);
+    found.retain(|[_, of_node, _, of_partner]| of_node != of_partner);
+    expected.retain(|[.., of_partner]| of_partner == "paper");
+    assert_eq!(found, expected);
 }
 
 #[test]

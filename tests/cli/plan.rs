@@ -214,13 +214,14 @@ fn a_planned_run_keeps_values_from_the_first_epoch_on() {
 fn misuse_is_told() {
     let karate = repository("data/karate/karate.json");
     sar().arg("plan").assert().code(2).stderr(contains("--part-json <FILE>"));
-    let sampled = sar()
-        .arg("plan")
-        .arg("--part-json")
-        .arg(&karate)
-        .args(["--mode", "sample", "--fanouts", "2,2,2"])
-        .assert();
-    sampled.code(1).stderr(contains("only training on the full graph can be planned"));
+    for (flags, named) in
+        [(["--mode", "sample"], "--mode sample: "), (["--task", "link"], "--task link: ")]
+    {
+        let sampled =
+            sar().arg("plan").arg("--part-json").arg(&karate).args(flags).assert().code(1);
+        let problem = "only training on the full graph can be planned";
+        sampled.stderr(contains(format!("{named}{problem}")));
+    }
     let key =
         sar().arg("plan").arg("--part-json").arg(&karate).args(["--label-key", "no"]).assert();
     key.code(1).stderr(contains("no: does not match any feature"));

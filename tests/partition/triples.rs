@@ -67,6 +67,18 @@ fn two_triples_without_names_of_columns_are_two_edges() {
     assert_eq!(edges.len(), 2);
 }
 
+#[test]
+fn relations_that_are_numbers_keep_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "train.txt", "a\t10\tb\nb\t9\tc\nc\t2\ta\na\t9\tc\n");
+    let (etypes, (edges, _)) =
+        graph(folder.path(), "--edges train.txt --relation-column 2 --node-ids string");
+    assert_eq!(etypes, ["_N:2:_N", "_N:9:_N", "_N:10:_N"]);
+    let mut kinds: Vec<_> = edges.iter().map(|(_, _, etype)| *etype).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [0, 1, 1, 2]);
+}
+
 #[cfg(feature = "torch")]
 #[test]
 fn splits_of_triples_are_those_of_training() {

@@ -138,8 +138,8 @@ fn edges_of_the_predicted_type_are_kept_back_with_their_reverses_and_others_carr
     let mut counts = [0; 4];
     for part in 0..book.num_parts() {
         let partition = Partition::open(&config, part).unwrap();
-        let uses = split.uses(&partition, Some(target), 3).unwrap();
-        let without = split.uses(&partition, None, 3).unwrap();
+        let uses = split.uses(&partition, Some(target), false, 3).unwrap();
+        let without = split.uses(&partition, None, false, 3).unwrap();
         let first = book.edge_range(part).start;
         let check = |InnerEdge { src, dst, etype, id, .. }| {
             let place = (id - first) as usize;
@@ -163,7 +163,7 @@ fn edges_of_the_predicted_type_are_kept_back_with_their_reverses_and_others_carr
     let [train, message, val, test] = counts;
     assert!(train > 5 && val > 0 && test > 0 && message == 0, "{counts:?}");
     let masks = EdgeSplit::Masks { train: "weight".to_owned(), val: None, test: None };
-    let uses = masks.uses(&Partition::open(&config, 0).unwrap(), Some(target), 3).unwrap();
+    let uses = masks.uses(&Partition::open(&config, 0).unwrap(), Some(target), true, 3).unwrap();
     assert!(uses.contains(&EdgeUse::Train) && uses.contains(&EdgeUse::Message));
 }
 

@@ -126,7 +126,7 @@ fn weighted_draws_take_sets_with_their_probability() {
     let (_folder, opened) = star(5, &probabilities);
     let weights = probabilities.map(f64::from);
     for replace in [false, true] {
-        for fanout in [1, 2, 3] {
+        for fanout in [0, 1, 2, 3] {
             let expected = distribution(&weights, fanout, replace);
             let outcomes = sets(&opened, fanout as i64, replace, true);
             check(&format!("fan-out {fanout}, replace {replace}"), &outcomes, &expected);

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Optional
 
-_rank: Any = None
+if TYPE_CHECKING:
+    from ..worker.rank import Rank
+
+_rank: "Optional[Rank]" = None
 
 
-def begin(rank: Any) -> None:
-    """Sets the ``Rank`` of this process, for good."""
+def begin(rank: "Rank") -> None:
+    """Sets the rank of this process, for good."""
     global _rank
     _rank = rank
 
 
-def current() -> Any:
-    """The ``Rank`` of this process; None outside of workers."""
+def current() -> "Optional[Rank]":
+    """The rank of this process; None outside of workers."""
+    return _rank
+
+
+def worker() -> "Rank":
+    """The rank of this process, which must be a worker."""
+    assert _rank is not None, "only workers have a rank"
     return _rank

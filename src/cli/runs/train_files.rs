@@ -12,7 +12,7 @@ use super::run_flags::RunArgs;
 use super::train::TrainArgs;
 use crate::cli::flags::free_folder::name_of;
 use crate::cli::flags::given::{is_given, values, word, words};
-use crate::cli::partition::{PartitionArgs, is_partitioned};
+use crate::cli::graphs::partition::{PartitionArgs, is_partitioned};
 use crate::cli::show::shell_word::shell_word;
 use crate::event::{flush, show_status};
 use crate::prepare::import::{Ask, FileRows, GraphFiles, Wants};

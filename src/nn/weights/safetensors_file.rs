@@ -11,6 +11,12 @@ use crate::engine::tensor;
 use crate::io::{CHECKSUM, is_intact, open_input};
 use crate::words::error::{Error, Result};
 
+/// First bytes of an archive, as `torch.save` writes it.
+const ZIP: &[u8] = b"PK\x03\x04";
+/// The remedy for files of `torch.save`.
+const OF_TORCH: &str = "load it in Python: sar_single.train(..., init_params=torch.load(FILE)); or convert a state dict with \
+     safetensors.torch.save_file(torch.load(FILE), NEW)";
+
 /// An open safetensors file with its header.
 pub(crate) struct SafetensorsFile {
     path: PathBuf,
@@ -29,6 +35,9 @@ impl SafetensorsFile {
         let len = file.metadata().map_err(unreadable)?.len();
         let mut size = [0; 8];
         file.read_exact_at(&mut size, 0).map_err(|_| wrong("it ends before its header"))?;
+        if size.starts_with(ZIP) {
+            return Err(wrong("torch.save wrote it").with_hint(OF_TORCH));
+        }
         let size = u64::from_le_bytes(size);
         if size > len - 8 {
             return Err(wrong("it ends before its header"));

@@ -13,10 +13,13 @@ use crate::engine::tensor;
 use crate::io::Dtype;
 use crate::nn::learned_rows::LearnedRows;
 use crate::nn::models::model_config::{ModelConfig, OutputSide};
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 
 /// The remedy for weights of another model.
-const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers›, ‹model.hidden›, ...) with which the weights were trained";
+const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers›, ‹model.hidden›, ...) with which the weights were \
+     trained; weights of a module of PyG go through Python: sar_single.train(..., init_params=MODULE)";
+/// Largest number of a file's keys that a message lists.
+const LISTED: usize = 8;
 
 /// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All
 /// ranks call this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows.
@@ -123,11 +126,27 @@ pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
 pub(in crate::nn) fn stored_width(path: &Path, key: &str, side: usize) -> Result<i64> {
     let file = open(path)?;
     let names = file.names();
-    let shape = stored_name(&names, key).and_then(|name| file.shape(name)).unwrap_or_default();
-    shape
-        .get(side)
-        .copied()
-        .ok_or_else(|| file.wrong(key, "is missing, or has another shape").with_hint(OTHER_MODEL))
+    let Some(name) = stored_name(&names, key) else { return Err(missing(&file, &names, key)) };
+    let shape = file.shape(name).unwrap_or_default();
+    shape.get(side).copied().ok_or_else(|| {
+        let problem = format!("has shape {shape:?}, which is not that of the model");
+        file.wrong(name, problem).with_hint(OTHER_MODEL)
+    })
+}
+
+/// The error of a file without a key, which lists the keys that the file has.
+fn missing(file: &SafetensorsFile, names: &[String], key: &str) -> Error {
+    let shown = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if names.len() > LISTED { ", ..." } else { "" };
+    let error = file.wrong(key, format!("is missing; keys in the file: [{shown}{more}]"));
+    let prefix = names.iter().find_map(|name| name.strip_suffix(key));
+    let prefix = prefix.filter(|prefix| names.iter().all(|name| name.starts_with(prefix)));
+    match prefix {
+        Some(prefix) => {
+            error.with_hint(format!("remove {prefix:?} from the beginning of each key"))
+        }
+        None => error.with_hint(OTHER_MODEL),
+    }
 }
 
 /// Names of all parameters and learned rows in the file. Returns an error if names are missing or left over.

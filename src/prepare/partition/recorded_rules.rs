@@ -13,7 +13,7 @@ const EDGE_RULES: &str = "edge_rules.json";
 
 impl EdgeRules {
     /// The rules by which the edges of a folder's graph were changed; none if it does not say.
-    pub(super) fn recorded(folder: &Path) -> Result<Self> {
+    pub(crate) fn recorded(folder: &Path) -> Result<Self> {
         let path = folder.join(EDGE_RULES);
         let Some(text) = read_if_there(&path)? else { return Ok(EdgeRules::default()) };
         serde_json::from_str(&text).map_err(|error| {

@@ -10,6 +10,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
 use crate::load::{EdgeSplit, EdgeUse, TargetEdges};
 use crate::nn::LinkScore;
+use crate::prepare::partition::{EdgeRules, SelfLoops};
 use crate::words::choice::choices;
 use crate::words::error::Result;
 
@@ -68,7 +69,9 @@ impl LinkConfig {
 
     /// The use of each edge of the partition; `seed` draws random splits.
     pub(in crate::run) fn uses(&self, partition: &Partition, seed: u64) -> Result<Vec<EdgeUse>> {
-        self.split.uses(partition, self.target(partition.book())?, seed)
+        let rules = EdgeRules::recorded(partition.topology().config().folder())?;
+        let added_loops = rules.self_loops == SelfLoops::Add;
+        self.split.uses(partition, self.target(partition.book())?, added_loops, seed)
     }
 
     /// The edge type along which partners are searched: the predicted type, or the graph's only one.

@@ -2,13 +2,16 @@
 
 use super::run_config::{Relations, RunConfig};
 use super::target_types::TargetTypes;
-use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{Feature, Partition};
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 use crate::words::error::{Error, Result};
+
+/// Usual names of edge data that hold the types of edges: those of PyG, `dgl.ETYPE`, and DGL's data sets.
+const TYPES_AS_DATA: [&str; 3] = ["edge_type", "_TYPE", "etype"];
 
 /// The structure of a model with a layer per edge type; `None` for one layer for all types. Edge types have their own
 /// layers if the run requests it, if features differ in width between node types, or if some types have none. Unless
@@ -93,6 +96,26 @@ pub(in crate::run) fn check_messages(
         ),
     };
     Err(Error::config("link.target_etype", problem).with_hint(hint))
+}
+
+/// Refuses weights for each edge type on a graph without edge types whose edges have their types as data.
+pub(in crate::run) fn check_edge_types(
+    config: &RunConfig,
+    partitions: &PartitionConfig,
+) -> Result<()> {
+    let is_plain = matches!(partitions.book().etypes(), [only] if only.rel == "_E");
+    if !(is_plain && config.model.kind.spec().edge_types) {
+        return Ok(());
+    }
+    let partition = Partition::open(partitions, partitions.first_present())?;
+    let edges = partition.edge_features();
+    let mut names = edges.features().iter().map(Feature::name);
+    let Some(name) = names.find(|name| TYPES_AS_DATA.contains(name)) else { return Ok(()) };
+    let problem = "this model has weights for each edge type, but the graph has one type, and these data of edges are not read";
+    Err(Error::input(edges.path(), name, problem).with_hint(format!(
+        "cut the graph with an edge type for each value: ‹relation_column={name}›, in Python sar_single.partition(..., \
+         relation_column=\"{name}\"); or leave the data out"
+    )))
 }
 
 /// A note for the user about the choice.

@@ -25,7 +25,8 @@ const NEGLIGIBLE: f64 = 0.001;
 pub fn plan(config: &RunConfig) -> Result<Plan> {
     if config.sampling.is_some() {
         let problem = "only training on the full graph can be planned";
-        return Err(Error::config("sampling", problem).with_hint("leave it out"));
+        let field = if config.link.is_some() { "link" } else { "sampling" };
+        return Err(Error::config(field, problem).with_hint("leave it out"));
     }
     check(config)?;
     check_initial(config)?;

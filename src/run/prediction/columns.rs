@@ -6,7 +6,7 @@ use super::cells::{ColumnKind, OutputCells, OutputColumn};
 use super::node_space::NodeSpace;
 use crate::io::Dtype;
 use crate::nn::Task;
-use crate::prepare::import::{CLASS_NAMES, class_names_file, class_names_of, read_class_names};
+use crate::prepare::import::{class_names_of, read_class_names};
 use crate::run::config::Relations;
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
 use crate::words::error::{Error, Result};
@@ -51,7 +51,7 @@ impl TableColumns {
         let names = match config.prediction {
             Prediction::Embeddings => Vec::new(),
             _ if !of_classes => Vec::new(),
-            _ => class_names(config, folder, space, form.columns)?,
+            _ => class_names(config, folder, space)?,
         };
         let prefix = match (config.prediction, run.task) {
             (Prediction::Classes, _) => "class",
@@ -142,28 +142,18 @@ impl TableColumns {
     }
 }
 
-/// The names of the predicted type's classes, if the partition directory has them.
+/// The names of the predicted type's classes, if the partition directory has them. A class beyond them has its number.
 fn class_names(
     config: &PredictConfig,
     folder: &Path,
     space: &NodeSpace<'_>,
-    classes: Option<u64>,
 ) -> Result<Vec<String>> {
     let several = config.run.relations.as_ref().is_some_and(Relations::several_targets);
-    let ntype = space.only_type();
-    let of_type = ntype.map(|ntype| class_names_of(folder, ntype)).transpose()?.flatten();
-    let (path, names) = match (of_type, ntype) {
-        (Some(names), Some(ntype)) => (class_names_file(folder, ntype), names),
+    let of_type = space.only_type().map(|ntype| class_names_of(folder, ntype)).transpose()?;
+    match of_type.flatten() {
+        Some(names) => Ok(names),
         // The names are those of one of the types.
-        _ if several => return Ok(Vec::new()),
-        _ => (folder.join(CLASS_NAMES), read_class_names(folder)?),
-    };
-    match classes {
-        Some(classes) if !names.is_empty() && classes != names.len() as u64 => {
-            let problem = format!("names {} classes, but the model has {classes}", names.len());
-            Err(Error::input(&path, "", problem)
-                .with_hint("write one name per line, or remove the file"))
-        }
-        _ => Ok(names),
+        None if several => Ok(Vec::new()),
+        None => read_class_names(folder),
     }
 }

@@ -100,8 +100,8 @@ impl Classes {
         Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))
     }
 
-    /// A note about classes without nodes, if there are any. `of_type` names the nodes' type if there are several.
-    pub(super) fn gaps(&self, task: Task, of_type: &str) -> Option<String> {
+    /// A note about outputs for classes without nodes, if there are any. `of_type` names the nodes' type if there are several.
+    pub(super) fn gaps(&self, task: Task, outputs: i64, of_type: &str) -> Option<String> {
         if !task.has_classes() || self.highest >= MOST_BITS {
             return None;
         }
@@ -109,16 +109,15 @@ impl Classes {
             let word = self.present.get((class / 64) as usize).copied().unwrap_or(0);
             word >> (class % 64) & 1 == 0
         };
-        let missing: Vec<i64> = (0..=self.highest).filter(is_missing).collect();
+        let missing: Vec<i64> = (0..outputs).filter(is_missing).collect();
         if missing.is_empty() {
             return None;
         }
         let listed: Vec<String> = missing.iter().take(LISTED).map(ToString::to_string).collect();
         let more = if missing.len() > LISTED { ", ..." } else { "" };
         Some(format!(
-            "{} of {} classes{of_type} have no labelled node: {}{more}",
+            "{} of {outputs} classes{of_type} have no labelled node: {}{more}",
             missing.len(),
-            self.highest + 1,
             listed.join(", ")
         ))
     }

@@ -91,7 +91,7 @@ pub(super) fn take_up_labels(
         totals.val += sum(|counts| counts.in_masks[1]);
         totals.test += sum(|counts| counts.in_masks[2]);
         without_in_edges += sum(|counts| counts.without_in_edges);
-        gaps.extend(classes.gaps(config.task, &of_one_type(setup, config, &labelled)));
+        gaps.extend(classes.gaps(config.task, outputs, &of_one_type(setup, config, &labelled)));
         let classes = first_class..first_class + outputs;
         first_class = classes.end;
         groups.push(LabelledGroup { labelled, classes });
@@ -290,7 +290,9 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
         Task::Classification => format!("has {outputs} outputs, but labels go up to {highest}"),
         _ => format!("has {outputs} outputs, but labels have {} columns", highest + 1),
     };
-    Err(Error::input(path, "", problem))
+    Err(Error::input(path, "", problem).with_hint(
+        "name the labels on which these weights were trained with ‹keys.labels=KEY›, or take weights with an output for each",
+    ))
 }
 
 /// The loss of the run.

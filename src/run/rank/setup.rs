@@ -179,8 +179,8 @@ impl RankSetup {
             |e: serde_json::Error| Error::internal(format!("cannot pass a record on: {e}"));
         let mine = Tensor::f_from_slice(&serde_json::to_vec(mine).map_err(failed)?)?;
         let all = all_gather(&*self.group, mine, &*self.manager)?;
-        let read = |record| serde_json::from_slice(&tensor::bytes(record)).map_err(failed);
-        all.iter().map(read).collect()
+        let read = |record| serde_json::from_slice(&tensor::bytes(&record)).map_err(failed);
+        all.into_iter().map(read).collect()
     }
 
     /// The sums of numbers over all ranks. One collective.

@@ -154,8 +154,8 @@ impl DistGraph {
     /// # Errors
     /// If there is no such feature, edge types differ in its width or lack it, or its file cannot be read (`Input`).
     pub fn edata(&self, key: &str) -> Result<EdgeFeatures> {
-        let assigned = self.assigned_edges.read();
-        let mut of_types = assigned.get(key).into_iter().flat_map(BTreeMap::values);
+        let assigned = self.assigned_edges.read().get(key).cloned();
+        let mut of_types = assigned.iter().flat_map(BTreeMap::values);
         match of_types.next() {
             Some(first) => of_types.try_fold(first.clone(), |all, other| all.with_types(other)),
             None => EdgeFeatures::find(&self.config, key, self.counters.clone()),

@@ -202,6 +202,9 @@ fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Vec
     let possible = values.iter().filter(|p| **p > 0.0).count();
     let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
     let Ok(fanout) = usize::try_from(fanout) else { return all() };
+    if fanout == 0 {
+        return Vec::new();
+    }
     if possible == 0 || (!replace && fanout >= possible) {
         return all();
     }

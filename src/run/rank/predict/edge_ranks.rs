@@ -17,7 +17,7 @@ use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::tensor;
 use crate::event::{Event, Metric, PredictionScores, SetScores};
 use crate::load::EdgeUse;
-use crate::words::error::{Error, Result};
+use crate::words::error::Result;
 
 /// Number of edges that are ranked at a time.
 const BLOCK: usize = 1024;
@@ -64,11 +64,6 @@ impl Linked<'_> {
         let uses = self.link.uses(&setup.partition, self.own.work.config.run.seed)?;
         let held = HeldEdges::share(self.own, uses, wanted)?;
         let rows = SharedRows::by_node(self.own, self.outputs)?;
-        if held.edges.is_empty() {
-            let problem = format!("no edges are kept back for {name}");
-            return Err(Error::config("split", problem)
-                .with_hint("name another ‹split›, or train with ‹link.split› or masks of edges"));
-        }
         let counts = self.counts(&held, &rows)?;
         // Between the best and the worst place among candidates of the same score.
         let ranks: Vec<f64> = {
@@ -143,8 +138,8 @@ impl Linked<'_> {
         let queries = queries.chunks(width).zip(truth.chunks(width));
         for ((counts, edge), (query, truth)) in counts.iter_mut().zip(edges).zip(queries) {
             let score = inner_product(query, truth);
-            for block in known[&(etype, edge.ends[1 - end])].chunks(CANDIDATES) {
-                let block = rows.read(block.iter().copied())?;
+            for block in known.of(etype, edge.ends[1 - end]).chunks(CANDIDATES) {
+                let block = rows.read(block.iter().map(|(_, _, other)| *other))?;
                 let block = &tensor::slice::<f32>(&block);
                 for candidate in block.chunks_exact(width) {
                     let [above, same] = compare(inner_product(query, candidate), score);

@@ -1,6 +1,6 @@
 //! The edges that a run has kept back, of all ranks, and the known edges at their ends.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
 
@@ -76,23 +76,31 @@ impl HeldEdges {
 
     /// The edges of `partition`, of any use, that join a node to another end of a held edge's `fixed` end.
     pub(super) fn known(&self, partition: &Partition, fixed: usize) -> Result<KnownEnds> {
-        let asked = self.edges.iter().map(|edge| ((edge.etype, edge.ends[fixed]), Vec::new()));
-        let mut known: KnownEnds = asked.collect();
+        let asked: HashSet<(usize, u64)> =
+            self.edges.iter().map(|edge| (edge.etype, edge.ends[fixed])).collect();
+        let mut known = Vec::new();
         partition.each_edge(|InnerEdge { src, dst, etype, .. }| {
             let ends = [src, dst];
-            if let Some(others) = known.get_mut(&(etype, ends[fixed])) {
-                others.push(ends[1 - fixed]);
+            if asked.contains(&(etype, ends[fixed])) {
+                known.push((etype, ends[fixed], ends[1 - fixed]));
             }
             Ok(())
         })?;
-        for others in known.values_mut() {
-            others.sort_unstable();
-            // Of parallel edges, one counts.
-            others.dedup();
-        }
-        Ok(known)
+        known.sort_unstable();
+        // Of parallel edges, one counts.
+        known.dedup();
+        Ok(KnownEnds(known))
     }
 }
 
-/// The nodes, ascending, at the other ends of the edges of a type and a node.
-pub(super) type KnownEnds = HashMap<(usize, u64), Vec<u64>>;
+/// Edge type, a node, and the node at the other end, ascending.
+pub(super) struct KnownEnds(Vec<(usize, u64, u64)>);
+
+impl KnownEnds {
+    /// The nodes to which this node has an edge of the type.
+    pub(super) fn of(&self, etype: usize, node: u64) -> &[(usize, u64, u64)] {
+        let begin = self.0.partition_point(|edge| (edge.0, edge.1) < (etype, node));
+        let end = self.0.partition_point(|edge| (edge.0, edge.1) <= (etype, node));
+        &self.0[begin..end]
+    }
+}

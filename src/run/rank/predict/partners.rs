@@ -181,8 +181,8 @@ impl PartnerSearch<'_> {
         self.merge(own, total)
     }
 
-    /// The rows of a rank's nodes, each with the rows of this rank's nodes that can be their partners: those of the types that
-    /// edges join with theirs.
+    /// The rows of a rank's nodes, each with the rows of this rank's nodes that can be their partners: those of the types to
+    /// which edges lead from theirs.
     fn groups(&self, own: &OwnPrediction<'_>, rank: usize) -> Vec<(Range<u64>, Vec<Range<u64>>)> {
         let (book, here) = (own.here.partitions.book(), own.here.rank);
         if let (Some(asked), Some(found)) = (self.asked.ntype, self.found.ntype) {
@@ -196,9 +196,7 @@ impl PartnerSearch<'_> {
         };
         let (ends, ntypes) = (book.etype_ends(), 0..book.ntypes().len());
         let group = |ntype: usize| {
-            let others = ntypes
-                .clone()
-                .filter(|other| ends.contains(&[ntype, *other]) || ends.contains(&[*other, ntype]));
+            let others = ntypes.clone().filter(|other| ends.contains(&[ntype, *other]));
             (rows(rank, ntype), others.map(|other| rows(here, other)).collect())
         };
         ntypes.clone().map(group).collect()

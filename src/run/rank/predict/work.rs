@@ -7,7 +7,7 @@ use super::config::PredictConfig;
 use super::form::{NodeOrder, PredictionFormat};
 use crate::load::EdgeUse;
 use crate::run::rank::setup::RankSetup;
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 
 /// A question about pairs of nodes.
 pub enum LinkQuestion {
@@ -49,13 +49,24 @@ pub struct PredictionWork<'a> {
 
 impl PredictionWork<'_> {
     /// Whether messages pass along each edge of the partition; `None` means along all. Edges that are ranked were kept back from
-    /// messages in training.
+    /// messages in training. One collective if edges are ranked.
+    ///
+    /// # Errors
+    /// If there are no edges to rank.
     pub(super) fn edges_within(&self, setup: &RankSetup) -> Result<Option<Vec<bool>>> {
-        let (Some(LinkQuestion::Ranks { .. }), Some(link)) = (self.links, &self.config.run.link)
+        let (Some(LinkQuestion::Ranks { wanted, name }), Some(link)) =
+            (self.links, &self.config.run.link)
         else {
             return Ok(None);
         };
-        let uses = link.uses(&setup.partition, self.config.run.seed)?;
-        Ok(Some(uses.into_iter().map(EdgeUse::carries_messages).collect()))
+        // The list is computed again after the pause, so that it does not stay in memory through it.
+        let uses = || link.uses(&setup.partition, self.config.run.seed);
+        let ranked = uses()?.into_iter().filter(|edge| edge == wanted).count();
+        if setup.sums(&[ranked as i64])?[0] == 0 {
+            let problem = format!("no edges are kept back for {name}");
+            return Err(Error::config("split", problem)
+                .with_hint("name another ‹split›, or train with ‹link.split› or masks of edges"));
+        }
+        Ok(Some(uses()?.into_iter().map(EdgeUse::carries_messages).collect()))
     }
 }

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::signals::interruptible;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::future_run::FutureRunArgs;
 use crate::cli::flags::num_parts::{Choose, Chosen, NumParts, Uncut, choice as parts_choice};
 use crate::cli::show::output::print_path;
+use crate::cli::signals::interruptible;
 use crate::event::{StepBar, show_status};
 use crate::platform::signals;
 use crate::prepare::generate::{FeatureDtype, GeneratorConfig, GraphKind};
@@ -28,7 +28,7 @@ use crate::words::size::size;
 /// --part-json to train, or to dgl.distributed.load_partition.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct GenerateArgs {
+pub(in crate::cli) struct GenerateArgs {
     /// Random model
     #[arg(long, value_parser = choice::<GraphKind>(), default_value = GraphKind::Sbm.name())]
     kind: GraphKind,
@@ -69,7 +69,7 @@ pub(super) struct GenerateArgs {
 }
 
 /// Generates a graph, reports it on standard error, and prints the JSON file's path.
-pub(super) fn generate(mut args: GenerateArgs) -> Result<()> {
+pub(in crate::cli) fn generate(mut args: GenerateArgs) -> Result<()> {
     let mut choose = parts_choice(args.num_parts, std::mem::take(&mut args.future))?;
     interruptible(|| generate_into(args, &mut choose))
 }

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::signals::interruptible;
 use crate::cli::flags::choice::choice;
 use crate::cli::flags::fields::with_flags;
 use crate::cli::flags::free_folder::{claim_folder, name_of};
@@ -17,6 +16,7 @@ use crate::cli::flags::text_rules::TextArgs;
 use crate::cli::show::output::print_path;
 use crate::cli::show::partition_report::report;
 use crate::cli::show::shell_word::shell_word;
+use crate::cli::signals::interruptible;
 use crate::event::{StepBar, file_name, printable, show_status};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::MadeFolders;
@@ -51,7 +51,7 @@ const EDGE_FILES: &str = "edge_files";
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true, next_help_heading = "Input")]
-pub(super) struct PartitionArgs {
+pub(in crate::cli) struct PartitionArgs {
     /// Files of edges: the same as --edges FILE for each
     #[arg(value_name = "[SRC:REL:DST=]FILE", group = EDGE_FILES)]
     files: Vec<String>,
@@ -201,7 +201,7 @@ pub(super) struct PartitionArgs {
 }
 
 /// Partitions a graph, reports the result on standard error, and prints the JSON file's path, which it returns.
-pub(super) fn partition(mut args: PartitionArgs) -> Result<PathBuf> {
+pub(in crate::cli) fn partition(mut args: PartitionArgs) -> Result<PathBuf> {
     let num_parts = args.num_parts;
     let is_auto = num_parts == NumParts::Auto;
     if let Some(json) = args.files.iter().map(Path::new).find(|file| is_partitioned(file)) {
@@ -286,7 +286,7 @@ fn claim_graph(name: &str) -> Result<(PathBuf, Option<(MadeFolders, Unfinished)>
 }
 
 /// Whether a file of the user's describes partitions.
-pub(super) fn is_partitioned(file: &Path) -> bool {
+pub(in crate::cli) fn is_partitioned(file: &Path) -> bool {
     let is_json = file.extension().is_some_and(|extension| extension == "json");
     is_json && PartitionConfig::open(file).is_ok()
 }

@@ -13,13 +13,13 @@ use crate::words::error::{Error, Result};
 
 /// Write a manual page per command
 #[derive(Debug, Args)]
-pub(super) struct ManualArgs {
+pub(in crate::cli) struct ManualArgs {
     /// Folder for the pages
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
+pub(in crate::cli) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
     let folder = &args.folder;
     let made = MadeFolders::create(folder, "DIR")?;
     if !folder.is_dir() {

@@ -18,7 +18,7 @@ use crate::words::error::{Error, Result};
 /// Lists node and edge types, the sizes of each partition, and features. Reads only headers, so it is fast for graphs of any
 /// size.
 #[derive(Debug, Args)]
-pub(super) struct InspectArgs {
+pub(in crate::cli) struct InspectArgs {
     /// Partition directory's JSON file
     #[arg(value_name = "FILE")]
     part_json: PathBuf,
@@ -41,7 +41,7 @@ not verified: whether values are those that were written, as the files have no c
 ";
 
 /// Prints tables and findings.
-pub(super) fn inspect(args: InspectArgs) -> Result<()> {
+pub(in crate::cli) fn inspect(args: InspectArgs) -> Result<()> {
     let config = PartitionConfig::open(&args.part_json)?;
     if args.json {
         let text = serde_json::to_string_pretty(&graph_statistics(&config)?)

@@ -11,13 +11,13 @@ use crate::words::error::Result;
 /// `make install` installs these scripts. For one user: add `source <(sar-single completions bash)` to ~/.bashrc; with zsh, write the
 /// script to a file `_sar-single` in a folder of $fpath; with fish, to ~/.config/fish/completions/sar-single.fish.
 #[derive(Debug, Args)]
-pub(super) struct CompletionsArgs {
+pub(in crate::cli) struct CompletionsArgs {
     /// The shell
     #[arg(value_parser = ["bash", "zsh", "fish"])]
     shell: String,
 }
 
-pub(super) fn completions(args: &CompletionsArgs, mut definition: Command) -> Result<()> {
+pub(in crate::cli) fn completions(args: &CompletionsArgs, mut definition: Command) -> Result<()> {
     let shell = match args.shell.as_str() {
         "zsh" => Shell::Zsh,
         "fish" => Shell::Fish,

@@ -19,7 +19,7 @@ use crate::words::size::parse_size;
 /// features. Prints the folder.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
-pub(super) struct ExportArgs {
+pub(in crate::cli) struct ExportArgs {
     /// Partition directory's JSON file
     #[arg(value_name = "FILE")]
     part_json: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct ExportArgs {
 }
 
 /// Writes the data set, and prints its folder.
-pub(super) fn export(args: &ExportArgs) -> Result<()> {
+pub(in crate::cli) fn export(args: &ExportArgs) -> Result<()> {
     let memory = args.memory.unwrap_or_else(default_memory);
     let mut bar = StepBar::new();
     let notes = write_data_set(&args.part_json, &args.out, memory, &mut |progress| {
