@@ -60,22 +60,24 @@ def test_out_edges_and_subgraphs(karate, spill):
         assert sorted(everything.edata[dist.EID].tolist()) == sorted(expected.tolist())
         some = dist.sample_neighbors(g, torch.arange(34), 3, edge_dir="out")
         begins, ends = some.edges()
-        chosen = some.edata[dist.EID]
-        assert torch.equal(begins, source[chosen]) and torch.equal(ends, destination[chosen]) and len(torch.unique(chosen)) == len(chosen)
+        drawn = some.edata[dist.EID]
+        assert torch.equal(begins, source[drawn]) and torch.equal(ends, destination[drawn]) and len(torch.unique(drawn)) == len(drawn)
         assert torch.equal(torch.bincount(begins, minlength=34), g.out_degrees().clamp(max=3))
         with pytest.raises(ValueError, match="edge_dir is 'both', but must be in or out"):
             dist.sample_neighbors(g, [0], 3, edge_dir="both")
 
-        part = g.edge_subgraph([7, 100, 189])
-        u, v, _, _ = part.edge_arrays()
+        chosen = [100, 7, 189, 8]
+        part = g.edge_subgraph(chosen)
+        u, v = part.edges()
         nodes = part.ndata[dist.NID]
-        assert nodes[u].tolist() == source[[7, 100, 189]].tolist() and nodes[v].tolist() == destination[[7, 100, 189]].tolist()
+        assert nodes[u].tolist() == source[chosen].tolist() and nodes[v].tolist() == destination[chosen].tolist()
+        assert part.edata[dist.EID].tolist() == chosen
         # DGL numbers nodes as sources and then destinations name them first.
-        assert nodes.tolist() == list(dict.fromkeys(source[[7, 100, 189]].tolist() + destination[[7, 100, 189]].tolist()))
+        assert nodes.tolist() == list(dict.fromkeys(source[chosen].tolist() + destination[chosen].tolist()))
         whole = g.edge_subgraph(torch.tensor([7]), relabel_nodes=False)
         assert whole.num_nodes() == 34 and [int(end) for end in whole.edges()] == [int(source[7]), int(destination[7])]
         assert g.node_attr_schemes()["features"].shape == g.ndata["features"].shape[1:] and g.get_ntype_id("_N") == g.get_etype_id("_E") == 0
-        return chosen.tolist()
+        return drawn.tolist()
 
     def worker(rank):
         torch.manual_seed(1)
@@ -93,6 +95,51 @@ def test_out_edges_of_a_type(tmp_path):
     types, authors = g.get_partition_book().map_to_per_ntype(drawn.edges()[0])
     assert (types == g.get_ntype_id("author")).all() and drawn.num_edges() == len(writes)
     assert torch.equal(torch.bincount(authors), torch.bincount(g.find_edges(writes, "writes")[0]))
+
+
+def test_edges_and_their_negatives_may_be_given_by_type(tmp_path):
+    g = dist.DistGraph("g", part_config=two_types(tmp_path))
+    book, writes, first = g.get_partition_book(), ("author", "writes", "paper"), torch.arange(6)
+
+    def batch(**options):
+        sampler = dist.MultiLayerNeighborSampler([-1])
+        return next(iter(dist.DistEdgeDataLoader(g, {writes: torch.arange(90)}, sampler, batch_size=6, **options)))
+
+    def left_out(edges):
+        left = batch(**edges).blocks[0]
+        papers = left.dstdata["_ID"]
+        whole = dist.in_subgraph(g, papers).edata[dist.EID]
+        types, numbers = book.map_to_per_etype(whole[~torch.isin(whole, left.edata[dist.EID])])
+        assert (types == g.get_etype_id("writes")).all()
+        return sorted(numbers.tolist())
+
+    assert left_out({"exclude": lambda edges: {writes: first}}) == first.tolist()
+    papers, reverse = g.find_edges(torch.arange(90), "writes")[1], torch.arange(90)
+    reverse[0] = other = int(torch.nonzero(torch.isin(papers[6:], papers[:6]))[0]) + 6
+    assert left_out({"exclude": "reverse_id", "reverse_eids": {"writes": reverse}}) == [*range(6), other]
+    batch = batch(negative_sampler=lambda g, edges: {writes: (first, first + 20)})
+    source, destination = (batch.negative_graph.ndata[dist.NID][ends] for ends in batch.negative_graph.edges())
+    for ids, ntype, numbers in ((source, "author", first), (destination, "paper", first + 20)):
+        types, found = book.map_to_per_ntype(ids)
+        assert (types == g.get_ntype_id(ntype)).all() and torch.equal(found, numbers)
+    assert (batch.positive_graph.edata["_TYPE"] == g.get_etype_id("writes")).all()
+
+
+def test_batches_depend_on_the_seed_of_torch(karate):
+    g = dist.DistGraph("karate", part_config=karate)
+
+    def batches(seed):
+        torch.manual_seed(seed)
+        nodes = torch.arange(34)
+        sampler = dist.MultiLayerNeighborSampler([2])
+        (_, _, (block,)), seeds = (
+            next(iter(loader))
+            for loader in (dist.DistNodeDataLoader(g, nodes, sampler, batch_size=9), dist.DistDataLoader(nodes, 9, shuffle=True))
+        )
+        return block.edata[dist.EID].tolist(), seeds.tolist()
+
+    (edges, seeds), again, (others, other) = (batches(seed) for seed in (0, 0, 2**63 + 1))
+    assert again == (edges, seeds) and edges != others and seeds != other
 
 
 def test_splits_are_those_of_dgl(karate, spill):
@@ -373,6 +420,17 @@ def test_samplers_of_dgl_run_unchanged(karate, spill):
                 assert torch.equal(ends[:, 1], blocks[-1].dstdata[dgl.NID][destination])
 
     sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+
+
+def test_samplers_of_dgl_run_in_a_plain_script(karate):
+    dgl = pytest.importorskip("dgl")
+    g = dist.DistGraph("karate", part_config=karate)
+    sampler = dgl.dataloading.NeighborSampler([-1])
+    batch = next(iter(dist.DistNodeDataLoader(g, [3, 30], sampler, batch_size=2)))
+    assert batch.blocks[0].num_edges() == int(g.in_degrees([3, 30]).sum())
+    negatives = dgl.dataloading.negative_sampler.Uniform(3)
+    batch = next(iter(dist.DistEdgeDataLoader(g, [7, 3], sampler, batch_size=2, negative_sampler=negatives)))
+    assert batch.positive_graph.edata[dgl.EID].tolist() == [7, 3] and batch.negative_graph.num_edges() == 6
 
 
 SCRIPT = """

@@ -76,6 +76,29 @@ def test_a_name_of_the_data_finds_the_array_that_is_called_otherwise():
     assert graphs.stored_key("x", ["x", "feat"]) == "x" and graphs.stored_key("y", ["my_y"]) == "y"
 
 
+def test_types_of_edges_become_relations(tmp_path):
+    conv = pytest.importorskip("torch_geometric.nn").RGCNConv(3, 3, 12, aggr="add")
+    # Relation 10 comes after relation 9, and relation 11 has a single edge.
+    kinds = torch.cat([torch.arange(39) % 11, torch.tensor([11])])
+    graph = data(edge_type=kinds, train_mask=torch.ones(NODES, dtype=torch.bool))
+    found = graphs.describe(graph)
+    found.divide("edge_type")
+    assert list(found.edges) == [f"_N:{kind}:_N" for kind in range(12)]
+    assert torch.equal(found.edge_data["_N:3:_N/feat"][:], graph.edge_attr[kinds == 3])
+    with pytest.raises(ValueError, match="has edge types already"):
+        found.divide("_N:3:_N/feat")
+    with pytest.raises(ValueError, match="is a whole number, not float32"):
+        graphs.describe(graph).divide("feat")
+    options = {"model": "rgcn", "layers": 1, "epochs": 1, "lr": 0, "optimizer": "sgd", "dropout": 0}
+    plain = sar.partition(tmp_path / "plain", graph, num_parts=2)
+    with pytest.raises(ValueError, match='edge_type: this model has weights for each edge type.*(\n.*)*relation_column="edge_type"'):
+        sar.train(plain, out=tmp_path / "refused", **options)
+    parts = sar.partition(tmp_path / "parts", graph, num_parts=2, relation_column="edge_type")
+    run = sar.train(parts, out=tmp_path / "run", init_params=torch.nn.ModuleDict({"convs": torch.nn.ModuleList([conv])}), **options)
+    expected = conv(graph.x, graph.edge_index, kinds).detach()
+    assert torch.allclose(torch.from_numpy(run.predict(output="logits")), expected, atol=1e-5)
+
+
 def test_two_edges_keep_their_directions(spill, tmp_path):
     def worker(rank):
         sources, destinations = rank.graph.edge_arrays()[:2]

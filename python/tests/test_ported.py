@@ -112,7 +112,7 @@ def test_ids_by_type(tmp_path, spill):
     def worker(rank, _):
         first, end = rank.node_range("paper")
         own = rank._stored.nodes.inside_type(torch.arange(first, end) + rank.first_node)
-        sampler = sar.DistNeighborSampler([{("paper", "cites", "paper"): 3}], output_node_features={"feat": "paper/feat"})
+        sampler = sar.DistNeighborSampler([{("paper", "cites", "paper"): 3, "writes": 0}], output_node_features={"feat": "paper/feat"})
         seeds = [blocks.output_nodes for blocks in sar.DataLoader(rank.graph, {"paper": own}, sampler, 4)]
         assert torch.equal(torch.unique(rank._stored.nodes.inside_type(torch.cat(seeds))), own)
         g = dist.DistGraph("g")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch_geometric import nn as pyg  # noqa: E402
 
 import sar_single as sar  # noqa: E402
 from sar_single import _program  # noqa: E402
-from sar_single.commands import pyg_weights  # noqa: E402
+from sar_single.commands import jobs, pyg_weights  # noqa: E402
 
 NODES, FEATURES, HIDDEN, CLASSES = 60, 6, 6, 3
 
@@ -246,25 +247,27 @@ def test_layers_per_edge_type(tmp_path):
     import test_pyg_loader
 
     data = test_pyg_loader.heterogeneous()
-    for ntype in data.node_types:
-        data[ntype].x = data[ntype].x.float()
+    data["paper"].x = data["paper"].x.float()
+    del data["author"].x
+    data["author"].num_nodes = 40
     for etype in data.edge_types:
         del data[etype].edge_attr
     data["paper"].y = data["paper"].y % CLASSES
     data["paper"].train_mask = torch.arange(80) % 2 == 0
-    parts = sar.partition(tmp_path / "parts", data, num_parts=2)
+    parts = sar.partition(tmp_path / "parts", data, num_parts=2, method="range")
 
     class Hetero(nn.Module):
         def __init__(self):
             super().__init__()
-            self.linears = nn.ModuleDict({ntype: nn.Linear(data[ntype].x.shape[1], HIDDEN) for ntype in data.node_types})
+            self.linears = nn.ModuleDict({"paper": nn.Linear(data["paper"].x.shape[1], HIDDEN)})
+            self.embeds = nn.ModuleDict({"author": nn.Embedding(40, HIDDEN)})
             widths = [HIDDEN, HIDDEN, CLASSES]
             self.convs = nn.ModuleList(
                 pyg.HeteroConv({etype: pyg.SAGEConv((a, a), b) for etype in data.edge_types}) for a, b in zip(widths, widths[1:])
             )
 
         def forward(self):
-            x = {ntype: self.linears[ntype](data[ntype].x) for ntype in data.node_types}
+            x = {"paper": self.linears["paper"](data["paper"].x), "author": self.embeds["author"].weight}
             x = self.convs[0](x, data.edge_index_dict)
             return self.convs[1]({ntype: F.relu(rows) for ntype, rows in x.items()}, data.edge_index_dict)["paper"]
 
@@ -276,13 +279,129 @@ def test_layers_per_edge_type(tmp_path):
         assert torch.equal(value, net.state_dict()[name]), name
 
 
-def test_weights_of_edge_features_come_back():
+def test_weights_of_edge_features_come_back(tmp_path):
     conv = drawn(lambda: pyg.GATv2Conv(FEATURES, CLASSES, heads=2, edge_dim=4, concat=False, bias=False))
     model = pyg_weights.Model("gatv2")
-    ours = pyg_weights.from_pyg({f"conv.{name}": value for name, value in conv.state_dict().items()}, model)
-    theirs = pyg_weights.to_pyg(ours, model, [])
+    ours = pyg_weights.to_built_in({f"conv.{name}": value for name, value in conv.state_dict().items()}, model)
+    theirs = pyg_weights.to_pyg(ours, model, tmp_path / "missing.json")
     for name, value in conv.state_dict().items():
         assert torch.equal(theirs[f"convs.0.{name}"], value), name
+
+
+def rows(*shape):
+    return torch.arange(float(np.prod(shape))).reshape(shape)
+
+
+SAGE = {"fc_neigh.weight": rows(4, 4), "fc_self.weight": rows(4, 4), "fc_self.bias": rows(4)}
+GAT = {"attn_l": rows(1, 2, 3), "attn_r": rows(1, 2, 3), "fc.weight": rows(6, 6), "bias": rows(6)}
+JUMPS = {f"jumps.{ntype}.lin.{name}": rows(*shape) for ntype in ("a", "b") for name, shape in [("weight", (2, 6)), ("bias", (2,))]}
+
+
+def within(scope, weights):
+    return {f"{scope}.{name}": value for name, value in weights.items()}
+
+
+COME_BACK = {
+    "a score of edges": ("sage", "", {**within("convs.0", SAGE), "score.weight": rows(4, 4)}),
+    "learned rows of the only type": ("sage", "range", {**within("convs.0.mods._E", SAGE), "embeds._N.weight": rows(5, 4)}),
+    "several targets": ("gat", "", {**within("convs.0.mods._E", GAT), **JUMPS}),
+    "a residual": ("gat", "", {**within("convs.0.mods._E", GAT), **within("lin", {"weight": rows(2, 6), "bias": rows(2)})}),
+}
+
+
+def graph_file(folder, method):
+    (folder / "g.json").write_text(json.dumps({"num_parts": 2, "part_method": method, "edge_map": {"_N:_E:_N": [], "a:r:b": []}}))
+    return folder / "g.json"
+
+
+@pytest.mark.parametrize("case", COME_BACK)
+def test_weights_of_a_run_come_back(tmp_path, case):
+    kind, method, state = COME_BACK[case]
+    model = pyg_weights.Model(kind, residual=True)
+    again = pyg_weights.to_built_in(pyg_weights.to_pyg(state, model, graph_file(tmp_path, method)), model)
+    assert again.keys() == state.keys()
+    assert all(torch.equal(again[name], value) for name, value in state.items())
+
+
+NOT_IN_PYG = [
+    (pyg_weights.Model("rgcn"), {"convs.0.weight": rows(3, 4, 4), "linears.a.weight": rows(4, 4)}, "weights of --model rgcn with a layer per edge type"),
+    (pyg_weights.Model("sage"), within("convs.0.mods.gone", SAGE), "g.json: the run has layers for edge type gone"),
+    (pyg_weights.Model("sage"), {**within("convs.0.mods._E", SAGE), "embeds._N.weight": rows(5, 4)}, "embeds._N.weight: .* cut the graph with method='range'"),
+    (pyg_weights.Model("gat", merge="max"), within("convs.0.mods._E", GAT), "averages the heads of the last layer before it takes their max"),
+]
+
+
+@pytest.mark.parametrize("model, state, text", NOT_IN_PYG)
+def test_weights_that_pyg_would_compute_otherwise_are_refused(tmp_path, model, state, text):
+    with pytest.raises(ValueError, match=text):
+        pyg_weights.to_pyg(state, model, graph_file(tmp_path, "stream"))
+
+
+def test_a_graph_that_has_moved_is_named(tmp_path):
+    with pytest.raises(ValueError, match="gone.json is missing"):
+        pyg_weights.to_pyg(within("convs.0.mods.r", SAGE), pyg_weights.Model("sage"), tmp_path / "gone.json")
+
+
+class DeepGcn2(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lins = nn.ModuleList([nn.Linear(FEATURES, HIDDEN), nn.Linear(HIDDEN, CLASSES)])
+        self.convs = nn.ModuleList(pyg.GCN2Conv(HIDDEN, 0.1, 0.5, layer + 1) for layer in range(12))
+
+
+DEEP = {"gcn2": DeepGcn2, "gcn": lambda: pyg.GCN(FEATURES, HIDDEN, 12, CLASSES, jk="cat", norm="batch"), "appnp": lambda: pyg.MLP([3] * 13, norm=None)}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_layers_are_in_the_order_of_their_numbers(kind):
+    """``safetensors.torch.load_file`` sorts keys as text."""
+    state, model = drawn(DEEP[kind]).state_dict(), pyg_weights.Model(kind)
+    expected = pyg_weights.to_built_in(state, model)
+    result = pyg_weights.to_built_in(dict(sorted(state.items())), model)
+    assert result.keys() == expected.keys()
+    assert all(torch.equal(result[name], value) for name, value in expected.items())
+
+
+CONV = {"weight": rows(5, 4), "bias": rows(4)}
+NORM = {"weight": rows(4), "bias": rows(4)}
+OF_DGL = {
+    "a list of another name": ("sage", within("layers.0", SAGE), within("convs.0", SAGE)),
+    "a module in DistributedDataParallel": ("sage", within("module.convs.0", SAGE), within("convs.0", SAGE)),
+    "layers with names": (
+        "gcn",
+        {**within("first", CONV), **within("bn", NORM), **within("second", CONV), "out.weight": rows(2, 8), "out.bias": rows(2)},
+        {**within("convs.0", CONV), **within("norms.0", NORM), **within("convs.1", CONV), "lin.weight": rows(2, 8), "lin.bias": rows(2)},
+    ),
+    "a layer per edge type": (
+        "sage",
+        {**within("layers.0.mods.r", SAGE), **within("bns.0.a", NORM), **within("net.linears.a", {"weight": rows(4, 4), "bias": rows(4)})},
+        {**within("convs.0.mods.r", SAGE), **within("norms.0.a", NORM), **within("linears.a", {"weight": rows(4, 4), "bias": rows(4)})},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_DGL)
+def test_modules_of_dgl_may_have_any_names(case):
+    kind, state, expected = OF_DGL[case]
+    assert not pyg_weights.has_our_keys(state, kind)
+    result = pyg_weights.to_built_in(state, pyg_weights.Model(kind))
+    assert result.keys() == expected.keys()
+    assert all(torch.equal(result[name], value) for name, value in expected.items())
+
+
+def test_settings_of_a_configuration_count_unless_options_replace_them():
+    config = '[model]\nlayer = "gin" # of DGL\nlearn_eps = true\n[relations]\nmerge = "max"\n'
+    assert jobs._model(config, {}) == pyg_weights.Model("gin", learns_eps=True, merge="max")
+    assert jobs._model(config, {"hetero": "min", "learn_eps": False}) == pyg_weights.Model("gin", merge="min")
+    assert jobs._model("", {}).kind == "sage"
+
+
+def test_another_activation_is_named():
+    widths = {"in_channels": FEATURES, "hidden_channels": HIDDEN, "num_layers": 2, "out_channels": CLASSES}
+    with pytest.raises(ValueError, match="GAT has ReLU between layers, but --model gat has ELU: use GAT"):
+        pyg_weights.check_activation(pyg.GAT(**widths), "gat")
+    pyg_weights.check_activation(pyg.GAT(act="elu", **widths), "gat")
+    pyg_weights.check_activation(pyg.GCN(**widths), "gcn")
 
 
 WRONG = [
@@ -290,6 +409,7 @@ WRONG = [
     ("gin", {"conv.nn.weight": torch.ones(3, 2), "conv.eps": torch.ones(1)}, "GINConv with eps=1: pass learn_eps=True"),
     ("sage", {"conv.lin.weight": torch.ones(3, 2)}, "init_params: none of its keys ends in lin_l.weight"),
     ("gcn", {"conv.lin.weight": torch.ones(3, 2), "bound": torch.ones(2, 2, 2)}, "init_params: --model gcn has no place for bound"),
+    ("appnp", {"mlp.lins.0.weight": torch.ones(3, 2), "mlp.norms.0.module.weight": torch.ones(3)}, "--model appnp has no place for mlp.norms.0.module.weight"),
     ("gat", {"conv.att_src": torch.ones(1, 1, 3), "conv.att_edge": torch.ones(1)}, "GATConv with edge_dim: --model gat takes no features of edges"),
 ]
 
@@ -297,7 +417,7 @@ WRONG = [
 @pytest.mark.parametrize("kind, state, text", WRONG)
 def test_weights_without_a_place_are_named(kind, state, text):
     with pytest.raises(ValueError, match=text):
-        pyg_weights.from_pyg(state, pyg_weights.Model(kind))
+        pyg_weights.to_built_in(state, pyg_weights.Model(kind))
 
 
 def close(ours, expected):

@@ -13,17 +13,21 @@ import cloudpickle  # noqa: E402
 import models  # noqa: E402
 
 import sar_single as sar  # noqa: E402
+from sar_single import dist  # noqa: E402
+from sar_single.sampling.edge_loader import PairGraph  # noqa: E402
 
 cloudpickle.register_pickle_by_value(models)
 
 
-def two_types(tmp_path):
+def two_types(tmp_path, reverses=False):
     """A graph of papers and authors, whose features have a row per node that holds the node's number."""
     draw = np.random.default_rng(0)
     writes = draw.integers(0, 20, 90), draw.integers(0, 30, 90)
     cites = draw.integers(0, 30, 120), draw.integers(0, 30, 120)
     data = {"paper/feat": np.arange(30, dtype="float32")[:, None], "author/age": np.arange(20, dtype="int64")}
     edges = {("author", "writes", "paper"): writes, ("paper", "cites", "paper"): cites}
+    if reverses:
+        edges["paper", "written_by", "author"] = writes[::-1]
     return sar.partition(tmp_path / "parts", Typed(edges, data), num_parts=2)
 
 
@@ -186,7 +190,8 @@ def test_edges_with_negative_ones_and_without_themselves(karate, spill):
             ids = positive.edata["_ID"]
             assert not any(torch.isin(block.edata["_ID"], reverse(ids)).any() for block in blocks)
             assert negative.num_edges() == 3 * positive.num_edges() and len(blocks[0].srcdata["x"]) == len(inputs)
-            source, destination, _, _ = positive.edge_arrays()
+            source, destination = positive.edges()
+            assert torch.equal(negative.edges()[0].view(-1, 3), source[:, None].expand(-1, 3)), "each edge's negatives are in its place"
             nodes = blocks[-1].dstdata["_ID"]
             assert torch.equal(torch.stack([nodes[source], nodes[destination]], 1), rank._stored.ends(ids))
             positive.ndata["h"] = nodes.double()[:, None]
@@ -195,11 +200,68 @@ def test_edges_with_negative_ones_and_without_themselves(karate, spill):
             seen += ids.tolist()
         batch = next(iter(sar.EdgeDataLoader(rank.graph, edges, sampler, 20, exclude="self")))
         assert not torch.isin(batch.blocks[-1].edata["_ID"], batch.pair_graph.edata["_ID"]).any() and batch.num_new == 20
+        assert torch.equal(batch.pair_graph.edata["_ID"], edges[:20])
+        batch = next(iter(sar.EdgeDataLoader(rank.graph, edges, sampler, 20, exclude="reverse_types", reverse_etypes={"_E": "_E"})))
+        assert not torch.isin(batch.blocks[-1].edata["_ID"], reverse(edges[:20])).any()
         with pytest.raises(ValueError, match="unknown exclude 'all'"):
             sar.EdgeDataLoader(rank.graph, edges, sampler, 20, exclude="all")
         return sorted(set(seen)) == edges.tolist()
 
     assert all(sar.run(worker, karate, memory_budget="min", spill_dir=spill))
+
+
+def test_reverses_are_found_by_their_ends(tmp_path):
+    """The cut numbers the edges of each type by destination, so that an edge and its reverse have different numbers."""
+    g = dist.DistGraph("g", part_config=two_types(tmp_path, reverses=True))
+    writes, written_by = map(g.get_etype_id, ("writes", "written_by"))
+
+    def loader(reverse):
+        return sar.EdgeDataLoader(
+            g, {"writes": torch.arange(40)}, sar.DistNeighborSampler([-1]), 40, exclude="reverse_types", reverse_etypes={"writes": reverse}
+        )
+
+    ((_, pairs, (block,)),) = loader("written_by")
+    ids, whole = pairs.edata["_ID"], dist.in_subgraph(g, block.dstdata["_ID"]).edata[dist.EID]
+    back = set(map(tuple, g._stored.ends(ids).flip(1).tolist()))
+    leads_back = torch.tensor([ends in back for ends in map(tuple, g._stored.ends(whole).tolist())])
+    types = g.get_partition_book().map_to_per_etype(whole)[0]
+    left_out = whole[~torch.isin(whole, block.edata["_ID"])]
+    assert torch.equal(left_out, whole[torch.isin(whole, ids) | leads_back & (types == written_by)]) and len(left_out) >= 80
+    assert set(types[leads_back].tolist()) == {written_by} and (g._stored.edges.type_of(ids) == writes).all()
+    with pytest.raises(ValueError, match="paper:cites:paper is not the reverse of author:writes:paper, as it does not lead from paper to author"):
+        loader("cites")
+
+
+def test_graphs_of_pairs_keep_the_order_of_their_edges():
+    """The engine sorts edges by destination, so values of edges take its order inside, and their results the given one."""
+    draw = torch.Generator().manual_seed(0)
+    source, destination = (torch.randint(6, (20,), generator=draw) for _ in range(2))
+    x, w = (torch.rand(rows, generator=draw, dtype=torch.float64).requires_grad_() for rows in (6, 20))
+    pairs = PairGraph(torch.arange(6) + 50, source, destination, torch.arange(20) + 7)
+    assert all(torch.equal(*ends) for ends in zip(pairs.edges("all"), (source, destination, torch.arange(20))))
+    assert torch.equal(pairs.edges("eid"), torch.arange(20)) and torch.equal(pairs.edata["_ID"], torch.arange(20) + 7)
+    pairs.ndata["x"], pairs.edata["w"] = x, w
+    pairs.apply_edges(sar.fn.u_sub_v("x", "x", "difference"))
+    pairs.update_all(sar.fn.u_mul_e("x", "w", "m"), sar.fn.sum("m", "products"))
+    pairs.update_all(lambda edges: {"m": edges.src["x"] + edges.data["w"]}, sar.fn.sum("m", "sums"))
+    found = pairs.edata["difference"], pairs.ndata["products"], pairs.ndata["sums"], sar.edge_softmax(pairs, w)
+
+    def summed(values):
+        return x.new_zeros(6).index_add(0, destination, values)
+
+    expected = x[source] - x[destination], summed(x[source] * w), summed(x[source] + w), w.exp() / summed(w.exp())[destination]
+    for ours, theirs in zip(found, expected):
+        torch.testing.assert_close(ours, theirs)
+        assert all(map(torch.allclose, *(gradients(value, x, w) for value in (ours, theirs))))
+    with pytest.raises(AttributeError, match="a graph of pairs has no dsttypes: it has edges of one type"):
+        pairs.dsttypes
+    with pytest.raises(ValueError, match="unknown form 'ev': use uv, all or eid"):
+        pairs.edges("ev")
+
+
+def gradients(value, *of):
+    found = torch.autograd.grad((value * torch.arange(1.0, len(value) + 1)).sum(), of, retain_graph=True, allow_unused=True)
+    return [torch.zeros_like(x) if gradient is None else gradient for x, gradient in zip(of, found)]
 
 
 def test_several_types(tmp_path, spill):
@@ -217,8 +279,21 @@ def test_several_types(tmp_path, spill):
             cites = blocks[0].edata["_TYPE"] == [name for _, name, _ in rank.edge_types].index("cites")
             assert int(torch.bincount(blocks[0].edge_arrays()[1][cites], minlength=1).max()) <= 2
             seen += last["feat"].flatten().tolist()[: blocks.num_new]
-        with pytest.raises(ValueError, match="unknown edge type 'likes'"):
-            sar.sample_neighbors(rank.graph, blocks.output_nodes, {"likes": 2})
+            with pytest.raises(ValueError, match='a block has no type \'author\': types of the partitions are numbers, the values "_TYPE"'):
+                blocks[0].num_src_nodes("author")
+        (layer,) = sar.construct_mfgs(rank, torch.arange(first, end) + rank.first_node, 1)
+        for values in (layer.srcdata, layer.dstdata):
+            assert torch.equal(values["_TYPE"], rank.rows("_TYPE", values["_ID"]))
+        assert torch.equal(layer.edata["_TYPE"], rank.edge_rows("_TYPE", layer.edata["_ID"])) and len(layer.edata["_TYPE"].unique()) == 2
+        for fanout, problem in (
+            ({"likes": 2}, "unknown edge type 'likes'"),
+            ({"cites": 2}, "a dict of fan-outs lacks author:writes:paper: it has a number for each edge type"),
+            ({}, "lacks author:writes:paper, paper:cites:paper"),
+            ({"cites": 2, "writes": -2}, "a fan-out is -2, but must be 0 or more, or -1 for all edges"),
+            (None, "a fan-out is a whole number, -1 for all edges, not None"),
+        ):
+            with pytest.raises((TypeError, ValueError), match=problem):
+                sar.sample_neighbors(rank.graph, blocks.output_nodes, fanout)
         return seen
 
     ranks = sar.run(worker, two_types(tmp_path), memory_budget="min", spill_dir=spill)
@@ -235,6 +310,9 @@ def test_dgls_node_loader_takes_nodes_of_any_partition(karate, spill):
             assert torch.equal(input_nodes, blocks[0].srcdata["_ID"]) and torch.equal(output_nodes, blocks[1].dstdata["_ID"])
         with pytest.raises(IndexError, match="ids of nodes are from 0 to 33"):
             sar.NodeDataLoader(rank.graph, [34], sampler)
+        for draw in (lambda: next(iter(sar.NodeDataLoader(rank.graph, [3, 30, 3], sampler, batch_size=3))), lambda: sampler.sample_blocks(rank.graph, [1, 3, 3])):
+            with pytest.raises(ValueError, match="node 3 occurs more than once among the destinations of a block"):
+                draw()
         with pytest.raises(ValueError, match="device is cuda:0, but"):
             blocks[0].to("cuda:0")
         return torch.cat([nodes for _, nodes, _ in batches]).tolist()

@@ -37,7 +37,7 @@ impl CanonicalEtype {
     }
 
     /// The order of edge types. Of numbers without leading zeros, those with fewer digits are smaller.
-    fn sort_key(&self) -> (&str, bool, usize, &str, &str, &str) {
+    fn sort_key(&self) -> impl Ord + '_ {
         let CanonicalEtype { src, rel, dst } = self;
         let is_number = !rel.is_empty() && rel.bytes().all(|byte| byte.is_ascii_digit());
         let digits = if is_number { rel.trim_start_matches('0') } else { "" };

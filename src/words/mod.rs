@@ -1,4 +1,4 @@
-//! What the program says to its users: errors, words of options, names of fields, sizes.
+//! Texts for users: errors, words of options, names of fields, sizes.
 
 pub mod choice;
 pub mod error;

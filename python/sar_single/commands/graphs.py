@@ -41,6 +41,21 @@ def stored_key(key: str, known: Iterable[str]) -> str:
 
 
 @dataclass
+class _Rows:
+    """The rows of an array with these numbers, which are read in pieces."""
+
+    array: Any
+    numbers: "np.ndarray[Any, Any]"
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return (len(self.numbers), *self.array.shape[1:])
+
+    def __getitem__(self, rows: slice) -> Any:
+        return self.array[self.numbers[rows]]
+
+
+@dataclass
 class Described:
     """Arrays by type: ``""`` for the only type, otherwise ``type/`` of nodes and ``src:rel:dst`` of edges."""
 
@@ -55,6 +70,25 @@ class Described:
         self.edge_data.update(edge_data)
         if num_nodes is not None:
             self.num_nodes = {"": num_nodes}
+
+    def divide(self, name: str) -> None:
+        """Makes an edge type of each value of an edge array, as ``--relation-column`` does of a column. Edges keep the array."""
+        if list(self.edges) != [""]:
+            raise ValueError(f"relation_column={name!r}: the graph has edge types already: {', '.join(self.edges)}")
+        (sources, destinations), data = self.edges[""], self.edge_data
+        kinds = arrays.as_numpy(data[name])
+        if kinds.dtype.kind not in "iu" or kinds.size != len(kinds):
+            raise ValueError(f"relation_column={name!r}: the type of an edge is a whole number, not {kinds.dtype} {list(kinds.shape[1:])}")
+        for key, array in data.items():
+            if array.shape[0] != sources.shape[0]:
+                raise ValueError(f"{key!r} has {array.shape[0]} rows, but there are {sources.shape[0]} edges")
+        order = np.argsort(kinds.reshape(-1), kind="stable")
+        values, firsts = np.unique(kinds.reshape(-1)[order], return_index=True)
+        self.edges, self.edge_data = {}, {}
+        for value, rows in zip(values.tolist(), np.split(order, firsts[1:])):
+            etype = f"_N:{value}:_N"
+            self.edges[etype] = _Rows(sources, rows), _Rows(destinations, rows)
+            self.edge_data.update({f"{etype}/{key}": _Rows(array, rows) for key, array in data.items()})
 
     def write(self, folder: Path) -> List[str]:
         """Writes the arrays; returns the flags that name them."""
@@ -75,7 +109,7 @@ class Described:
             if all(tuple(array.shape) == (2,) for array in ends):
                 # Two edges in an array could be either way round; with this name, sources come first.
                 file = path("npz")
-                np.savez(file, edge_index=np.stack([arrays.as_numpy(array) for array in ends]))
+                np.savez(file, edge_index=np.stack([arrays.as_numpy(array[:]) for array in ends]))
                 add("--edges", name, file)
             else:
                 add_arrays("--edges", name, list(ends))

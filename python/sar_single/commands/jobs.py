@@ -39,12 +39,14 @@ def partition(
     ``graph`` is a DGL graph, a PyG ``Data`` or ``HeteroData``, a dataset of DGL, PyG or OGB with one graph, whose splits become masks, or a scipy
     sparse matrix (an entry (u, v) is an edge u -> v). Instead of a graph, ``edge_index`` may be (sources, destinations), each ``[edges]``, and
     ``node_data`` (``edge_data``) arrays with a row per node (edge). Arrays are numpy arrays, torch tensors or memory maps; they are written to files
-    next to ``out`` in pieces.
+    next to ``out`` in pieces. ``relation_column`` names an array of edges, such as ``"edge_type"``: each of its numbers becomes an edge type.
     """
     if (graph is None) == (edge_index is None):
         raise TypeError("pass either a graph or edge_index")
     described = graphs.describe(graph) if edge_index is None else graphs.Described({"": (edge_index[0], edge_index[1])})
     described.add(node_data or {}, edge_data or {}, num_nodes)
+    if options.get("relation_column") in described.edge_data:
+        described.divide(options.pop("relation_column"))
     folder = Path(out)
     with _folder_for(folder) as temporary:
         given = described.write(temporary)
@@ -62,7 +64,7 @@ def _folder_for(out: Path) -> Iterator[Path]:
 def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: Any = None, **options: Any) -> "Run":
     """Trains one of the built-in models. Results go to the new folder ``out``; without it, to a new temporary folder, ``run.folder``, which stays.
 
-    ``init_params`` is a file of weights, or the state dict of a module of DGL or PyG with the same layers.
+    ``init_params`` is a file of weights, or a module of DGL or PyG with the same layers, or its state dict.
     """
     model = options.get("model")
     if model is not None and not isinstance(model, str):
@@ -72,23 +74,46 @@ def train(part_json: PathLike, *, out: Optional[PathLike] = None, init_params: A
         )
     folder = Path(tempfile.mkdtemp(prefix="sar-single-run-")) / "run" if out is None else Path(out)
     with tempfile.TemporaryDirectory(prefix="sar-single-weights-") as weights:
-        given = _weights_file(init_params, Path(weights) / "weights.safetensors", options)
+        given = _weights_file(init_params, Path(weights) / "weights.safetensors", part_json, options)
         call(flags({"part_json": part_json, "out": folder, "init_params": given, **options}))
     return Run(folder)
 
 
-def _weights_file(weights: Any, path: Path, options: Mapping[str, Any]) -> Optional[PathLike]:
+def _weights_file(weights: Any, path: Path, part_json: PathLike, options: Mapping[str, Any]) -> Optional[PathLike]:
     """The file of weights, given a file or a state dict. A state dict is written to ``path``."""
     if weights is None or isinstance(weights, (str, os.PathLike)):
         return weights
     from . import pyg_weights
 
+    config = options.get("config")
+    model = _model("" if config is None else Path(config).read_text(encoding="utf-8"), options)
+    pyg_weights.check_activation(weights, model.kind)
     state = dict(weights.state_dict() if hasattr(weights, "state_dict") else weights)
-    kind = str(options.get("model") or "sage")
-    if pyg_weights.is_of_pyg(state, kind):
-        state = pyg_weights.from_pyg(state, pyg_weights.Model(kind, learns_eps=bool(options.get("learn_eps"))))
+    if not pyg_weights.has_our_keys(state, model.kind):
+        state = pyg_weights.to_built_in(state, model)
+        pyg_weights.check_order_of_rows(state, part_json)
     safetensors.write(path, state)
     return path
+
+
+def _model(config: str, options: Mapping[str, Any]) -> "pyg_weights.Model":
+    """Settings of a model, from options or, without them, from the text of a configuration."""
+    from . import pyg_weights
+
+    def value(key: str, flag: str) -> str:
+        given = options.get(flag)
+        return _setting(config, key) if given is None else str(given).lower()
+
+    residual, learns_eps = (value(key, key) == "true" for key in ("residual", "learn_eps"))
+    return pyg_weights.Model(value("layer", "model") or "sage", residual, int(value("hops", "hops") or 0), learns_eps, value("merge", "hetero"))
+
+
+def _setting(config: str, key: str) -> str:
+    """A value in the text of a configuration; an empty text if unset."""
+    found = re.search(rf"""^\s*{key}\s*=\s*("(?:[^"\\]|\\.)*"|'[^'\n]*'|[^\s#]+)""", config, re.M)
+    if found is None:
+        return ""
+    return str(json.loads(found[1])) if found[1].startswith('"') else found[1].strip("'")
 
 
 def plan(part_json: PathLike, **options: Any) -> Dict[str, Any]:
@@ -165,29 +190,10 @@ class Run:
             return state
         from . import pyg_weights
 
-        return pyg_weights.to_pyg(state, self._model(), self._etypes())
+        return pyg_weights.to_pyg(state, _model(self._config(), {}), _setting(self._config(), "part_json"))
 
-    def _model(self) -> "pyg_weights.Model":
-        """Settings of the model, from the configuration."""
-        from . import pyg_weights
-
-        residual, learns_eps = (self._setting(key) == "true" for key in ("residual", "learn_eps"))
-        return pyg_weights.Model(self._setting("layer"), residual, int(self._setting("hops") or 0), learns_eps)
-
-    def _setting(self, key: str) -> str:
-        """A value of the configuration; an empty text if unset."""
-        text = (self.folder / "config.toml").read_text(encoding="utf-8")
-        found = re.search(rf'^{key} = "?([^"\n]*)"?$', text, re.M)
-        return found[1] if found else ""
-
-    def _etypes(self) -> List[Tuple[str, str, str]]:
-        """The edge types of the run's graph."""
-        found = re.search(r'^part_json = "(.*)"$', (self.folder / "config.toml").read_text(encoding="utf-8"), re.M)
-        try:
-            names = json.loads(Path(json.loads(f'"{found[1]}"')).read_text(encoding="utf-8"))["edge_map"] if found else {}
-        except FileNotFoundError:  # The graph has moved: its edge types are needed only if there is a layer for each.
-            return []
-        return [(parts[0], parts[1], parts[2]) for parts in (name.split(":") for name in names) if len(parts) == 3]
+    def _config(self) -> str:
+        return (self.folder / "config.toml").read_text(encoding="utf-8")
 
     def report(self, **options: Any) -> Page:
         """The page of ``sar-single report``, for notebooks; its text is ``.html``."""
@@ -199,7 +205,7 @@ class Run:
     def _repr_html_(self) -> Optional[str]:
         if not (self.folder / "metrics.jsonl").exists():
             return None
-        budget = self._setting("memory_budget")
+        budget = _setting(self._config(), "memory_budget")
         end = (self.evaluation or {}).items()
         found = [f"{escape(key)} {value:.4g}" for key, value in end if isinstance(value, float) and re.match("train_|val_|test_|loss", key)]
         shown = charts.of_metrics(self.metrics, int(budget) if budget.isdigit() else 0)

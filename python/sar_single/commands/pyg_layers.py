@@ -30,6 +30,10 @@ class Kind:
     to_pyg: Callable[[Weights, Layer], Weights]
     from_pyg: Callable[[Weights, Layer], Weights]
 
+    def in_dgl(self) -> "Kind":
+        """The same kind of layer with DGL's keys in place of PyG's."""
+        return Kind(self.ours, (self.ours,), lambda weights, layer: weights, lambda weights, layer: weights)
+
 
 def renaming(ours: str, theirs: str, names: Mapping[str, str]) -> Kind:
     """A kind whose weights differ in names only."""

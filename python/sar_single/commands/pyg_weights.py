@@ -1,18 +1,29 @@
-"""Conversion of state dicts between PyG's modules and the built-in models."""
+"""Conversion of state dicts between modules of PyG or DGL and the built-in models."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Set, Tuple, Union
 
 from torch import Tensor
 
 from .pyg_layers import KINDS, Kind, Layer, Weights
 
 State = Dict[str, Tensor]
+PathLike = Union[str, "os.PathLike[str]"]
 
-# A relation in the keys of PyG's HeteroConv.
-_RELATION = re.compile(r"^(.*?)\.?(?:convs\.)?<(.+)___(.+)___(.+)>\.$")
+# A relation in the keys of PyG's HeteroConv, and of DGL's HeteroGraphConv.
+_RELATION = re.compile(r"^(.*?)\.?(?:convs\.)?<(.+?)___(.+?)___(.+)>\.$")
+_MODULE = re.compile(r"^(.+)\.mods\.([^.]+)\.$")
+
+# Learned rows of node types, and maps of their features. A module's list of maps has numbers in place of types.
+_OF_TYPE = re.compile(r"(?:^|\.)(?:linears|embeds)\.(?!\d+\.)([^.]+)\.(?:weight|bias)$")
+
+# The linear map that follows jumping knowledge, of the only target or of each.
+_JUMP = re.compile(r"^(jumps\.[^.]+\.)?lin\.weight$")
 
 
 class Model(NamedTuple):
@@ -22,28 +33,43 @@ class Model(NamedTuple):
     residual: bool = False
     hops: int = 0
     learns_eps: bool = False
+    # How the results of a node type's relations are merged.
+    merge: str = ""
 
 
 class _Place(NamedTuple):
-    """Place of a layer: its number, and its edge type if each type has a layer."""
+    """Place of a layer: its number, and the name of its edge type if each type has a layer."""
 
     number: int
-    etype: Optional[Tuple[str, str, str]] = None
+    relation: str = ""
+
+    @property
+    def scope(self) -> str:
+        """The prefix of the layer's keys in built-in models."""
+        return f"convs.{self.number}." + (f"mods.{self.relation}." if self.relation else "")
 
 
-def to_pyg(state: State, model: Model, etypes: List[Tuple[str, str, str]]) -> State:
+def to_pyg(state: State, model: Model, part_json: PathLike) -> State:
     """The weights under the names of PyG's modules in ``convs`` (a ``HeteroConv`` if each edge type has a layer), of its norms in ``norms``, and of
-    linear layers in ``lin`` and ``lins``.
+    linear layers in ``lin`` and ``lins``. ``part_json`` is the graph of the run.
     """
-    if model.kind in ("egat", "sign"):
-        raise ValueError(f"PyG has no module with the weights of --model {model.kind}: keep style='dgl'")
-    layers, result = _our_layers(state, etypes), {}
-    last = -1 if "lin.weight" in state else max((place.number for place in layers), default=0)
+    layers, result = _our_layers(state), {}
+    typed = any(_OF_TYPE.search(name) for name in state)
+    if model.kind in ("egat", "sign") or model.kind == "rgcn" and typed:
+        with_types = " with a layer per edge type" if typed else ""
+        raise ValueError(f"PyG has no module with the weights of --model {model.kind}{with_types}: keep style='dgl'")
+    _check_heads(state, model)
+    check_order_of_rows(state, part_json)
+    names = _names_in_pyg(part_json) if any(place.relation for place in layers) else {}
+    last = -1 if any(map(_JUMP.match, state)) else max((place.number for place in layers), default=0)
     for place, weights in layers.items():
-        layer = Layer(place.number == last, model.residual, model.hops, model.learns_eps)
+        # With a layer per edge type, the residual is that of the merged rows, which has no weights.
+        layer = Layer(place.number == last, model.residual and not place.relation, model.hops, model.learns_eps)
         scope = f"convs.{place.number}."
-        if place.etype is not None:
-            scope += "convs.<{}>.".format("___".join(place.etype))
+        if place.relation:
+            if place.relation not in names:
+                raise ValueError(f"{os.fspath(part_json)}: the run has layers for edge type {place.relation}, which this graph lacks")
+            scope += f"convs.<{names[place.relation]}>."
         result.update({scope + name: value for name, value in KINDS[model.kind].to_pyg(weights, layer).items()})
     batch = any(name.endswith("running_mean") for name in state)
     for name, value in state.items():
@@ -53,59 +79,122 @@ def to_pyg(state: State, model: Model, etypes: List[Tuple[str, str, str]]) -> St
     return result
 
 
-def _our_layers(state: State, etypes: List[Tuple[str, str, str]]) -> Dict[_Place, Weights]:
-    names: Dict[str, Tuple[str, str, str]] = {}
-    for etype in etypes:
-        names[etype[1]] = names[str(etype)] = etype
+def _our_layers(state: State) -> Dict[_Place, Weights]:
     found: Dict[_Place, Weights] = {}
     for name, value in state.items():
         match = re.match(r"^convs\.(\d+)\.(?:mods\.([^.]+)\.)?(.+)$", name)
         if match:
-            place = _Place(int(match[1]), names[match[2]] if match[2] else None)
-            found.setdefault(place, {})[match[3]] = value
+            found.setdefault(_Place(int(match[1]), match[2] or ""), {})[match[3]] = value
     return found
 
 
-def is_of_pyg(state: Mapping[str, Any], kind: str) -> bool:
-    """Whether the state comes from PyG's modules rather than a built-in model."""
-    if kind == "appnp":
-        return not any(re.match(r"^layers\.\d+\.weight$", name) for name in state)
-    if kind not in KINDS:
-        return False
-    if kind == "gcn2":
-        return bool(_scopes(state, KINDS[kind])) and not any(re.match(r"^convs\.\d+\.bias$", name) for name in state)
-    ours = KINDS[kind].ours
-    return not any(re.match(rf"^convs\.\d+\.(mods\.[^.]+\.)?{re.escape(ours)}$", name) for name in state)
+def _names_in_pyg(part_json: PathLike) -> Dict[str, str]:
+    """PyG's names of a graph's edge types, by relation and by canonical edge type."""
+    names: Dict[str, str] = {}
+    for text in _graph(part_json)["edge_map"]:
+        etype = tuple(text.split(":"))
+        if len(etype) == 3:
+            names[etype[1]] = names[str(etype)] = "___".join(etype)
+    return names
 
 
-def from_pyg(state: State, model: Model) -> State:
-    """The weights under the names of built-in models. Layers, norms and linear layers are taken in the order of the state, whatever their names."""
-    state = dict(state)
-    if model.kind == "appnp":
-        return _numbered(_linear(state), "layers")
-    kind = KINDS[model.kind]
-    scopes = _scopes(state, kind)
-    if not scopes:
+def _graph(part_json: PathLike) -> Dict[str, Any]:
+    try:
+        result: Dict[str, Any] = json.loads(Path(part_json).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ValueError(f"{os.fspath(part_json)} is missing, but PyG's form of these weights depends on the graph: put it back, or use DGL's keys") from error
+    return result
+
+
+def check_order_of_rows(state: State, part_json: PathLike) -> None:
+    """Raises ``ValueError`` if nodes have learned rows and the cut of the graph has changed the nodes' order."""
+    rows = next((name for name in state if name.startswith("embeds.")), None)
+    if rows is None:
+        return
+    graph = _graph(part_json)
+    if "node_order" in graph or graph["num_parts"] > 1 and graph.get("part_method") != "range":
         raise ValueError(
-            f"init_params: none of its keys ends in {' or '.join(kind.theirs)}, as those of PyG's layers for --model {model.kind} do: {_some(state)}"
+            f"{rows}: a module has a row per node in the order before the cut, but the nodes of {os.fspath(part_json)} have another order: "
+            "cut the graph with method='range', or use the keys of state_dict(style='dgl'), with rows in the order of the partitions"
         )
-    places = _places(scopes)
-    etypes = {place.etype for place in places.values() if place.etype is not None}
-    relations = [etype[1] for etype in etypes]
-    result: State = {}
-    for scope, place in places.items():
-        weights = {name[len(scope) :]: state.pop(name) for name in list(state) if name.startswith(scope) and _belongs(name[len(scope) :], scope)}
-        within = f"convs.{place.number}."
-        if place.etype is not None:
-            within += f"mods.{place.etype[1] if relations.count(place.etype[1]) == 1 else str(place.etype)}."
-        layer = Layer(False, model.residual, model.hops, model.learns_eps)
-        result.update({within + name: value for name, value in kind.from_pyg(weights, layer).items()})
-    ntypes = {ntype for etype in etypes for ntype in (etype[0], etype[2])}
-    result.update(_norms(state, ntypes))
-    result.update(_maps(_linear(state), model.kind, ntypes))
+
+
+def _check_heads(state: State, model: Model) -> None:
+    """Raises ``ValueError`` where PyG averages the last layer's heads before it merges edge types: the built-in model merges first."""
+    heads = (value.shape[1] for name, value in state.items() if re.search(r"\.mods\..*\.attn(_l)?$", name))
+    if model.merge in ("max", "min") and max(heads, default=1) > 1 and not any(map(_JUMP.match, state)):
+        raise ValueError(
+            f"PyG's HeteroConv averages the heads of the last layer before it takes their {model.merge}, but --hetero {model.merge} averages afterwards, "
+            "so results differ: use --jk cat, or DGL's keys"
+        )
+
+
+def check_activation(module: Any, kind: str) -> None:
+    """Raises ``ValueError`` if a ``BasicGNN`` of PyG has another activation than the built-in model."""
+    if any(cls.__name__ == "BasicGNN" for cls in type(module).__mro__):
+        found, ours = type(module.act).__name__, "ELU" if kind in ("gat", "gatv2") else "ReLU"
+        if found != ours:
+            name = type(module).__name__
+            raise ValueError(
+                f"init_params: {name} has {found} between layers, but --model {kind} has {ours}: use {name}(..., act={ours.lower()!r}), or pass its "
+                "state_dict() if the difference does not matter"
+            )
+
+
+def has_our_keys(state: Mapping[str, Any], kind: str) -> bool:
+    """Whether the state has the keys of a built-in model rather than those of some module."""
+    if kind == "appnp":
+        return any(re.match(r"^layers\.\d+\.weight$", name) for name in state)
+    if kind not in KINDS:
+        return True
+    ours = "bias" if kind == "gcn2" else KINDS[kind].ours
+    return any(re.match(rf"^convs\.\d+\.(mods\.[^.]+\.)?{re.escape(ours)}$", name) for name in state)
+
+
+def to_built_in(state: State, model: Model) -> State:
+    """The weights of a module of PyG or DGL under the names of built-in models. Layers, norms and linear layers are taken in the order of their numbers,
+    without numbers in the order of the state, whatever their names.
+    """
+    state = _in_order_of_numbers(state)
+    result = {name: state.pop(name) for name in list(state) if name.startswith("jumps.") or name == "score.weight" and "score.bias" not in state}
+    if model.kind == "appnp":
+        result.update(_numbered(_linear(state), "layers"))
+    else:
+        _move_stack(state, result, model)
     if state:
         raise ValueError(f"init_params: --model {model.kind} has no place for {_some(state)}")
     return result
+
+
+def _in_order_of_numbers(state: Mapping[str, Tensor]) -> State:
+    """The state with keys that differ in numbers only in the order of these numbers, as files may have ``convs.10`` before ``convs.2``."""
+    alike: Dict[str, List[str]] = {}
+    for name in state:
+        alike.setdefault(re.sub(r"\d+", "0", name), []).append(name)
+    sorted_names = {form: iter(sorted(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)])) for form, names in alike.items()}
+    ordered = (next(sorted_names[re.sub(r"\d+", "0", name)]) for name in state)
+    return {name: state[name] for name in ordered}
+
+
+def _move_stack(state: State, result: State, model: Model) -> None:
+    """Moves layers, norms and the linear maps around them to the result."""
+    kind = KINDS[model.kind]
+    of_pyg = _scopes(state, kind)
+    form = kind if of_pyg else kind.in_dgl()
+    scopes = of_pyg or _scopes(state, form)
+    if not scopes:
+        ends = " or ".join(kind.theirs + (kind.ours,))
+        raise ValueError(f"init_params: none of its keys ends in {ends}, as those of layers of PyG or DGL for --model {model.kind} do: {_some(state)}")
+    ntypes = {match[1] for match in map(_OF_TYPE.search, state) if match and not of_pyg}
+    ntypes |= {ntype for match in map(_RELATION.match, scopes) if match for ntype in (match[2], match[4])}
+    layer = Layer(False, model.residual, model.hops, model.learns_eps)
+    for scope, place in _places(scopes, _RELATION if of_pyg else _MODULE).items():
+        weights = {name[len(scope) :]: state.pop(name) for name in list(state) if name.startswith(scope) and _belongs(name[len(scope) :], scope)}
+        result.update({place.scope + name: value for name, value in form.from_pyg(weights, layer).items()})
+    result.update(_norms(state, ntypes))
+    result.update(_maps(_linear(state), model.kind, ntypes))
+    if of_pyg:
+        _check_heads(result, model)
 
 
 def _scopes(state: Mapping[str, Any], kind: Kind) -> List[str]:
@@ -116,7 +205,7 @@ def _scopes(state: Mapping[str, Any], kind: Kind) -> List[str]:
             scope = name[: -len(theirs)]
             if (name == theirs or name.endswith(f".{theirs}")) and _is_layer(state, kind, scope) and scope not in found:
                 found.append(scope)
-    return found
+    return [scope for scope in found if scope] or found
 
 
 def _is_layer(state: Mapping[str, Any], kind: Kind, scope: str) -> bool:
@@ -125,6 +214,9 @@ def _is_layer(state: Mapping[str, Any], kind: Kind, scope: str) -> bool:
         return f"{scope}att" not in state
     if kind is KINDS["gcn"]:
         return scope != "" and f"{scope}lin.bias" not in state and f"{scope}att_src" not in state
+    if kind.theirs == ("weight",):  # GraphConv's matrix has a column per output, that of a linear map a row.
+        weight, bias = state[f"{scope}weight"], state.get(f"{scope}bias")
+        return bias is not None and weight.dim() == 2 and weight.shape[1] == len(bias) and not _OF_TYPE.search(f"{scope}weight")
     return True
 
 
@@ -132,15 +224,20 @@ def _belongs(name: str, scope: str) -> bool:
     return scope != "" or "." not in name
 
 
-def _places(scopes: List[str]) -> Dict[str, _Place]:
+def _places(scopes: List[str], form: "re.Pattern[str]") -> Dict[str, _Place]:
+    """Places of layers, which are numbered in order. ``form`` finds the edge type or the relation in a scope."""
+    matches = {scope: form.match(scope) for scope in scopes}
+    etypes = {match.groups()[1:] for match in matches.values() if match}
+    relations = [etype[1] for etype in etypes if len(etype) == 3]
     numbers: List[str] = []
     places = {}
-    for scope in scopes:
-        match = _RELATION.match(scope)
-        outer = match[1] if match else scope
+    for scope, match in matches.items():
+        outer, *etype = match.groups() if match else (scope,)
+        if len(etype) == 3:
+            etype = [etype[1] if relations.count(etype[1]) == 1 else str(tuple(etype))]
         if outer not in numbers:
             numbers.append(outer)
-        places[scope] = _Place(numbers.index(outer), (match[2], match[3], match[4]) if match else None)
+        places[scope] = _Place(numbers.index(outer), *etype)
     return places
 
 

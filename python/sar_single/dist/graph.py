@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, MutableMapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
 
+from ..commands.graphs import stored_key
 from ..sampling.edge_loader import PairGraph
 from ..sampling.frontier import Frontier, edge_ids, numbered, sample_neighbors
-from ..stored.columns import SharedColumn
 from ..stored.numbering import EdgeType
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 from .group import PathLike, open_graph
-from .tensor import DistTensor, note_graph
+from .tensor import DistTensor, EdgeWeights, note_graph
 
 
 class DataView(MutableMapping[str, DistTensor]):
@@ -33,9 +33,7 @@ class DataView(MutableMapping[str, DistTensor]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if isinstance(value, Tensor):
-            # A collective: each rank contributes the rows of its own nodes.
-            column = SharedColumn.of_own_rows(self._graph._stored, self._policy.table, value)
-            value = DistTensor.of_column(key, column, value.shape[1:], value.dtype, self._policy)
+            value = DistTensor.of_own_rows(value, self._policy)
         if not isinstance(value, DistTensor):
             raise TypeError(f"{key!r} is a DistTensor or a tensor with a row per own {self._policy.table}, not {type(value).__name__}")
         if value.part_policy.policy_str != self._policy.policy_str:
@@ -53,16 +51,19 @@ class DataView(MutableMapping[str, DistTensor]):
         return len(list(iter(self)))
 
     def _names(self) -> List[str]:
-        files = self._graph._stored.files
-        arrays = files.arrays(self._policy.table, 0)
-        return [key.rpartition("/")[2] for key, ty, _, _ in arrays if ty == self._policy.type]
+        return [key.rpartition("/")[2] for key in self._file_keys()]
+
+    def _file_keys(self) -> List[str]:
+        """The keys of this type's arrays alone."""
+        return [key for key, ty, _, _ in self._graph._stored.files.arrays(self._policy.table, 0) if ty == self._policy.type]
 
     def _file_key(self, key: str) -> str:
-        """The key of this type's array alone."""
-        for found, ty, _, _ in self._graph._stored.files.arrays(self._policy.table, 0):
-            if ty == self._policy.type and (found == key or found.endswith("/" + key)):
+        known = self._file_keys()
+        stored = stored_key(key, known)
+        for found in known:
+            if found == stored or found.endswith("/" + stored):
                 return found
-        return key
+        raise KeyError(key)
 
 
 class Scheme(NamedTuple):
@@ -218,8 +219,24 @@ class DistGraph:
         return self._stored.nodes.inside_type(source), self._stored.nodes.inside_type(destination)
 
     def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, **options: Any) -> Frontier:
-        """Draws in-edges or out-edges of the given nodes."""
-        return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, replace, **options)
+        """Draws in-edges or out-edges of the given nodes. A number counts for each edge type, as in DGL. ``prob`` may be an assigned tensor, which cannot
+        be changed after the first draw.
+        """
+        if len(self.etypes) > 1 and not isinstance(fanout, Mapping):
+            fanout = dict.fromkeys(self.canonical_etypes, fanout)
+        return sample_neighbors(self, seed_nodes, fanout, edge_dir, self._weights(prob), replace, **options)
+
+    def _weights(self, prob: Any) -> Any:
+        """Edge data to draw by: a feature of the files, or tensors, if any are assigned under this name."""
+        if not any(prob in tensors for policy, tensors in self._assigned.items() if policy.startswith("edge~")):
+            return prob
+        views = [self.edges[etype].data for etype in self.canonical_etypes]
+        for view in views:
+            if prob in view:
+                # A feature of the files stays the same tensor, too: the index is found by it.
+                view[prob] = view[prob]
+                view[prob].fix()
+        return EdgeWeights(prob, tuple(view[prob] for view in views if prob in view))
 
     def _data(self, table: str, type_name: Any) -> DataView:
         policy = self.get_node_partition_policy if table == "node" else self.get_edge_partition_policy

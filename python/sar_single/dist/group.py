@@ -15,6 +15,7 @@ from torch import Tensor
 from .._engine import Files
 from ..process.current import current
 from ..stored.stored import StoredGraph
+from ..worker.dgl import patch_dgl
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -74,6 +75,7 @@ def open_graph(part_config: Optional[PathLike]) -> StoredGraph:
         return found
     if part_config is None:
         raise ValueError("part_config is missing: outside of workers it names the JSON file of the partitions")
+    patch_dgl()
     processes, files = Processes(), Files.open(os.fspath(part_config))
     return StoredGraph(files, processes.folder(), parts_of(processes.index, processes.world_size, files.num_parts), processes)
 

@@ -27,6 +27,9 @@ class SparseOptimizer:
         self._params, self._lr, self._eps = list(params), lr, eps
         if not self._params or not all(isinstance(param, DistEmbedding) for param in self._params):
             raise TypeError("params must be a list of DistEmbedding")
+        names = [param.name for param in self._params]
+        if len(set(names)) < len(names):
+            raise ValueError(f"params has embeddings named {', '.join(names)}, whose states are saved by name: give each a name of its own")
         self._states = [self._new_state(param) for param in self._params]
 
     def step(self) -> None:

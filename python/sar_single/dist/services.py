@@ -17,7 +17,7 @@ def sample_neighbors(
     """Draws up to ``fanout`` in-edges (with ``edge_dir="out"`` out-edges) of each node, which may belong to any partition; -1 takes all. No
     collective, except for the first draw of out-edges.
     """
-    return _sample_neighbors(g, nodes, fanout, edge_dir, prob, replace)
+    return _sample_neighbors(g, nodes, fanout, edge_dir, _weights(g, prob), replace)
 
 
 def sample_etype_neighbors(
@@ -26,7 +26,7 @@ def sample_etype_neighbors(
     """Draws up to ``fanout`` in-edges of each node and edge type: a number for all types, or a list or dict with a number for each."""
     types = list(g.canonical_etypes)
     per_type = dict(fanout) if isinstance(fanout, dict) else dict(zip(types, [fanout] * len(types) if isinstance(fanout, int) else fanout))
-    return _sample_neighbors(g, nodes, per_type, edge_dir, prob, replace)
+    return _sample_neighbors(g, nodes, per_type, edge_dir, _weights(g, prob), replace)
 
 
 def in_subgraph(g: Any, nodes: Any) -> Frontier:
@@ -47,3 +47,7 @@ def in_degrees(g: DistGraph, v: Any) -> Tensor:
 def out_degrees(g: DistGraph, u: Any) -> Tensor:
     """Number of out-edges of the given nodes."""
     return g.out_degrees(u)
+
+
+def _weights(g: Any, prob: Any) -> Any:
+    return g._weights(prob) if isinstance(g, DistGraph) else prob

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
 from ..graph.tensors import as_torch, empty
-from ..stored.columns import Column, FileColumn, SharedColumn, write
+from ..stored.columns import Column, FileColumn, SharedColumn, by_part, write
 from ..stored.stored import StoredGraph
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 
@@ -19,8 +19,10 @@ BLOCK = 1 << 18
 
 # The graph that processes work on, through which a tensor finds its partitions.
 _graphs: "List[weakref.ref[StoredGraph]]" = []
-_named: "weakref.WeakValueDictionary[str, DistTensor]" = weakref.WeakValueDictionary()
-_persistent: Dict[str, "DistTensor"] = {}
+# A tensor's graph, which lives as long as the tensor; its nodes or edges; and its name.
+_Key = Tuple[int, str, str]
+_named: "weakref.WeakValueDictionary[_Key, DistTensor]" = weakref.WeakValueDictionary()
+_persistent: Dict[_Key, "DistTensor"] = {}
 
 
 def note_graph(graph: StoredGraph) -> None:
@@ -40,7 +42,7 @@ class DistTensor:
     """Rows by the numbers of nodes (edges) inside their type, which any process reads and writes: files, mapped by all processes.
 
     All processes make a tensor together. ``init_func(shape, dtype)`` returns a partition's rows; without it they are zeros. A tensor is found again
-    by name as long as it is in use, or for the rest of the run if it is ``persistent``.
+    by name, among those of its graph and type, as long as it is in use, or for the rest of the run if it is ``persistent``.
     """
 
     def __init__(
@@ -62,7 +64,8 @@ class DistTensor:
             raise ValueError("a persistent tensor needs a name")
         self._policy, self._dtype, self._shape = policy, dtype, tuple(int(size) for size in shape)
         self.name = name or graph.new_name()
-        known = _named.get(self.name)
+        key = id(graph), policy.policy_str, self.name
+        known = _named.get(key)
         if known is not None and isinstance(known._column, SharedColumn):
             if (known.dtype, known.shape) != (dtype, self._shape):
                 raise ValueError(f"{self.name!r} exists with the shape {list(known.shape)} and dtype {known.dtype}")
@@ -71,9 +74,9 @@ class DistTensor:
             return
         make = init_func or (lambda rows, dtype: torch.zeros(rows, dtype=dtype))
         self._column = self._created(graph, make)
-        _named[self.name] = self
+        _named[key] = self
         if persistent:
-            _persistent[self.name] = self
+            _persistent[key] = self
 
     @classmethod
     def of_column(cls, name: str, column: Column, shape: Sequence[int], dtype: torch.dtype, policy: PartitionPolicy) -> "DistTensor":
@@ -82,6 +85,13 @@ class DistTensor:
         self.name, self._column, self._dtype, self._policy = name, column, dtype, policy
         self._shape = (policy.get_size(), *shape)
         return self
+
+    @classmethod
+    def of_own_rows(cls, rows: Tensor, policy: PartitionPolicy) -> "DistTensor":
+        """A tensor with the given rows of the process's own nodes (edges, by number). All processes make it together."""
+        parts = policy.partition_book._graph.parts
+        own = iter(by_part(rows, parts, policy.firsts, f"{policy.table}s of {policy.policy_str}").values())
+        return cls((policy.get_size(), *rows.shape[1:]), rows.dtype, init_func=lambda *_: next(own), part_policy=policy)
 
     @classmethod
     def of_feature(cls, graph: StoredGraph, policy: PartitionPolicy, key: str) -> "DistTensor":
@@ -110,11 +120,24 @@ class DistTensor:
     def __setitem__(self, index: Any, values: Any) -> None:
         if not isinstance(self._column, SharedColumn):
             raise TypeError(f"{self.name!r} is a feature of the partitions' files, which are not changed: assign to your own DistTensor")
+        if self._column.fixed:
+            raise ValueError(f"{self.name!r} has been used as prob, which keeps its values: to draw by others, make another DistTensor and assign it")
         self._column.write(self._numbers(index), torch.as_tensor(values))
 
     def rows(self, ids: Tensor) -> Tensor:
-        """Rows by ids among the nodes (edges) of all types, for samplers."""
-        return self[self._policy.numbering.inside_type(ids)] if isinstance(self._column, SharedColumn) else self._column.rows(ids)
+        """Rows by ids among the nodes (edges) of all types, for samplers; zeros for other types."""
+        if not isinstance(self._column, SharedColumn):
+            return self._column.rows(ids)
+        numbering = self._policy.numbering
+        own = numbering.type_of(ids) == self._policy.type
+        values = torch.zeros((len(ids), *self._shape[1:]), dtype=self._dtype)
+        values[own] = self[numbering.inside_type(ids[own])]
+        return values
+
+    def fix(self) -> None:
+        """Refuses changes from now on."""
+        if isinstance(self._column, SharedColumn):
+            self._column.fixed = True
 
     def __len__(self) -> int:
         return self._shape[0]
@@ -167,6 +190,21 @@ class DistTensor:
         if isinstance(self._column, SharedColumn):
             return numbers
         return self._policy.numbering.of_type(self._policy.type, numbers)
+
+
+class EdgeWeights(NamedTuple):
+    """Tensors of one name, one per edge type, in proportion to which edges are drawn."""
+
+    key: str
+    tensors: Tuple[DistTensor, ...]
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """Rows by id; zeros for types that lack a tensor."""
+        return torch.stack([tensor.rows(ids).float() for tensor in self.tensors]).sum(0)
+
+    def lacks(self, ty: int) -> bool:
+        """Whether a type lacks a tensor."""
+        return all(tensor.part_policy.type != ty for tensor in self.tensors)
 
 
 def _fitting(graph: StoredGraph, rows: int) -> PartitionPolicy:

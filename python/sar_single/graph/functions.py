@@ -222,9 +222,11 @@ def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
     return WithAdjoint.apply(partial(_scatter, engine), partial(_gather, engine), computable(rows)).to(rows.dtype)
 
 
-def softmax(engine: Engine, scores: Tensor) -> Tensor:
-    """Softmax of edge values ``[edges, *]`` over the in-edges of each node."""
+def softmax(engine: Engine, scores: Tensor, order: Optional[Tensor] = None) -> Tensor:
+    """Softmax of edge values ``[edges, *]`` over the in-edges of each node. ``order`` has the rows of the engine's edges, unless it is theirs."""
     check_rows("a value of edges", scores, engine.num_edges)
+    if order is not None:
+        return softmax(engine, scores[order])[torch.argsort(order)]
     wide = computable(scores)
     heads = wide.reshape(wide.shape[0], wide[:1].numel() if wide.shape[0] else 1)
     return _EdgeSoftmax.apply(engine, heads).reshape(scores.shape).to(scores.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Callable, ClassVar, Dict, Iterator, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -33,6 +33,11 @@ class Graph:
     canonical_etypes = [("_N", "_E", "_N")]
     device = torch.device("cpu")
     idtype = torch.int64
+    # The graph's name in errors, and their remedy for an attribute that it lacks.
+    _called: ClassVar[str] = "rank.graph"
+    _remedy: ClassVar[str] = (
+        "it has the in-edges of a rank's nodes and what modules of dgl.nn compute on them; change the graph before sar.partition"
+    )
 
     def __init__(
         self, engine: Engine, num_total_nodes: Optional[int] = None, places: Callable[[], Optional[Tensor]] = lambda: None
@@ -42,17 +47,15 @@ class Graph:
         self._order: Optional[Tensor] = None
         self._num_total_nodes = engine.num_nodes if num_total_nodes is None else num_total_nodes
         self._ends: Optional[Tuple[Tensor, Tensor, Tensor, Tensor]] = None
+        # The graph's numbers of the engine's edges, unless they are the same.
+        self._engine_order: Optional[Tensor] = None
         self._degrees: Dict[str, Tensor] = {}
         # Values of nodes as sources and as destinations, which are the same: both are the own nodes.
         self.srcdata = self.dstdata = Frame(engine.num_nodes, "nodes")
         self.edata = Frame(engine.num_edges, "edges")
 
     def __getattr__(self, name: str) -> Any:
-        if name in OF_GRAPHS:
-            raise AttributeError(f"rank.graph has no {name}: {OF_GRAPHS[name]}")
-        raise AttributeError(
-            f"rank.graph has no {name}: it has the in-edges of a rank's nodes and what modules of dgl.nn compute on them; change the graph before sar.partition"
-        )
+        raise AttributeError(f"{self._called} has no {name}: {OF_GRAPHS.get(name, self._remedy)}")
 
     def to(self, device: Any, **_: Any) -> "Graph":
         """The graph itself, for programs that name a device, which here is the CPU."""
@@ -67,20 +70,24 @@ class Graph:
 
     def num_nodes(self, ntype: Optional[str] = None) -> int:
         """Number of the rank's nodes."""
+        self._check_type(ntype)
         return self._engine.num_sources
 
     def num_src_nodes(self, ntype: Optional[str] = None) -> int:
         """Number of own nodes, as sources of edges."""
+        self._check_type(ntype)
         return self._engine.num_sources
 
     def num_dst_nodes(self, ntype: Optional[str] = None) -> int:
         """Number of own nodes, as destinations of edges."""
+        self._check_type(ntype)
         return self._engine.num_nodes
 
     number_of_nodes, number_of_src_nodes, number_of_dst_nodes = num_nodes, num_src_nodes, num_dst_nodes
 
-    def num_edges(self, etype: Optional[str] = None) -> int:
+    def num_edges(self, etype: Any = None) -> int:
         """Number of edges that end at the rank's nodes."""
+        self._check_type(etype)
         return self._engine.num_edges
 
     number_of_edges = num_edges
@@ -88,7 +95,12 @@ class Graph:
 
     def batch_num_nodes(self, ntype: Optional[str] = None) -> Counts:
         """The nodes of the only graph of a batch: as a length this rank's, as a divisor all ranks'."""
-        return Counts.of(self.num_dst_nodes(), self._num_total_nodes)
+        return Counts.of(self.num_dst_nodes(ntype), self._num_total_nodes)
+
+    def _check_type(self, name: Any) -> None:
+        """Refuses types of the partitions, which are numbers here."""
+        if name not in (None, *self.ntypes, *self.etypes, *self.canonical_etypes):
+            raise ValueError(f'{self._called} has no type {name!r}: types of the partitions are numbers, the values "_TYPE" of nodes and edges')
 
     def edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
         """The edges' sources (rows of ``halo``), destinations, types, and rows of edge features."""
@@ -238,21 +250,34 @@ class Graph:
         if name == "u_mul_e" and how in ("sum", "mean"):
             x, factors = self.srcdata[message.lhs_field], self.edata[message.rhs_field]
             if functions.fits(factors, x):
+                factors = factors if self._engine_order is None else factors[self._engine_order]
                 return functions.neighbour_sum(self._engine, x, factors, around)
         return reduced(self, message, reduce)[reduce.out_field]
 
 
 class Block(Graph):
-    """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them. Its operations are not pauses."""
+    """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them, in the given order. Operations are not pauses."""
 
     is_block = True
+    _called = "a block"
+    _remedy = 'it has edges of one type, with edata["_TYPE"] if the partitions have several, and what modules of dgl.nn compute on them'
 
     def __init__(self, sources: Tensor, num_dst_nodes: int, source: Tensor, destination: Tensor, edges: Tensor) -> None:
         super().__init__(Engine.of_block(len(sources), num_dst_nodes, place(source), place(destination)))
+        _, _, types, row = self.unkept_edge_arrays()
+        self._ends = source, destination, types, torch.arange(len(row))
+        self._engine_order = None if torch.equal(row, self._ends[3]) else row
         self.srcdata = Frame(len(sources), "sources")
         self.dstdata = Frame(num_dst_nodes, "destinations")
         self.srcdata["_ID"], self.dstdata["_ID"] = sources, sources[:num_dst_nodes]
-        self.edata["_ID"] = edges[self.edge_arrays()[3]]
+        self.edata["_ID"] = edges
+
+    def edges(self, form: str = "uv") -> Any:
+        """Numbers of sources and destinations; with ``form="all"`` also those of the edges, with ``"eid"`` these alone."""
+        source, destination, _, number = self.edge_arrays()
+        return in_form(form, source, destination, number)
+
+    all_edges = edges
 
 
 class Reversed:
@@ -277,7 +302,15 @@ def edge_softmax(graph: Graph, scores: Tensor, eids: Any = "__ALL__", norm_by: s
     """Softmax of edge values ``[edges, *]`` over the in-edges of each node. No pause."""
     if norm_by != "dst":
         raise NotImplementedError("edge_softmax over out-edges")
-    return functions.softmax(graph._engine, scores)
+    return functions.softmax(graph._engine, scores, graph._engine_order)
+
+
+def in_form(form: str, source: Tensor, destination: Tensor, ids: Tensor) -> Any:
+    """Ends and ids of edges, as DGL's ``edges`` gives them."""
+    forms = {"uv": (source, destination), "all": (source, destination, ids), "eid": ids}
+    if form not in forms:
+        raise ValueError(f"unknown form {form!r}: use uv, all or eid")
+    return forms[form]
 
 
 def _some(values: Tensor, which: Any) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -10,6 +10,9 @@ from torch.autograd.function import once_differentiable
 
 from .functions import WithAdjoint
 from .tensors import computable
+
+if TYPE_CHECKING:
+    from ..worker.rank import Rank
 
 
 def total(rank: Any, x: Tensor) -> Tensor:
@@ -37,7 +40,7 @@ class _Share(torch.autograd.Function):
         return gy * ctx.share, None, None
 
 
-def mean_loss(rank: Any, loss: Tensor, count: Any) -> Tensor:
+def mean_loss(rank: "Rank", loss: Tensor, count: Any) -> Tensor:
     """The mean of a loss over the rows of all ranks; ``loss`` is the mean over ``count`` own rows."""
     if loss.numel() != 1:
         raise ValueError(f"mean_loss takes a loss of one element, the mean over the rank's rows, but this one has the shape {list(loss.shape)}")
@@ -56,13 +59,13 @@ def mean_loss(rank: Any, loss: Tensor, count: Any) -> Tensor:
     return _Share.apply(loss, sums[0] / everyone, rows / everyone)
 
 
-def _is_mask(rank: Any, values: Tensor) -> bool:
+def _is_mask(rank: "Rank", values: Tensor) -> bool:
     """Whether values are 0 and 1. As signed integers they may be numbers of nodes unless there is one for each node."""
     signed = values.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
     return not bool(((values != 0) & (values != 1)).any()) and (not signed or rank._is_own(len(values)))
 
 
-def mean(rank: Any, x: Tensor) -> Tensor:
+def mean(rank: "Rank", x: Tensor) -> Tensor:
     """The mean of rows ``[rows, *]`` over all ranks: ``[*]``."""
     if x.dim() == 0:
         raise ValueError("mean takes rows, but this is a single value: use rank.mean_loss(value, rows) with the rank's number of rows")

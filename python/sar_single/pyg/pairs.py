@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import torch
 from torch import Tensor
@@ -11,11 +11,14 @@ from .asked import AskedTopology
 from .columns import Columns
 from .edge_index import EdgeIndex
 
+if TYPE_CHECKING:
+    from ..worker.rank import Rank
+
 
 class PairTopology(AskedTopology):
     """Pairs whose second node is an own node. ``which`` are their numbers among all pairs."""
 
-    def __init__(self, rank: Any, pairs: Tensor) -> None:
+    def __init__(self, rank: "Rank", pairs: Tensor) -> None:
         self._rank = rank
         ids, rows = rank.orig_ids.sort()
         destination, own = _found(ids, rows, pairs[1])
@@ -53,7 +56,7 @@ def _found(ids: Tensor, rows: Tensor, wanted: Tensor) -> Tuple[Tensor, Tensor]:
 
 
 @torch.inference_mode(False)
-def pairs_of(rank: Any, pairs: Tensor) -> Tuple[EdgeIndex, Tensor]:
+def pairs_of(rank: "Rank", pairs: Tensor) -> Tuple[EdgeIndex, Tensor]:
     """The stand-in for the pairs that end at own nodes, and their numbers."""
     if len(rank.node_types) > 1:
         raise ValueError("pairs: ids must belong to a single node type, but this graph has several")

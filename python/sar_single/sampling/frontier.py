@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._engine import Edges
-from ..graph.graph import Block, Graph
+from ..graph.graph import Block, Graph, in_form
 from ..stored.stored import StoredGraph, stored
 from .draws import next_key
 
@@ -23,17 +24,9 @@ class Frontier:
         self._stored, self._sources, self._destinations = graph, sources, destinations
         self.edata: Dict[str, Tensor] = {"_ID": ids}
 
-    def edges(self, form: str = "uv") -> Tuple[Tensor, ...]:
+    def edges(self, form: str = "uv") -> Any:
         """Sources and destinations; with ``form="all"`` also the edges' ids, with ``"eid"`` the ids alone."""
-        ids = self.edata["_ID"]
-        forms: Dict[str, Tuple[Tensor, ...]] = {
-            "uv": (self._sources, self._destinations),
-            "all": (self._sources, self._destinations, ids),
-            "eid": (ids,),
-        }
-        if form not in forms:
-            raise ValueError(f"unknown form {form!r}: use uv, all or eid")
-        return forms[form]
+        return in_form(form, self._sources, self._destinations, self.edata["_ID"])
 
     all_edges = edges
 
@@ -53,11 +46,6 @@ class Frontier:
         part.edata.update({key: value[chosen] for key, value in self.edata.items()})
         return part
 
-    def put_in_order(self, order: Tensor) -> None:
-        """Puts the edges into the order of the block made of them."""
-        self._sources, self._destinations = self._sources[order], self._destinations[order]
-        self.edata.update({key: value[order] for key, value in self.edata.items()})
-
     def without(self, ids: Tensor) -> "Frontier":
         """The edges except those with the given ids."""
         return self.edge_subgraph(~torch.isin(self.edata["_ID"], ids))
@@ -73,7 +61,7 @@ def sample_neighbors(
     exclude_edges: Any = None,
     **_: Any,
 ) -> Frontier:
-    """Draws up to ``fanout`` in-edges of each node (all for -1), or out-edges with ``edge_dir="out"``. A dict has a number per edge type.
+    """Draws up to ``fanout`` in-edges of each node (all for -1), or out-edges with ``edge_dir="out"``. A dict has a number for each edge type.
     Probabilities are proportional to the values of the edge feature ``prob``. Nodes are ids in the partitioned graph, of any partition, or with
     several types a dict of numbers inside each. Drawn edges with the ids ``exclude_edges`` are left out. No collective, except with a new
     ``prob``, the first dict or the first ``"out"``.
@@ -101,7 +89,7 @@ class RankGraph(Graph):
 def _drawn(graph: StoredGraph, ids: Tensor, fanout: Fanout, prob: Optional[str], replace: bool, outwards: bool) -> Frontier:
     index = graph.out_edges if outwards else graph.in_edges
     if not isinstance(fanout, Mapping):
-        counts, others, edges = index(prob=prob).draw(ids, int(fanout), next_key(), replace)
+        counts, others, edges = index(prob=prob).draw(ids, _most(fanout), next_key(), replace)
         return _frontier(graph, ids.repeat_interleave(counts), others, edges, outwards)
     types = graph.nodes.type_of(ids)
     parts: List[Tuple[Tensor, Tensor, Tensor]] = []
@@ -135,21 +123,30 @@ def edge_ids(graph: StoredGraph, edges: Any) -> Tensor:
 
 
 def to_block(frontier: Frontier, dst_nodes: Any = None, include_dst_in_src: bool = True, **_: Any) -> Block:
-    """The block of drawn edges. Its destinations are ``dst_nodes``, which come first among its sources."""
+    """The block of drawn edges. Its destinations are ``dst_nodes``, each once, which come first among its sources."""
     if not include_dst_in_src:
         raise NotImplementedError("include_dst_in_src=False: layers look for destinations among the sources")
     graph = frontier._stored
     sources, destinations = frontier._sources, frontier._destinations
     nodes = torch.unique(destinations) if dst_nodes is None else node_ids(graph, dst_nodes)
     everyone, source = numbered(nodes, sources)
+    if not torch.equal(everyone[: len(nodes)], nodes):
+        distinct, counts = torch.unique(nodes, return_counts=True)
+        raise ValueError(
+            f"node {int(distinct[counts > 1][0])} occurs more than once among the destinations of a block: "
+            "nodes, rows = torch.unique(seeds, return_inverse=True) gives each node once, and results[rows] are those of the seeds"
+        )
     block = Block(everyone, len(nodes), source, places(nodes, destinations), frontier.edata["_ID"])
-    frontier.put_in_order(block.edge_arrays()[3])
-    if len(graph.ntypes) > 1:
-        block.srcdata["_TYPE"] = graph.nodes.type_of(everyone)
-        block.dstdata["_TYPE"] = block.srcdata["_TYPE"][: len(nodes)]
+    set_types(block, graph)
+    return block
+
+
+def set_types(block: Graph, graph: StoredGraph) -> None:
+    """Sets the types of nodes and edges with ids, ``"_TYPE"``, where the graph has several."""
+    for frame in (block.srcdata, block.dstdata) if len(graph.ntypes) > 1 else ():
+        frame["_TYPE"] = graph.nodes.type_of(frame["_ID"])
     if len(graph.etypes) > 1:
         block.edata["_TYPE"] = graph.edges.type_of(block.edata["_ID"])
-    return block
 
 
 def numbered(known: Tensor, drawn: Tensor) -> Tuple[Tensor, Tensor]:
@@ -176,7 +173,21 @@ def places(among: Tensor, ids: Tensor) -> Tensor:
 
 
 def _per_type(graph: StoredGraph, fanout: Mapping[Any, int]) -> Dict[int, int]:
-    return {edge_type(graph, etype): int(most) for etype, most in fanout.items()}
+    given = {edge_type(graph, etype): _most(most) for etype, most in fanout.items()}
+    missing = [name for number, name in enumerate(graph.etypes) if number not in given]
+    if missing:
+        raise ValueError(f"a dict of fan-outs lacks {', '.join(missing)}: it has a number for each edge type, 0 to draw none of its edges")
+    return given
+
+
+def _most(fanout: Any) -> int:
+    try:
+        most = operator.index(fanout)
+    except TypeError:
+        raise TypeError(f"a fan-out is a whole number, -1 for all edges, not {fanout!r}") from None
+    if most < -1:
+        raise ValueError(f"a fan-out is {most}, but must be 0 or more, or -1 for all edges")
+    return most
 
 
 def edge_type(graph: StoredGraph, etype: Any) -> int:

@@ -61,7 +61,7 @@ def DataLoader(  # noqa: N802 (SAR's name)
     num_workers: int = 0,
     *,
     collate_fn: Optional[Callable[[Tensor], Any]] = None,
-    seed: int = 0,
+    seed: Optional[int] = None,
 ) -> Loader:
     """SAR's loader: ``for blocks in sar.DataLoader(rank.graph, train_nodes, sampler, batch_size)``. All ranks call it together.
 
@@ -97,12 +97,13 @@ def NodeDataLoader(  # noqa: N802 (DGL's name)
     drop_last: bool = False,
     shuffle: bool = False,
     *,
-    seed: int = 0,
+    seed: Optional[int] = None,
     **options: Any,
 ) -> Loader:
     """DGL's loader: ``for input_nodes, output_nodes, blocks in sar.NodeDataLoader(graph, nids, sampler, ...)``. Nodes are ids in the partitioned
-    graph, of any partition; with several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``. With ``use_ddp`` all
-    ranks name the same nodes, and each takes its share; ``ddp_seed`` (or ``seed``) and ``set_epoch`` determine the shuffling.
+    graph, of any partition, each once in a batch; with several types, a dict. All ranks get the same number of batches, as with ``sar.DataLoader``.
+    With ``use_ddp`` all ranks name the same nodes, and each takes its share. ``seed`` (by default torch's), ``ddp_seed`` and ``set_epoch`` determine
+    the shuffling.
     """
     check_options(device, options)
     files = stored(g)
@@ -110,7 +111,7 @@ def NodeDataLoader(  # noqa: N802 (DGL's name)
     files.nodes.check(ids)
     ids = share(files.group, ids, drop_last) if use_ddp else ids
     make = SampledNodes(g, graph_sampler, triples=True)
-    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed + ddp_seed, drop_last=drop_last, spare=True)
+    return Loader(files.group, ids, make, batch_size, shuffle=shuffle, seed=seed, ddp_seed=ddp_seed, drop_last=drop_last, spare=True)
 
 
 def _own_ids(files: StoredGraph, part: int, seeds: Any) -> Tensor:

@@ -11,7 +11,7 @@ from ..graph.graph import Block
 from ..stored.columns import Column
 from ..stored.stored import StoredGraph, stored
 from .blocks import Blocks
-from .frontier import Fanout, Frontier, node_ids, sample_neighbors, to_block
+from .frontier import Fanout, Frontier, node_ids, to_block
 
 
 class _Nodes(NamedTuple):
@@ -65,6 +65,7 @@ class DistNeighborSampler(BlockSampler):
     """SAR's sampler: draws neighbours of any partition, layer by layer, and adds features to the blocks.
 
     ``fanouts`` has the number of in-edges to draw per node and layer, the input layer's first; -1 takes all, and a dict has a number per edge type.
+    A number counts the edges of all types together, in a ``DistGraph`` those of each type, as in DGL.
     Probabilities are proportional to the values of the edge feature ``prob``; ``replace`` lets an edge be drawn repeatedly.
 
     Features are keys of the files, or tensors with a row per own node (edge, in the order of ``rank.edata``), which other ranks read as they are when
@@ -107,7 +108,8 @@ class DistNeighborSampler(BlockSampler):
 
     def sample_frontier(self, block_id: int, g: Any, seed_nodes: Tensor) -> Frontier:
         """Draws the in-edges of a layer."""
-        return sample_neighbors(g, seed_nodes, self.fanouts[block_id], prob=self.prob, replace=self.replace)
+        frontier: Frontier = g.sample_neighbors(seed_nodes, self.fanouts[block_id], prob=self.prob, replace=self.replace)
+        return frontier
 
     def sample_blocks(self, g: Any, seed_nodes: Any, exclude_eids: Optional[Tensor] = None) -> Batch:
         """Input nodes, output nodes and blocks of the given seeds, with their features."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor
@@ -13,6 +13,9 @@ from ..stored.numbering import EdgeType
 from .draws import next_key
 from .frontier import numbered
 from .loader import Loader
+
+if TYPE_CHECKING:
+    from ..worker.rank import Rank
 
 # Names of PyG's data that a list of attributes may have for any graph.
 _USUAL = (*DATA_NAMES["node"], *DATA_NAMES["edge"], "edge_type", "train_mask", "val_mask", "test_mask")
@@ -30,7 +33,7 @@ class SubgraphLoader(Loader):
 class SubgraphSampler:
     """Draws the in-edges of nodes when they are found: for a node found in hop h, ``num_neighbors[h]`` of each edge type."""
 
-    def __init__(self, rank: Any, seeds: Tensor, num_neighbors: Any, ntype: Optional[str], attributes: Optional[Sequence[str]]) -> None:
+    def __init__(self, rank: "Rank", seeds: Tensor, num_neighbors: Any, ntype: Optional[str], attributes: Optional[Sequence[str]]) -> None:
         try:
             from torch_geometric.data import Data, HeteroData
         except ImportError as error:

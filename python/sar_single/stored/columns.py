@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, List, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Protocol, Sequence
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ class FileColumn:
     """A feature of the partitions; zeros for types that lack it."""
 
     def __init__(self, graph: Partitions, table: str, key: str) -> None:
-        self._graph, self._table, self._key = graph, table, key
+        self._graph, self._table, self.key = graph, table, key
         self._numbering = graph.numbering(table)
         if key == "_TYPE":
             return
@@ -45,9 +45,13 @@ class FileColumn:
             raise KeyError(f"{key!r}: the types of {table}s have it in several shapes or element types; name the type too, as in {known[0][0]!r}")
         _, _, self.dtype, (_, *self.shape) = known[0]
 
+    def lacks(self, ty: int) -> bool:
+        """Whether a type lacks the feature."""
+        return self.key != "_TYPE" and self._columns[ty] is None
+
     def rows(self, ids: Tensor) -> Tensor:
         """Rows by id."""
-        if self._key == "_TYPE":
+        if self.key == "_TYPE":
             return self._numbering.type_of(ids)
         self._numbering.check(ids)
         order = torch.argsort(ids)
@@ -73,15 +77,15 @@ class SharedColumn:
         self.dtype, self._firsts = dtype, firsts
         self._arrays = [mapped(path, writable) for path in paths]
         self.shape = list(next((array.shape[1:] for array in self._arrays), ()))
+        #: Whether the rows must stay as they are.
+        self.fixed = False
 
     @classmethod
-    def written(cls, graph: Partitions, table: str, make: Callable[[int], Tensor]) -> "SharedColumn":
+    def written(cls, graph: Partitions, table: str, dtype: torch.dtype, make: Callable[[int], Tensor]) -> "SharedColumn":
         """The results of ``make`` for each part of the process: rows of all its nodes (edges), by id. One collective."""
-        name, dtype = graph.new_name(), torch.int64
+        name = graph.new_name()
         for part in graph.parts:
-            rows = make(part)
-            dtype = rows.dtype
-            write(graph.folder / f"{name}-{part}.npy", rows)
+            write(graph.folder / f"{name}-{part}.npy", make(part))
         graph.group.barrier()
         parts = range(graph.files.num_parts)
         return cls([graph.folder / f"{name}-{part}.npy" for part in parts], graph.numbering(table).part_firsts, dtype)
@@ -89,12 +93,8 @@ class SharedColumn:
     @classmethod
     def of_own_rows(cls, graph: Partitions, table: str, rows: Tensor) -> "SharedColumn":
         """Rows of the own nodes (edges, by id) with their present values. One collective."""
-        firsts = graph.numbering(table).part_firsts
-        (part,) = graph.parts
-        count = int(firsts[part + 1] - firsts[part])
-        if len(rows) != count:
-            raise ValueError(f"a feature of {table}s has {len(rows)} rows, but this rank has {count} {table}s")
-        return cls.written(graph, table, lambda _: rows.detach())
+        own = by_part(rows, graph.parts, graph.numbering(table).part_firsts, f"{table}s")
+        return cls.written(graph, table, rows.dtype, own.__getitem__)
 
     def rows(self, ids: Tensor) -> Tensor:
         """Rows by id."""
@@ -120,6 +120,14 @@ class SharedColumn:
             chosen = torch.nonzero(parts == part).flatten()
             result.append((chosen, self._arrays[part], ids[chosen] - self._firsts[part]))
         return result
+
+
+def by_part(rows: Tensor, parts: Sequence[int], firsts: Tensor, what: str) -> Dict[int, Tensor]:
+    """The rows of each part, from those of all parts of a process."""
+    counts = [int(firsts[part + 1] - firsts[part]) for part in parts]
+    if len(rows) != sum(counts):
+        raise ValueError(f"a feature of {what} has {len(rows)} rows, but this rank has {sum(counts)} {what}")
+    return dict(zip(parts, rows.detach().split(counts)))
 
 
 def write(path: Path, rows: Tensor) -> None:

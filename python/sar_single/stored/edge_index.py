@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Protocol, Tuple
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .._engine import sample
 from ..graph.tensors import place
-from .columns import FileColumn, mapped, write
+from .columns import mapped, write
 from .partitions import Partitions
 
 if TYPE_CHECKING:
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _COLUMNS = ("begins", "sources", "ids", "weights")
+
+
+class Weights(Protocol):
+    """A number per edge, in proportion to which edges are drawn."""
+
+    @property
+    def key(self) -> str:
+        """The name of the edge data."""
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """Rows by id, ``[len(ids), *]``."""
+
+    def lacks(self, ty: int) -> bool:
+        """Whether a type lacks the data. Draws from the edges of this type alone are uniform then."""
 
 
 class EdgeIndex:
@@ -59,7 +73,7 @@ class EdgeIndex:
         return result
 
 
-def write_index(graph: Partitions, etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
+def write_index(graph: Partitions, etype: Optional[int], prob: Optional[Weights], outwards: bool) -> EdgeIndex:
     """Writes the in-edges (out-edges) of the process's parts, and maps all parts': of one edge type, or of all. One collective."""
     name = f"{'out' if outwards else 'in'}-{'all' if etype is None else etype}-{graph.new_name()}"
     firsts: List[int] = []
@@ -91,7 +105,7 @@ def part_edges(graph: Partitions, part: int) -> Tuple[Tensor, Tensor, Tensor, Te
 
 
 def _columns(
-    graph: Partitions, part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[str], outwards: bool
+    graph: Partitions, part: int, nodes: Tuple[int, int], etype: Optional[int], prob: Optional[Weights], outwards: bool
 ) -> Dict[str, Tensor]:
     """The place of each node's first edge, for a range of nodes; the edges' other ends (the engine draws ``sources``), ids and probabilities."""
     begin, end = nodes
@@ -103,7 +117,8 @@ def _columns(
     begins[1:] = torch.bincount(near - begin, minlength=end - begin).cumsum(0)
     columns = {"begins": begins, "sources": far[order], "ids": ids[order]}
     if prob is not None:
-        columns["weights"] = _probabilities(graph, prob, columns["ids"])
+        uniform = etype is not None and prob.lacks(etype)
+        columns["weights"] = torch.ones(len(near)) if uniform else _probabilities(prob, columns["ids"])
     return columns
 
 
@@ -119,15 +134,13 @@ def _edges_at(
     return near[chosen], far[chosen], ids[chosen]
 
 
-def _probabilities(graph: Partitions, prob: str, ids: Tensor) -> Tensor:
-    weights = FileColumn(graph, "edge", prob).rows(ids).float()
-    if weights.dim() > 1 and weights[0:1].numel() == 1:
-        weights = weights.reshape(len(weights))
-    if weights.dim() != 1:
-        raise ValueError(f"prob {prob!r} has the shape {list(weights.shape)}, but edges are drawn by one number each")
+def _probabilities(prob: Weights, ids: Tensor) -> Tensor:
+    weights = prob.rows(ids).float()
+    if weights.shape[1:].numel() != 1:
+        raise ValueError(f"prob {prob.key!r} has the shape {list(weights.shape)}, but edges are drawn by one number each")
     if not bool(torch.isfinite(weights).all()) or bool((weights < 0).any()):
-        raise ValueError(f"prob {prob!r} has values that are negative or not finite")
-    return weights.contiguous()
+        raise ValueError(f"prob {prob.key!r} has values that are negative or not finite")
+    return weights.reshape(len(ids)).contiguous()
 
 
 def _place(array: "Array") -> "Tuple[int, int]":

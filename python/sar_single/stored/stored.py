@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
 
 from .._engine import Files
 from .columns import Column, FileColumn, SharedColumn
-from .edge_index import EdgeIndex, part_edges, write_index
+from .edge_index import EdgeIndex, Weights, part_edges, write_index
 from .partitions import Group, Partitions
 
 
@@ -19,7 +19,7 @@ class StoredGraph(Partitions):
 
     def __init__(self, files: Files, folder: Path, parts: Sequence[int], group: Group) -> None:
         super().__init__(files, folder, parts, group)
-        self._indexes: Dict[Tuple[Optional[int], Optional[str], bool], EdgeIndex] = {}
+        self._indexes: Dict[Tuple[Optional[int], Union[str, Weights, None], bool], EdgeIndex] = {}
         #: Ids of the edges' ends, once requested.
         self._ends: Optional[SharedColumn] = None
 
@@ -37,24 +37,25 @@ class StoredGraph(Partitions):
             return value
         raise TypeError(f"features are keys of the files or tensors with a row per own {table}, not {type(value).__name__}")
 
-    def in_edges(self, etype: Optional[int] = None, prob: Optional[str] = None) -> EdgeIndex:
-        """In-edges of a type, or of all, drawn with probabilities from an edge feature. One collective the first time."""
+    def in_edges(self, etype: Optional[int] = None, prob: Union[str, Weights, None] = None) -> EdgeIndex:
+        """In-edges of a type, or of all, drawn with probabilities from an edge feature or other edge data. One collective the first time."""
         return self._index(etype, prob, outwards=False)
 
-    def out_edges(self, etype: Optional[int] = None, prob: Optional[str] = None) -> EdgeIndex:
+    def out_edges(self, etype: Optional[int] = None, prob: Union[str, Weights, None] = None) -> EdgeIndex:
         """Out-edges likewise; each process searches all partitions' files for the edges of its nodes."""
         return self._index(etype, prob, outwards=True)
 
-    def _index(self, etype: Optional[int], prob: Optional[str], outwards: bool) -> EdgeIndex:
+    def _index(self, etype: Optional[int], prob: Union[str, Weights, None], outwards: bool) -> EdgeIndex:
         known = self._indexes.get((etype, prob, outwards))
         if known is None:
-            known = self._indexes[etype, prob, outwards] = write_index(self, etype, prob, outwards)
+            weights = FileColumn(self, "edge", prob) if isinstance(prob, str) else prob
+            known = self._indexes[etype, prob, outwards] = write_index(self, etype, weights, outwards)
         return known
 
     def ends(self, edges: Tensor) -> Tensor:
         """Ids of each edge's source and destination, ``[edges, 2]``. One collective the first time."""
         if self._ends is None:
-            self._ends = SharedColumn.written(self, "edge", self._ends_of)
+            self._ends = SharedColumn.written(self, "edge", torch.int64, self._ends_of)
         self.edges.check(edges)
         return self._ends.rows(edges)
 

@@ -9,7 +9,7 @@ from typing import Any, Callable
 from ..graph.graph import Graph, Reversed, edge_softmax
 from ..process.imports import change_when_imported, swap
 from ..sampling.blocks import Blocks
-from ..sampling.edge_loader import EdgeDataLoader, Uniform
+from ..sampling.edge_loader import EdgeDataLoader
 from ..sampling.frontier import Frontier, sample_neighbors, to_block
 from ..sampling.node_loader import NodeDataLoader
 
@@ -19,7 +19,7 @@ def patch_dgl() -> None:
     them.
 
     For these graphs, DGL's ``DataLoader`` becomes ``sar.NodeDataLoader``, or ``sar.EdgeDataLoader`` with a sampler of edges. Workers call this by
-    themselves.
+    themselves, and elsewhere a ``DistGraph`` does.
     """
     for name, module in list(sys.modules.items()):
         if name == "dgl" or name.startswith("dgl."):
@@ -49,11 +49,9 @@ def _loader(theirs: Any) -> Any:
         def __new__(cls, graph: Any, indices: Any, graph_sampler: Any, *args: Any, **options: Any) -> Any:
             if getattr(graph, "_stored", None) is None:
                 return super().__new__(cls)
-            negatives: Any = getattr(graph_sampler, "negative_sampler", None)
             if not hasattr(graph_sampler, "reverse_etypes"):
                 return NodeDataLoader(graph, indices, graph_sampler, *args, **options)
-            options.update({name: getattr(graph_sampler, name) for name in ("exclude", "reverse_eids", "reverse_etypes")})
-            options["negative_sampler"] = Uniform(negatives.k) if type(negatives).__name__ == "PerSourceUniform" else negatives
+            options.update({name: getattr(graph_sampler, name) for name in ("exclude", "reverse_eids", "reverse_etypes", "negative_sampler")})
             return EdgeDataLoader(graph, indices, graph_sampler.sampler, **{**dict(zip(_POSITIONAL, args)), **options})
 
     return DataLoader

@@ -11,9 +11,10 @@ from .._engine import Edges
 from ..graph.frames import Frame
 from ..graph.graph import Graph
 from ..graph.tensors import place
-from ..sampling.frontier import places
+from ..sampling.frontier import places, set_types
 from ..sampling.seeds import own_numbers
 from ..stored.edge_index import part_edges
+from ..stored.stored import StoredGraph
 from .rank import Rank
 
 
@@ -25,8 +26,9 @@ class LayerGraph(Graph):
     """
 
     is_block = True
+    _called = "a graph of construct_mfgs"
 
-    def __init__(self, engine: Edges, input_nodes: Tensor, first_node: int, first_edge: int) -> None:
+    def __init__(self, engine: Edges, files: StoredGraph, input_nodes: Tensor, first_node: int, first_edge: int) -> None:
         super().__init__(engine)
         self.input_nodes, self.seed_nodes = input_nodes, input_nodes[: engine.num_nodes]
         self.srcdata = Frame(len(input_nodes), "sources")
@@ -34,6 +36,7 @@ class LayerGraph(Graph):
         self.srcdata["_ID"] = input_nodes + first_node
         self.dstdata["_ID"] = self.seed_nodes + first_node
         self.edata["_ID"] = self.edge_arrays()[3] + first_edge
+        set_types(self, files)
 
 
 def construct_mfgs(rank: Rank, seed_nodes: Any, n_layers: int) -> List[LayerGraph]:
@@ -62,6 +65,6 @@ def construct_mfgs(rank: Rank, seed_nodes: Any, n_layers: int) -> List[LayerGrap
         columns = [counts, owner, row, places(wanted, destinations[chosen]), types[chosen], ids[chosen]]
         columns = [column.contiguous() for column in columns]
         engine = rank._collectives.call("construct_mfgs", rank._engine.layer, len(wanted), *map(place, columns), alike=True)
-        layers.insert(0, LayerGraph(rank._collectives.over_edges(engine), rows - first, first, rank.first_edge))
+        layers.insert(0, LayerGraph(rank._collectives.over_edges(engine), files, rows - first, first, rank.first_edge))
         wanted = rows
     return layers

@@ -83,7 +83,7 @@ class Rank(RankData):
         form: str = "dgl",
         attributes: Optional[Sequence[str]] = None,
         shuffle: bool = True,
-        seed: int = 0,
+        seed: Optional[int] = None,
     ) -> Loader:
         """Mini-batches of sampled neighbours: ``for input_nodes, output_nodes, blocks in rank.loader(...)``.
 
@@ -93,7 +93,8 @@ class Rank(RankData):
 
         ``form="pyg"`` gives batches like PyG's ``NeighborLoader``: ``Data``, or ``HeteroData`` for a graph with several types, whose
         seeds are ``("paper", mask)``. ``num_neighbors`` is PyG's argument, from the seeds outwards: a list, or one per edge type.
-        ``attributes`` selects the attributes to read (``x``, ``y``, ``edge_attr``, ...), by default all.
+        ``attributes`` selects the attributes to read (``x``, ``y``, ``edge_attr``, ...), by default all. Order and draws depend on ``seed``, by default
+        that of ``torch.manual_seed``.
 
         All ranks make a loader together and get the same number of batches: a rank with fewer seeds repeats its batches, and
         ``batch.num_new`` is 0 there. The first loader writes the in-edges of each partition to the spill folder. One collective, or two the first time.

@@ -116,7 +116,7 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
             os._exit(0)
         _write(folder / f"result-{rank}", pickled.dumps(result))
         _flush()
-        current.current()._collectives.end(engine.end)
+        current.worker()._collectives.end(engine.end)
         return None
     except _engine.Stopped:
         return ""
