@@ -4,19 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::edge_destination::EdgesOfType;
-use super::edge_progress::EdgeProgress;
 use super::files::{
     BadRowRule, BadRows, DataFile, GraphFiles, ListedLabels, NodeIds, unknown_etype,
 };
 use super::graph::{EdgeType, NodeType, RawEdgeWriter, RawEdges, RawGraph};
-use super::id_spaces::{id_spaces, space_of};
 use super::ids::{IdSpace, NamesMemory};
 use super::readers::{Ask, BadRowList, CellValue, TextRules, Wants};
+use super::spool::{EdgeProgress, EdgesOfType};
 use super::tables::{
     ClassNames, ConvertedArray, EmbeddedColumn, NodeCount, ScannedTable, Table, TableScan,
-    check_mask, choose_split, class_numbers, has_several_splits, listed_labels, mask_name,
-    open_arrays, other_mask, read_split, refuse_signs, remarks, unlabelled,
+    check_mask, choose_split, class_numbers, has_several_splits, id_spaces, listed_labels,
+    mask_name, open_arrays, other_mask, read_split, refuse_signs, remarks, space_of, unlabelled,
 };
 use crate::graph::CanonicalEtype;
 use crate::load::LABEL_NAMES;

@@ -11,26 +11,19 @@
 //! A format is a file in `readers` with a `FORMAT`, a line in `readers/mod.rs`, and a name in the table of
 //! `readers/formats.rs`. All flags that take a file then read it.
 
+mod added;
 mod drawn;
-mod drawn_splits;
-mod edge_columns;
-mod edge_destination;
-mod edge_files;
-mod edge_progress;
-mod edge_remarks;
+mod edges;
 mod files;
 mod graph;
-mod id_spaces;
 mod ids;
 mod import_graph;
-mod new_edges;
-mod new_nodes;
 mod readers;
 mod sources;
 mod spool;
-mod spooled_edges;
 mod tables;
 
+pub(crate) use added::{AllNodes, KnownNodes, NewEdges, NewNodes, read_new_edges};
 pub use files::{
     BadRowRule, BadRows, ColumnOf, DataFile, DrawnSplit, EdgeFile, FillMissing, GraphFiles,
     ListedLabels, NodeIds, NodeTableFile, NodeTables, Scale, SplitOrder, SplitShares,
@@ -41,8 +34,6 @@ pub use graph::{EdgeType, NodeType, RawEdges, RawGraph};
 pub use ids::NodeNames;
 pub(crate) use ids::{NODE_NAMES, NamesMemory, names_file};
 pub use import_graph::import;
-pub(crate) use new_edges::{AllNodes, NewEdges, read_new_edges};
-pub(crate) use new_nodes::{KnownNodes, NewNodes};
 pub(crate) use readers::{Ask, CellValue, FileRows, Wants, nearest, parse_id, shown};
 pub use readers::{Comment, EdgeShape, TextRules};
 pub(crate) use sources::OpenedPartitions;

@@ -8,6 +8,7 @@ mod column_scan;
 mod encoding;
 mod feature_encoding;
 mod feature_scale;
+mod id_spaces;
 mod listed_labels;
 mod lists;
 mod moments;
@@ -31,6 +32,7 @@ pub(crate) use class_names::{CLASS_NAMES, class_names_beside, class_names_file, 
 pub(crate) use class_names::{all_class_names, read_class_names, write_class_names};
 pub(crate) use feature_encoding::{FEATURE_ENCODING, TableEncoding, table_encodings};
 pub(crate) use feature_scale::FEATURE_SCALE;
+pub(in crate::prepare::import) use id_spaces::{id_spaces, space_of};
 pub(crate) use listed_labels::listed_labels;
 pub(crate) use node_columns::EmbeddedColumn;
 pub(crate) use one_hot::class_numbers;

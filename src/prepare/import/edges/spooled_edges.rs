@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use super::edge_destination::SpooledRows;
-use super::edge_progress::EdgeProgress;
-use super::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
-use super::import_graph::Import;
-use super::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
-use super::spool::{DividedEdges, EdgeSpool, ListedEdges};
-use super::tables::mask_name;
 use crate::graph::CanonicalEtype;
+use crate::prepare::import::files::{DataFile, EdgeFile, GraphFiles, NodeIds, edge, unknown_etype};
+use crate::prepare::import::import_graph::Import;
+use crate::prepare::import::readers::{Ask, FileRows, UsualEnds, Wants, usual_ends};
+use crate::prepare::import::spool::{
+    DividedEdges, EdgeProgress, EdgeSpool, ListedEdges, SpooledRows,
+};
+use crate::prepare::import::tables::mask_name;
 use crate::words::error::{Error, Result};
 
 impl GraphFiles {
     /// Removes from `splits` those that list edges: splits of an edge type, all splits if a column has the types of
     /// edges, and files with columns of edges.
-    pub(super) fn take_edge_splits(
+    pub(in crate::prepare::import) fn take_edge_splits(
         &mut self,
         ask: &Ask<'_>,
     ) -> Result<Vec<DataFile<CanonicalEtype>>> {
@@ -97,7 +97,7 @@ impl GraphFiles {
 
 impl Import<'_> {
     /// Edges of all types, if a column has the types or splits list edges.
-    pub(super) fn divided_edges(
+    pub(in crate::prepare::import) fn divided_edges(
         &mut self,
         progress: &mut EdgeProgress<'_>,
     ) -> Result<Option<DividedEdges>> {

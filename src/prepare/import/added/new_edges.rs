@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files::GraphFiles;
-use super::graph::{EdgeType, RawEdges};
-use super::ids::{IdSpace, NodeNames, WITH_NEW_NODES};
-use super::import_graph::Import;
-use super::readers::{Ask, Wants};
+use crate::prepare::import::files::GraphFiles;
+use crate::prepare::import::graph::{EdgeType, RawEdges};
+use crate::prepare::import::ids::{IdSpace, NodeNames, WITH_NEW_NODES};
+use crate::prepare::import::import_graph::Import;
+use crate::prepare::import::readers::{Ask, Wants};
 use crate::words::error::Result;
 
 /// Edges that are added. Their ends are original ids.

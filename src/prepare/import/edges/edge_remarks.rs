@@ -1,9 +1,9 @@
 //! Notes after edges have been read: bad rows, and gaps in the numbers of nodes.
 
-use super::files::{BadRowRule, BadRows};
-use super::graph::{EdgeType, RawEdges};
-use super::import_graph::Import;
 use crate::graph::Bitmap;
+use crate::prepare::import::files::{BadRowRule, BadRows};
+use crate::prepare::import::graph::{EdgeType, RawEdges};
+use crate::prepare::import::import_graph::Import;
 use crate::words::error::{Error, ErrorKind, Result};
 
 /// Number of nodes up to which gaps are not mentioned.
@@ -11,7 +11,7 @@ const FEW_NODES: u64 = 100;
 
 impl Import<'_> {
     /// Fails or adds a note if there were bad rows.
-    pub(super) fn heed_bad_rows(&mut self) -> Result<()> {
+    pub(in crate::prepare::import) fn heed_bad_rows(&mut self) -> Result<()> {
         let summary = self.bad_rows.map(|list| list.finish()).transpose()?.flatten();
         let (Some((count, first)), Some(rule)) = (summary, &self.files.bad_rows) else {
             return Ok(());
@@ -34,7 +34,11 @@ impl Import<'_> {
     }
 
     /// Adds notes about types of which most nodes have no edge, because numbers have gaps.
-    pub(super) fn note_gaps(&mut self, etypes: &[EdgeType], edges: &RawEdges) -> Result<()> {
+    pub(in crate::prepare::import) fn note_gaps(
+        &mut self,
+        etypes: &[EdgeType],
+        edges: &RawEdges,
+    ) -> Result<()> {
         for (at, space) in self.spaces.iter().enumerate() {
             let nodes = space.end();
             if !space.is_counted_by_edges() || nodes <= FEW_NODES {

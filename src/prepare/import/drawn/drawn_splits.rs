@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::drawn::{DividedRows, DrawnMasks, RowOrder};
-use super::files::{DrawnSplit, SplitOrder, unknown_etype};
-use super::graph::{EdgeType, RawEdges};
-use super::id_spaces::space_of;
-use super::ids::IdSpace;
-use super::import_graph::{Import, Tables};
-use super::readers::{FileRows, listed};
-use super::tables::{ScannedTable, Table};
+use super::drawn_masks::DrawnMasks;
+use super::split_rows::{DividedRows, RowOrder};
 use crate::graph::CanonicalEtype;
 use crate::load::LABEL_NAMES;
+use crate::prepare::import::files::{DrawnSplit, SplitOrder, unknown_etype};
+use crate::prepare::import::graph::{EdgeType, RawEdges};
+use crate::prepare::import::ids::IdSpace;
+use crate::prepare::import::import_graph::{Import, Tables};
+use crate::prepare::import::readers::{FileRows, listed};
+use crate::prepare::import::tables::{ScannedTable, Table, space_of};
 use crate::words::error::Result;
 
 impl Import<'_> {
     /// Columns of the edge files of a type that become edge data: columns that the user names, and columns by which
     /// edges are split.
-    pub(super) fn edge_columns(&self, etype: &CanonicalEtype) -> Vec<String> {
+    pub(in crate::prepare::import) fn edge_columns(&self, etype: &CanonicalEtype) -> Vec<String> {
         let mut columns = self.files.edge_columns.clone();
         for split in self.files.drawn_splits.iter().filter(|split| split.is_of_edges(etype)) {
             let Some(column) = split.column() else { continue };
@@ -31,7 +31,11 @@ impl Import<'_> {
     }
 
     /// Returns an error if a file of edges lacks the column of a split that may also divide nodes.
-    pub(super) fn check_split_columns(&self, columns: &[String], rows: &FileRows) -> Result<()> {
+    pub(in crate::prepare::import) fn check_split_columns(
+        &self,
+        columns: &[String],
+        rows: &FileRows,
+    ) -> Result<()> {
         let of_tables = self.scanned.iter().flat_map(ScannedTable::numbers);
         let of_nodes: Vec<&str> =
             of_tables.chain(self.files.node_data.iter().map(|data| data.name.as_str())).collect();
@@ -54,7 +58,7 @@ impl Import<'_> {
     }
 
     /// Adds the masks of a split. All files have been read.
-    pub(super) fn draw(
+    pub(in crate::prepare::import) fn draw(
         &mut self,
         split: &DrawnSplit,
         node_tables: &mut Tables<String>,

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::graph::NodeType;
-use super::ids::{NamesMemory, NodeNames};
-use super::readers::{Ask, CellValue, FileRows, Wants, is_index, is_usual_id, parse_id, shown};
-use super::tables::{Table, TableEncoding, bytes_of, storable};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::array_file::ArrayFile;
+use crate::prepare::import::graph::NodeType;
+use crate::prepare::import::ids::{NamesMemory, NodeNames};
+use crate::prepare::import::readers::{
+    Ask, CellValue, FileRows, Wants, is_index, is_usual_id, parse_id, shown,
+};
+use crate::prepare::import::tables::{Table, TableEncoding, bytes_of, storable};
 use crate::words::error::{Error, Result};
 
 const ADD_EDGES: &str = "new edges of known nodes need no row here";

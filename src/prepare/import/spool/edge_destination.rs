@@ -1,13 +1,14 @@
 //! The destinations of rows of edges.
 
-use super::graph::RawEdgeWriter;
-use super::readers::{CellValue, FileRows};
-use super::spool::{EdgeSpool, ListedEdges};
-use super::tables::{ConvertedArray, edge_value};
+use super::edge_spool::EdgeSpool;
+use super::listed_edges::ListedEdges;
+use crate::prepare::import::graph::RawEdgeWriter;
+use crate::prepare::import::readers::{CellValue, FileRows};
+use crate::prepare::import::tables::{ConvertedArray, edge_value};
 use crate::words::error::{Error, Result};
 
 /// A destination for the rows of an edge file. The selected columns are the ends, edge data, and the relation.
-pub(super) trait EdgeDestination {
+pub(in crate::prepare::import) trait EdgeDestination {
     /// Reads everything except the ends of the current row.
     fn read(&mut self, rows: &FileRows) -> Result<()>;
 
@@ -16,13 +17,13 @@ pub(super) trait EdgeDestination {
 }
 
 /// The edges of one type: ends and edge data.
-pub(super) struct EdgesOfType<'a> {
-    pub(super) edges: &'a mut RawEdgeWriter,
+pub(in crate::prepare::import) struct EdgesOfType<'a> {
+    pub(in crate::prepare::import) edges: &'a mut RawEdgeWriter,
     /// Names of the columns of edge data, and their arrays.
-    pub(super) names: &'a [String],
-    pub(super) arrays: &'a mut [ConvertedArray],
+    pub(in crate::prepare::import) names: &'a [String],
+    pub(in crate::prepare::import) arrays: &'a mut [ConvertedArray],
     /// Edge data of a row.
-    pub(super) values: Vec<CellValue<'static>>,
+    pub(in crate::prepare::import) values: Vec<CellValue<'static>>,
 }
 
 impl EdgeDestination for EdgesOfType<'_> {
@@ -45,12 +46,12 @@ impl EdgeDestination for EdgesOfType<'_> {
 }
 
 /// Edges whose type is in a column, or edges of one type among several; or those that a split lists.
-pub(super) struct SpooledRows<'a> {
-    pub(super) spool: &'a mut EdgeSpool,
+pub(in crate::prepare::import) struct SpooledRows<'a> {
+    pub(in crate::prepare::import) spool: &'a mut EdgeSpool,
     /// The type of all rows or, if a column names types, of the row that was read.
-    pub(super) etype: u32,
+    pub(in crate::prepare::import) etype: u32,
     /// For edges of a split: the listed edges and the number of the mask.
-    pub(super) listed: Option<(&'a mut ListedEdges, u8)>,
+    pub(in crate::prepare::import) listed: Option<(&'a mut ListedEdges, u8)>,
 }
 
 impl EdgeDestination for SpooledRows<'_> {

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use super::edge_columns::EdgeFileColumns;
-use super::edge_destination::EdgeDestination;
-use super::edge_progress::EdgeProgress;
-use super::import_graph::Import;
-use super::readers::{Ask, CellValue, EdgeShape, FileRows, Wants, shown};
 use crate::graph::CanonicalEtype;
+use crate::prepare::import::files::EdgeFileColumns;
+use crate::prepare::import::import_graph::Import;
+use crate::prepare::import::readers::{Ask, CellValue, EdgeShape, FileRows, Wants, shown};
+use crate::prepare::import::spool::{EdgeDestination, EdgeProgress};
 use crate::words::error::{Error, Result};
 
 const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
@@ -39,7 +38,7 @@ struct EdgeReading<'a, 'f> {
 impl Import<'_> {
     /// Reads a file of edges of a type into `out`, with edge data from some columns. `shape` is that of an array, if
     /// it is known.
-    pub(super) fn read_file(
+    pub(in crate::prepare::import) fn read_file(
         &mut self,
         path: &Path,
         shape: Option<EdgeShape>,

@@ -1,30 +1,30 @@
 //! The roles of the columns of a file of edges.
 
-use super::files::GraphFiles;
-use super::readers::{FileRows, Form, ends_of, is_index, listed};
+use super::graph_files::GraphFiles;
 use crate::graph::CanonicalEtype;
+use crate::prepare::import::readers::{FileRows, Form, ends_of, is_index, listed};
 use crate::words::error::{Error, Result};
 
 const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
      ‹edge_columns=NAME›";
 
 /// The columns of a file of edges.
-pub(super) struct EdgeFileColumns {
+pub(in crate::prepare::import) struct EdgeFileColumns {
     /// Sources and destinations.
-    pub(super) ends: [usize; 2],
+    pub(in crate::prepare::import) ends: [usize; 2],
     /// Edge data, in the order of their names.
-    pub(super) data: Vec<usize>,
+    pub(in crate::prepare::import) data: Vec<usize>,
     /// Column that says whether an edge is directed, as Gephi writes it.
-    pub(super) kind: Option<usize>,
+    pub(in crate::prepare::import) kind: Option<usize>,
     /// The column that names the type of each edge.
-    pub(super) relation: Option<usize>,
+    pub(in crate::prepare::import) relation: Option<usize>,
     /// Part of the note about the columns.
-    pub(super) note: String,
+    pub(in crate::prepare::import) note: String,
 }
 
 impl EdgeFileColumns {
     /// Determines the columns of a file: by names that the user passes, by usual names, or by order.
-    pub(super) fn of(
+    pub(in crate::prepare::import) fn of(
         files: &GraphFiles,
         etype: &CanonicalEtype,
         edge_columns: &[String],

@@ -5,15 +5,15 @@ use std::path::Path;
 use crate::words::error::Result;
 
 /// Bytes of the files read so far, and of all.
-pub(super) struct EdgeProgress<'t> {
-    pub(super) done: u64,
-    pub(super) total: u64,
-    pub(super) tell: &'t mut dyn FnMut(u64, u64) -> Result<()>,
+pub(in crate::prepare::import) struct EdgeProgress<'t> {
+    pub(in crate::prepare::import) done: u64,
+    pub(in crate::prepare::import) total: u64,
+    pub(in crate::prepare::import) tell: &'t mut dyn FnMut(u64, u64) -> Result<()>,
 }
 
 impl<'t> EdgeProgress<'t> {
     /// The progress before any of these files is read.
-    pub(super) fn new<'p>(
+    pub(in crate::prepare::import) fn new<'p>(
         paths: impl Iterator<Item = &'p Path>,
         tell: &'t mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Self {
@@ -21,7 +21,7 @@ impl<'t> EdgeProgress<'t> {
     }
 
     /// Counts a file as read.
-    pub(super) fn add(&mut self, path: &Path) {
+    pub(in crate::prepare::import) fn add(&mut self, path: &Path) {
         self.done += size_of(path);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::{GraphFiles, NodeIds};
-use super::ids::{IdSpace, NamesMemory, NodeNames};
-use super::readers::{Ask, Wants, nearest};
-use super::tables::ScannedTable;
+use super::scanned_table::ScannedTable;
+use crate::prepare::import::files::{GraphFiles, NodeIds};
+use crate::prepare::import::ids::{IdSpace, NamesMemory, NodeNames};
+use crate::prepare::import::readers::{Ask, Wants, nearest};
 use crate::words::error::{Error, Result};
 
 /// Node types named by edges or counts. Takes node names out of the tables.
-pub(super) fn id_spaces(
+pub(in crate::prepare::import) fn id_spaces(
     files: &GraphFiles,
     tables: &mut [ScannedTable<'_>],
     ask: &Ask<'_>,
@@ -110,7 +110,7 @@ fn check_values(tables: &[ScannedTable<'_>], ntypes: &BTreeSet<&String>) -> Resu
 }
 
 /// The nodes of a type, which `field` names.
-pub(super) fn space_of<'a>(
+pub(in crate::prepare::import) fn space_of<'a>(
     spaces: &'a mut [IdSpace],
     ty: &str,
     field: &str,
