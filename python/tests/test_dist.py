@@ -123,19 +123,19 @@ def test_edges_and_their_negatives_may_be_given_by_type(tmp_path):
         types, found = book.map_to_per_ntype(ids)
         assert (types == g.get_ntype_id(ntype)).all() and torch.equal(found, numbers)
     assert (batch.positive_graph.edata["_TYPE"] == g.get_etype_id("writes")).all()
+    assert (batch.negative_graph.edata["_TYPE"] == -1).all() and batch.negative_graph.ndata["_TYPE"].max() > 0
 
 
 def test_batches_depend_on_the_seed_of_torch(karate):
     g = dist.DistGraph("karate", part_config=karate)
 
     def batches(seed):
-        torch.manual_seed(seed)
         nodes = torch.arange(34)
         sampler = dist.MultiLayerNeighborSampler([2])
-        (_, _, (block,)), seeds = (
-            next(iter(loader))
-            for loader in (dist.DistNodeDataLoader(g, nodes, sampler, batch_size=9), dist.DistDataLoader(nodes, 9, shuffle=True))
-        )
+        loaders = dist.DistNodeDataLoader(g, nodes, sampler, batch_size=9), dist.DistDataLoader(nodes, 9, shuffle=True)
+        # As in DGL's guide: after the loaders.
+        torch.manual_seed(seed)
+        (_, _, (block,)), seeds = (next(iter(loader)) for loader in loaders)
         return block.edata[dist.EID].tolist(), seeds.tolist()
 
     (edges, seeds), again, (others, other) = (batches(seed) for seed in (0, 0, 2**63 + 1))

@@ -65,7 +65,7 @@ def test_layers_take_rows_of_sources_and_of_destinations_apart(karate, spill):
 
     def worker(rank):
         sampler = sar.DistNeighborSampler([4], input_node_features={"h": "features"})
-        (block,) = next(iter(sar.DataLoader(rank.graph, torch.ones(17).bool(), sampler, 9)))
+        (block,) = next(iter(sar.DataLoader(rank, torch.ones(17).bool(), sampler, 9)))
         h = block.srcdata["h"].double()
         width, differences = h.shape[1], []
         for layer in [

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..commands.graphs import stored_key
 from ..sampling.edge_loader import PairGraph
-from ..sampling.frontier import Frontier, edge_ids, numbered, sample_neighbors
+from ..sampling.frontier import Frontier, edge_ids, numbered, sample_neighbors, set_types
 from ..stored.numbering import EdgeType
 from .book import GraphPartitionBook, PartitionPolicy, as_ids
 from .group import PathLike, open_graph
@@ -208,7 +208,9 @@ class DistGraph:
         if not relabel_nodes:
             return Frontier(self._stored, source, destination, ids)
         nodes, places = numbered(ids[:0], torch.cat([source, destination]))
-        return PairGraph(nodes, places[: len(ids)], places[len(ids) :], ids)
+        graph = PairGraph(nodes, places[: len(ids)], places[len(ids) :], ids)
+        set_types(graph, self._stored)
+        return graph
 
     def find_edges(self, edges: Any, etype: Any = None) -> Tuple[Tensor, Tensor]:
         """Sources and destinations of edges; for a type, in its own numbers."""
@@ -220,7 +222,8 @@ class DistGraph:
 
     def sample_neighbors(self, seed_nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, **options: Any) -> Frontier:
         """Draws in-edges or out-edges of the given nodes. A number counts for each edge type, as in DGL. ``prob`` may be an assigned tensor, which cannot
-        be changed after the first draw.
+        be changed after the first draw, and whose index stays on disk. The first draw is a collective for each edge type, as is the first by a
+        ``prob``: all processes make it.
         """
         if len(self.etypes) > 1 and not isinstance(fanout, Mapping):
             fanout = dict.fromkeys(self.canonical_etypes, fanout)

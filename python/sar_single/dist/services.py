@@ -15,7 +15,7 @@ def sample_neighbors(
     g: Any, nodes: Any, fanout: Any, edge_dir: str = "in", prob: Optional[str] = None, replace: bool = False, use_graphbolt: bool = False
 ) -> Frontier:
     """Draws up to ``fanout`` in-edges (with ``edge_dir="out"`` out-edges) of each node, which may belong to any partition; -1 takes all. No
-    collective, except for the first draw of out-edges.
+    collective, except for the first draw of out-edges and the first by an assigned ``prob``.
     """
     return _sample_neighbors(g, nodes, fanout, edge_dir, _weights(g, prob), replace)
 

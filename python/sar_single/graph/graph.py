@@ -100,7 +100,7 @@ class Graph:
     def _check_type(self, name: Any) -> None:
         """Refuses types of the partitions, which are numbers here."""
         if name not in (None, *self.ntypes, *self.etypes, *self.canonical_etypes):
-            raise ValueError(f'{self._called} has no type {name!r}: types of the partitions are numbers, the values "_TYPE" of nodes and edges')
+            raise ValueError(f'{self._called} has no type {name!r}: types of the partitions are numbers, the values "_TYPE" of nodes and edges; leave the type out')
 
     def edge_arrays(self) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
         """The edges' sources (rows of ``halo``), destinations, types, and rows of edge features."""
@@ -264,16 +264,20 @@ class Block(Graph):
 
     def __init__(self, sources: Tensor, num_dst_nodes: int, source: Tensor, destination: Tensor, edges: Tensor) -> None:
         super().__init__(Engine.of_block(len(sources), num_dst_nodes, place(source), place(destination)))
-        _, _, types, row = self.unkept_edge_arrays()
-        self._ends = source, destination, types, torch.arange(len(row))
-        self._engine_order = None if torch.equal(row, self._ends[3]) else row
+        # Training may read them after a batch was made in inference mode.
+        with torch.inference_mode(False):
+            _, _, types, row = self.unkept_edge_arrays()
+            self._ends = source.clone(), destination.clone(), types, torch.arange(len(row))
+            self._engine_order = None if torch.equal(row, self._ends[3]) else row
         self.srcdata = Frame(len(sources), "sources")
         self.dstdata = Frame(num_dst_nodes, "destinations")
         self.srcdata["_ID"], self.dstdata["_ID"] = sources, sources[:num_dst_nodes]
         self.edata["_ID"] = edges
 
-    def edges(self, form: str = "uv") -> Any:
-        """Numbers of sources and destinations; with ``form="all"`` also those of the edges, with ``"eid"`` these alone."""
+    def edges(self, form: str = "uv", order: str = "eid") -> Any:
+        """Numbers of sources and destinations; with ``form="all"`` also those of the edges, with ``"eid"`` these alone. They are in the order of edges."""
+        if order != "eid":
+            raise ValueError(f"order is {order!r}, but edges are in the order of their numbers, 'eid'")
         source, destination, _, number = self.edge_arrays()
         return in_form(form, source, destination, number)
 

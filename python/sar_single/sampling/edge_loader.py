@@ -101,7 +101,8 @@ class SampledEdges:
         blocks = sampled(self._sampler, self._graph, nodes, **options)
         blocks.num_new = num_new
         graphs = [PairGraph(nodes, numbered(nodes, source)[1], numbered(nodes, destination)[1], ids) for source, destination, ids in pairs]
-        set_types(graphs[0], self._stored)
+        for graph in graphs:
+            set_types(graph, self._stored)
         batch: Union[EdgeBatch, PairBatch]
         if self._negatives is None:
             batch = EdgeBatch(blocks.input_nodes, graphs[0], blocks)
@@ -116,7 +117,7 @@ def _ends(graph: StoredGraph, negatives: Any) -> Tuple[Tensor, Tensor]:
     if not isinstance(negatives, Mapping):
         source, destination = negatives
         return source, destination
-    parts = []
+    parts = [[torch.empty(0, dtype=torch.int64)] * 2]
     for etype, ends in negatives.items():
         begin, _, end = graph.etypes[edge_type(graph, etype)].split(":")
         parts.append([node_ids(graph, {ntype: of}) for ntype, of in zip((begin, end), ends)])

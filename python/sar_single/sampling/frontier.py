@@ -142,11 +142,12 @@ def to_block(frontier: Frontier, dst_nodes: Any = None, include_dst_in_src: bool
 
 
 def set_types(block: Graph, graph: StoredGraph) -> None:
-    """Sets the types of nodes and edges with ids, ``"_TYPE"``, where the graph has several."""
+    """Sets the types of nodes and edges with ids, ``"_TYPE"``, where the graph has several; -1 for negative edges."""
     for frame in (block.srcdata, block.dstdata) if len(graph.ntypes) > 1 else ():
         frame["_TYPE"] = graph.nodes.type_of(frame["_ID"])
     if len(graph.etypes) > 1:
-        block.edata["_TYPE"] = graph.edges.type_of(block.edata["_ID"])
+        ids = block.edata["_ID"]
+        block.edata["_TYPE"] = torch.where(ids < 0, -1, graph.edges.type_of(ids.clamp(min=0)))
 
 
 def numbered(known: Tensor, drawn: Tensor) -> Tuple[Tensor, Tensor]:

@@ -23,7 +23,7 @@ class Loader:
 
     All ranks get the same number of batches: a rank with fewer repeats its own (with other neighbours), and one without seeds gets batches
     without seeds, unless it has ``spare`` ones of another rank. ``batches`` are seeds that are put together already. Without ``seed``, order and draws
-    depend on that of torch.
+    depend on that of torch, which is another one in each run unless the program sets it.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Loader:
             raise ValueError(f"batch_size is {batch_size}, but must be 1 or more")
         self._group, self._seeds, self._make, self._batch_size = group, seeds, make, batch_size
         self._shuffle, self._epoch, self._grouped = shuffle, 0, batches
-        self._seed = (torch.initial_seed() if seed is None else seed) + ddp_seed
+        self._seed, self._ddp_seed = seed, ddp_seed
         whole, rest = divmod(len(seeds), batch_size)
         self._own = len(batches) if batches is not None else whole + (rest > 0 and not drop_last)
         everyone = torch.stack(group.all_gather(torch.tensor([self._own, len(seeds)])))
@@ -65,7 +65,8 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         self._epoch += 1
-        draw = torch.Generator().manual_seed((self._seed * 1_000_003 + self._epoch * 1_009 + self._group.index) % (1 << 64))
+        seed = (torch.initial_seed() if self._seed is None else self._seed) + self._ddp_seed
+        draw = torch.Generator().manual_seed((seed * 1_000_003 + self._epoch * 1_009 + self._group.index) % (1 << 64))
         count = len(self._seeds) if self._grouped is None else self._own
         order = torch.randperm(count, generator=draw) if self._shuffle else torch.arange(count)
         for number in range(self._batches):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import torch
@@ -11,7 +12,7 @@ from ..graph.graph import Block
 from ..stored.columns import Column
 from ..stored.stored import StoredGraph, stored
 from .blocks import Blocks
-from .frontier import Fanout, Frontier, node_ids, to_block
+from .frontier import Fanout, Frontier, node_ids, sample_neighbors, to_block
 
 
 class _Nodes(NamedTuple):
@@ -108,7 +109,8 @@ class DistNeighborSampler(BlockSampler):
 
     def sample_frontier(self, block_id: int, g: Any, seed_nodes: Tensor) -> Frontier:
         """Draws the in-edges of a layer."""
-        frontier: Frontier = g.sample_neighbors(seed_nodes, self.fanouts[block_id], prob=self.prob, replace=self.replace)
+        draw = getattr(g, "sample_neighbors", None) or partial(sample_neighbors, g)
+        frontier: Frontier = draw(seed_nodes, self.fanouts[block_id], prob=self.prob, replace=self.replace)
         return frontier
 
     def sample_blocks(self, g: Any, seed_nodes: Any, exclude_eids: Optional[Tensor] = None) -> Batch:
