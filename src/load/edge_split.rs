@@ -97,8 +97,8 @@ impl EdgeSplit {
     /// Use of each edge of a partition, by index; a pure function of the graph, the split and the seed. With a
     /// `target`, edges of that type are trained on and predicted, an edge of its reverse type carries messages if and
     /// only if the edge itself does, and all other edges carry messages. Without one, edges of the
-    /// [usual](TargetEdges::usual) types are predicted. With `added_loops`, a random split predicts only edges between
-    /// different nodes, and self loops carry messages.
+    /// [usual](TargetEdges::usual) types are predicted. With `added_loops`, only edges between different nodes are
+    /// predicted, and self loops carry messages, whatever their masks.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
@@ -125,11 +125,10 @@ impl EdgeSplit {
         let in_mask = |i: usize, etype: usize, row: usize| {
             masks[i].as_ref().is_some_and(|mask: &Vec<Vec<f32>>| mask[etype][row] != 0.0)
         };
-        let loops_pass = added_loops && matches!(split, EdgeSplit::Fractions { .. });
         let mut uses = vec![EdgeUse::Nothing; (own.end - own.start) as usize];
         partition.each_edge(|InnerEdge { src, dst, etype, row, id }| {
             let place = (id - own.start) as usize;
-            if !held_back[etype] || (loops_pass && src == dst) {
+            if !held_back[etype] || (added_loops && src == dst) {
                 uses[place] = EdgeUse::Message;
                 return Ok(());
             }

@@ -281,6 +281,9 @@ fn checked(
         relations::check_messages(&config, relations, partitions.book())?;
     }
     if !resumes {
+        if let Some(link) = &mut config.link {
+            link.choose_loops(partitions.folder())?;
+        }
         relations::check_edge_types(&config, partitions)?;
         check_initial(&config)?;
     }

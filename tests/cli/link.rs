@@ -105,6 +105,7 @@ fn edges_are_split_by_masks_that_files_hold() {
         ("--node-data", "feat", "feat.csv"),
         ("--edge-data", "train_mask", "train.csv"),
         ("--edge-data", "test_mask", "test.csv"),
+        ("--edge-data", "edge_type", "test.csv"),
     ] {
         partition.arg(flag).arg(format!("{name}={}", path(file).display()));
     }
@@ -132,6 +133,18 @@ fn edges_are_split_by_masks_that_files_hold() {
     run(&["--train-mask-key", "train_mask", "--split", "val=0.1"])
         .code(1)
         .stderr(contains("--split has no effect with --train-mask-key"));
+    run(&["--score", "distmult"])
+        .code(1)
+        .stderr(contains("edge_type: this score has a vector for each edge type"));
+    // Added self loops, which are in all masks, only pass messages.
+    std::fs::remove_dir_all(path("parts")).unwrap();
+    partition.args(["--self-loops", "add"]).assert().success();
+    run(&[]).success().stderr(contains(said));
+    let mut predict = Program::new();
+    predict.args(["predict", "--split", "test", "--run"]).arg(path("out"));
+    predict.arg("--out").arg(path("ranks.csv")).assert().success();
+    let ranks = std::fs::read_to_string(path("ranks.csv")).unwrap();
+    assert_eq!(ranks.lines().count(), 1 + edges.len() / 10, "{ranks}");
 }
 
 #[test]
@@ -205,11 +218,12 @@ fn edges_without_features_are_predicted_from_learned_rows() {
             .stderr(contains("other partitions, with ").and(contains(difference)));
     }
     sar("predict --run ranges --out x.csv").success();
-    // Added self loops only pass messages.
+    // Added self loops only pass messages, as the run records.
     let cut = "--node-ids string --self-loops add --num-parts 2";
     sar(&format!("partition --edges e.txt {cut} --out l")).success();
     let loops = link.replace("g/g.json", "l/g.json");
     sar(&format!("{loops} --epochs 1 --split val=0,test=50% --out loops")).success();
+    std::fs::remove_file(folder.path().join("l/edge_rules.json")).unwrap();
     sar("predict --run loops --split test --out ranks.csv").success();
     let ranks = std::fs::read_to_string(folder.path().join("ranks.csv")).unwrap();
     let ends = ranks.lines().map(|line| line.split(',').take(2).collect());

@@ -249,8 +249,9 @@ fn partners_of_several_types_have_their_types_and_are_of_types_that_edges_join()
     let link = "--task link --layers 1 --hidden 4 --fanouts 3 --split val=0,test=0 --epochs 1";
     sar(folder, &format!("--part-json g/g.json {link} --threads 1 --out run")).success();
     let partners = |run: &str, heading: &str| {
-        sar(folder, &format!("predict --run {run} --top-k 9 --overwrite --out p.csv")).success();
-        let table = text(folder, "p.csv");
+        sar(folder, &format!("predict --run {run} --top-k 9 --overwrite --out partners.csv"))
+            .success();
+        let table = text(folder, "partners.csv");
         assert_eq!(table.lines().next(), Some(heading));
         let mut nodes = column(&table, |line: &str| {
             let cells: Vec<&str> = line.split(',').collect();

@@ -201,6 +201,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
         // No edge ends at fields.
         target_etype: by_relation.then(|| "writes".to_owned()),
         reverse_etype: None,
+        added_loops: false,
         split: splits().remove(0),
     });
     config
@@ -386,6 +387,8 @@ fn links(base: &LinkConfig, hetero: bool) -> Vec<LinkConfig> {
             negatives: [3].into_iter().filter(|_| !hetero),
             target_etype: [Some(target.to_owned())],
             reverse_etype: reverse,
+            // The graph has it, and no flag.
+            added_loops: [false; 0],
             split: splits(),
         }
     )

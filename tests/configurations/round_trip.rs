@@ -45,6 +45,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
         negatives: 1,
         target_etype: None,
         reverse_etype: None,
+        added_loops: false,
         split: splits().remove(0),
     };
     let model = &base.model;
@@ -133,6 +134,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
                     negatives: [9],
                     target_etype: texts(),
                     reverse_etype: texts(),
+                    added_loops: [true],
                     split: splits(),
                 }
             )

@@ -85,8 +85,14 @@ impl LinkArgs {
                 let split = self.split(masks)?;
                 let score = PairScore::default();
                 let (target_etype, reverse_etype) = (None, None);
-                let mut link =
-                    LinkConfig { score, negatives: 5, target_etype, reverse_etype, split };
+                let mut link = LinkConfig {
+                    score,
+                    negatives: 5,
+                    target_etype,
+                    reverse_etype,
+                    added_loops: false,
+                    split,
+                };
                 self.set(&mut link)?;
                 (nn::Task::default(), Some(link))
             }

@@ -1,6 +1,7 @@
 //! Configuration of link prediction.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct LinkConfig {
     /// The edge type with the reverses of the predicted edges; `None` means `rev_<rel>`, if it exists.
     #[serde(default)]
     pub reverse_etype: Option<String>,
+    /// Whether self loops only pass messages, because they were added when the graph was cut. A new run takes this from the graph.
+    #[serde(default)]
+    pub added_loops: bool,
     /// The split of edges into training edges and predicted edges.
     #[serde(default)]
     pub split: EdgeSplit,
@@ -67,11 +71,15 @@ impl LinkConfig {
         }
     }
 
+    /// Notes whether self loops were added when the graph in this folder was cut.
+    pub(in crate::run) fn choose_loops(&mut self, folder: &Path) -> Result<()> {
+        self.added_loops = EdgeRules::recorded(folder)?.self_loops == SelfLoops::Add;
+        Ok(())
+    }
+
     /// The use of each edge of the partition; `seed` draws random splits.
     pub(in crate::run) fn uses(&self, partition: &Partition, seed: u64) -> Result<Vec<EdgeUse>> {
-        let rules = EdgeRules::recorded(partition.topology().config().folder())?;
-        let added_loops = rules.self_loops == SelfLoops::Add;
-        self.split.uses(partition, self.target(partition.book())?, added_loops, seed)
+        self.split.uses(partition, self.target(partition.book())?, self.added_loops, seed)
     }
 
     /// The edge type along which partners are searched: the predicted type, or the graph's only one.
@@ -138,9 +146,14 @@ impl LinkConfig {
         if self.target_etype.is_some() { 1 } else { book.etypes().len() }
     }
 
+    /// Whether the score has a vector for each edge type.
+    pub(in crate::run) fn has_vectors(&self) -> bool {
+        matches!(self.score, PairScore::DistMult | PairScore::Complex)
+    }
+
     /// Whether scores of pairs differ by their edge type.
     pub(in crate::run) fn tells_etypes_apart(&self, book: &PartitionBook) -> bool {
-        matches!(self.score, PairScore::DistMult | PairScore::Complex) && self.num_etypes(book) > 1
+        self.has_vectors() && self.num_etypes(book) > 1
     }
 
     /// The score of rows of width `width`; its parameters are added after the model's.

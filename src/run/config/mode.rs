@@ -324,6 +324,7 @@ mod tests {
             negatives: 1,
             target_etype: None,
             reverse_etype: None,
+            added_loops: false,
             split,
         }
     }

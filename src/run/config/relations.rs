@@ -98,20 +98,25 @@ pub(in crate::run) fn check_messages(
     Err(Error::config("link.target_etype", problem).with_hint(hint))
 }
 
-/// Refuses weights for each edge type on a graph without edge types whose edges have their types as data.
+/// Refuses weights or a score for each edge type on a graph without edge types whose edges have their types as data.
 pub(in crate::run) fn check_edge_types(
     config: &RunConfig,
     partitions: &PartitionConfig,
 ) -> Result<()> {
     let is_plain = matches!(partitions.book().etypes(), [only] if only.rel == "_E");
-    if !(is_plain && config.model.kind.spec().edge_types) {
-        return Ok(());
-    }
+    let by_type = match &config.link {
+        _ if !is_plain => return Ok(()),
+        _ if config.model.kind.spec().edge_types => "model has weights",
+        Some(link) if link.has_vectors() => "score has a vector",
+        _ => return Ok(()),
+    };
     let partition = Partition::open(partitions, partitions.first_present())?;
     let edges = partition.edge_features();
     let mut names = edges.features().iter().map(Feature::name);
     let Some(name) = names.find(|name| TYPES_AS_DATA.contains(name)) else { return Ok(()) };
-    let problem = "this model has weights for each edge type, but the graph has one type, and these data of edges are not read";
+    let problem = format!(
+        "this {by_type} for each edge type, but the graph has one type, and these data of edges are not read"
+    );
     Err(Error::input(edges.path(), name, problem).with_hint(format!(
         "cut the graph with an edge type for each value: ‹relation_column={name}›, in Python sar_single.partition(..., \
          relation_column=\"{name}\"); or leave the data out"

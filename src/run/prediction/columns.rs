@@ -39,21 +39,14 @@ pub(super) struct TableColumns {
 }
 
 impl TableColumns {
-    /// The columns of a prediction of this width.
+    /// The columns of a prediction of this width. `names` are those of its classes.
     pub(super) fn new(
         config: &PredictConfig,
-        folder: &Path,
+        names: Vec<String>,
         space: &NodeSpace<'_>,
         form: StoredForm,
-    ) -> Result<Self> {
-        let run = &config.run;
-        let of_classes = run.task.has_classes() && run.link.is_none();
-        let names = match config.prediction {
-            Prediction::Embeddings => Vec::new(),
-            _ if !of_classes => Vec::new(),
-            _ => class_names(config, folder, space)?,
-        };
-        let prefix = match (config.prediction, run.task) {
+    ) -> Self {
+        let prefix = match (config.prediction, config.run.task) {
             (Prediction::Classes, _) => "class",
             (Prediction::Probabilities, _) => "probability",
             (Prediction::Embeddings, _) => "embedding",
@@ -73,7 +66,7 @@ impl TableColumns {
         let named = space.has_names();
         let node = if named { "node" } else { space.numbering.heading("node", "partition_node") };
         let types = if space.has_types() { space.book().ntypes().to_vec() } else { Vec::new() };
-        Ok(TableColumns { node, named, types, headings, form, classes })
+        TableColumns { node, named, types, headings, form, classes }
     }
 
     /// The columns of the file.
@@ -142,13 +135,19 @@ impl TableColumns {
     }
 }
 
-/// The names of the predicted type's classes, if the partition directory has them. A class beyond them has its number.
-fn class_names(
+/// The names of the predicted type's classes, if the partition directory has them and classes are predicted. A class beyond them
+/// has its number.
+pub(super) fn class_names(
     config: &PredictConfig,
     folder: &Path,
     space: &NodeSpace<'_>,
 ) -> Result<Vec<String>> {
-    let several = config.run.relations.as_ref().is_some_and(Relations::several_targets);
+    let run = &config.run;
+    let of_classes = run.task.has_classes() && run.link.is_none();
+    if !of_classes || config.prediction == Prediction::Embeddings {
+        return Ok(Vec::new());
+    }
+    let several = run.relations.as_ref().is_some_and(Relations::several_targets);
     let of_type = space.only_type().map(|ntype| class_names_of(folder, ntype)).transpose()?;
     match of_type.flatten() {
         Some(names) => Ok(names),

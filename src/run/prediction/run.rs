@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::array::write_array;
 use super::checks::{check, check_weights};
-use super::columns::TableColumns;
+use super::columns::{TableColumns, class_names};
 use super::extended_graph::ExtendedGraph;
 use super::node_space::NodeSpace;
 use super::predicted_graph::PredictedGraph;
@@ -65,7 +65,9 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let output = place.as_ref().and_then(Destination::regular).filter(|_| !format.is_table());
     let settings = settings(config, order, &ntypes)?;
     let start = state_dict_text(&config.weights, CHECKSUM)?;
-    let prediction = PredictionWork { config, ntypes, order, format, output, chosen, links };
+    let names = class_names(config, partitions.folder(), &space)?;
+    let named = names.len();
+    let prediction = PredictionWork { config, ntypes, order, format, output, chosen, links, named };
     let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
     let told = config.run.partitions.as_ref();
     let machine = ThisMachine::of(&settings, &start, &partitions, told)?;
@@ -83,7 +85,6 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     };
     try_to_write(place)?;
     let num_rows = prediction.chosen.as_ref().map_or_else(|| space.len(), ChosenNodes::num_rows);
-    let folder = partitions.folder();
     let result = run_workers(&launch, &work, None, observe, |spilled| {
         let rows = table_rows(spilled);
         if let Some(question) = &question {
@@ -96,7 +97,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         if !format.is_table() {
             return write_array(&form.header(format, num_rows)?, &rows, place);
         }
-        let columns = TableColumns::new(config, folder, &space, form)?;
+        let columns = TableColumns::new(config, names, &space, form);
         write_table(&rows, place, format, &columns, &space, labels)
     });
     // The first error is the result.

@@ -31,6 +31,7 @@ pub(super) fn configurations() -> Vec<String> {
         negatives: 3,
         target_etype: Some("writes".to_owned()),
         reverse_etype: Some("rev_writes".to_owned()),
+        added_loops: true,
         split: sar::load::EdgeSplit::Fractions { val: 0.05, test: 0.1 },
     });
     let mut full = usual();

@@ -4,6 +4,3 @@ mod drawn_masks;
 mod drawn_splits;
 mod part_ends;
 mod split_rows;
-
-pub(crate) use drawn_masks::DrawnMasks;
-pub(crate) use split_rows::{DividedRows, RowOrder};

@@ -30,6 +30,7 @@ pub(super) fn predict_relations(
     let is_predicted: Vec<bool> = hetero.targets.iter().map(|ty| predicted.contains(ty)).collect();
     let mut of_predicted = widths.iter().zip(&is_predicted).filter(|(_, predicted)| **predicted);
     let width = of_predicted.next().map_or(0, |(width, _)| *width);
+    work.tell_names(here, width)?;
     let built = BuiltModel::new(setup, run, &hetero, &widths)?;
     let BuiltModel { model, parameters, .. } = &built;
     let inputs = hetero.inputs(setup, run.seed)?;

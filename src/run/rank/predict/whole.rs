@@ -22,6 +22,7 @@ pub(super) fn predict_whole(
     let run = &config.run;
     let whole = WholeGraph::new(setup, run, work.edges_within(setup)?)?;
     let widths = whole.stored_out_feats(run, &config.weights)?;
+    work.tell_names(here, widths[0])?;
     let built = BuiltModel::new(setup, run, &whole, &widths)?;
     let BuiltModel { model, parameters, .. } = &built;
     load_state_dict(&config.weights, parameters, &[])?;

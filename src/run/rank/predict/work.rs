@@ -5,8 +5,9 @@ use std::path::Path;
 use super::chosen_nodes::ChosenNodes;
 use super::config::PredictConfig;
 use super::form::{NodeOrder, PredictionFormat};
+use crate::event::Event;
 use crate::load::EdgeUse;
-use crate::run::rank::setup::RankSetup;
+use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::words::error::{Error, Result};
 
 /// A question about pairs of nodes.
@@ -45,9 +46,21 @@ pub struct PredictionWork<'a> {
     pub chosen: Option<ChosenNodes>,
     /// The question about pairs of nodes, if there is one.
     pub links: Option<&'a LinkQuestion>,
+    /// Number of classes that have names; 0 if the output has no names of classes.
+    pub named: usize,
 }
 
 impl PredictionWork<'_> {
+    /// Reports names of more or fewer classes than the model has outputs.
+    pub(super) fn tell_names(&self, here: Surroundings<'_>, outputs: i64) -> Result<()> {
+        let named = self.named as i64;
+        if here.rank > 0 || named == 0 || named == outputs {
+            return Ok(());
+        }
+        let note = format!("the graph names {named} classes, but the model has {outputs}");
+        here.events.send(Event::Note(note))
+    }
+
     /// Whether messages pass along each edge of the partition; `None` means along all. Edges that are ranked were kept back from
     /// messages in training. One collective if edges are ranked.
     ///
