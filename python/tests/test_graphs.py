@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -85,10 +87,14 @@ def test_types_of_edges_become_relations(tmp_path):
     found.divide("edge_type")
     assert list(found.edges) == [f"_N:{kind}:_N" for kind in range(12)]
     assert torch.equal(found.edge_data["_N:3:_N/feat"][:], graph.edge_attr[kinds == 3])
+    # rank.edge_type has the same numbers.
+    assert "_N:3:_N/edge_type" not in found.edge_data
     with pytest.raises(ValueError, match="has edge types already"):
         found.divide("_N:3:_N/feat")
-    with pytest.raises(ValueError, match="is a whole number, not float32"):
-        graphs.describe(graph).divide("feat")
+    with pytest.raises(ValueError, match="relation_column='edge_attr': .* is a whole number, not float32"):
+        graphs.describe(graph).divide("edge_attr")
+    with pytest.raises(ValueError, match="relation_column='kind': edges have feat, edge_type"):
+        graphs.describe(graph).divide("kind")
     options = {"model": "rgcn", "layers": 1, "epochs": 1, "lr": 0, "optimizer": "sgd", "dropout": 0}
     plain = sar.partition(tmp_path / "plain", graph, num_parts=2)
     with pytest.raises(ValueError, match='edge_type: this model has weights for each edge type.*(\n.*)*relation_column="edge_type"'):
@@ -97,6 +103,53 @@ def test_types_of_edges_become_relations(tmp_path):
     run = sar.train(parts, out=tmp_path / "run", init_params=torch.nn.ModuleDict({"convs": torch.nn.ModuleList([conv])}), **options)
     expected = conv(graph.x, graph.edge_index, kinds).detach()
     assert torch.allclose(torch.from_numpy(run.predict(output="logits")), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kinds", [[], [7], [5, 2, 5], [1, 0, 1]])
+def test_any_numbers_are_types_of_edges(kinds):
+    ends = torch.arange(len(kinds))
+    found = graphs.Described({"": (ends, ends)}, edge_data={"edge_type": torch.tensor(kinds, dtype=torch.int64)})
+    found.divide("edge_type")
+    expected = {f"_N:{kind}:_N": [place for place, other in enumerate(kinds) if other == kind] for kind in sorted(set(kinds))} or {"": []}
+    assert {etype: sources[:].tolist() for etype, (sources, _) in found.edges.items()} == expected
+    assert bool(found.edge_data) == (sorted(set(kinds)) != [0, 1])
+
+
+def test_more_types_of_edges_than_a_command_line_names_are_refused(tmp_path):
+    ends = torch.arange(20000)
+    found = graphs.Described({"": (ends, ends)}, edge_data={"kind": ends})
+    found.divide("kind")
+    with pytest.raises(ValueError, match="20000 edge types are more .*--edges TABLE --relation-column NAME"):
+        found.write(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+class TypesOfDgl:
+    """The part of a heterogeneous graph of DGL's that ``sar.partition`` reads, for environments without DGL."""
+
+    ntypes = ["_N"]
+
+    def __init__(self, relations):
+        self.canonical_etypes = [("_N", relation, "_N") for relation in relations]
+        frame = SimpleNamespace(data={})
+        self.nodes, self.edges = {"_N": frame}, EdgesOfDgl({etype: frame for etype in self.canonical_etypes})
+
+    def num_nodes(self, ntype):
+        return NODES
+
+
+class EdgesOfDgl(dict):
+    def __call__(self, order, etype):
+        return torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
+
+
+def test_a_note_names_edge_types_that_partitions_sort_otherwise(capfd):
+    graphs.describe(TypesOfDgl(sorted(map(str, range(10)))))
+    graphs.describe(TypesOfDgl(["2", "a1", "b"]))
+    assert capfd.readouterr().err == ""
+    found = graphs.describe(TypesOfDgl(sorted(map(str, range(11)))))
+    assert len(found.edges) == 11
+    assert "edge type 2 of the partitions is ('_N', '2', '_N'), but ('_N', '10', '_N') in the graph's canonical_etypes" in capfd.readouterr().err
 
 
 def test_two_edges_keep_their_directions(spill, tmp_path):

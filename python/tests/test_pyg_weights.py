@@ -243,31 +243,36 @@ def renamed(state, names):
     return result
 
 
-def test_layers_per_edge_type(tmp_path):
+@pytest.mark.parametrize("learned", [False, True])
+def test_layers_per_edge_type(tmp_path, learned):
     import test_pyg_loader
 
     data = test_pyg_loader.heterogeneous()
-    data["paper"].x = data["paper"].x.float()
-    del data["author"].x
-    data["author"].num_nodes = 40
+    for ntype in data.node_types:
+        data[ntype].x = data[ntype].x.float()
+    if learned:
+        del data["author"].x
+        data["author"].num_nodes = 40
     for etype in data.edge_types:
         del data[etype].edge_attr
     data["paper"].y = data["paper"].y % CLASSES
     data["paper"].train_mask = torch.arange(80) % 2 == 0
-    parts = sar.partition(tmp_path / "parts", data, num_parts=2, method="range")
+    # Features may be in partitions that reorder nodes, learned rows only in others.
+    parts = sar.partition(tmp_path / "parts", data, num_parts=2, method="range" if learned else "random")
 
     class Hetero(nn.Module):
         def __init__(self):
             super().__init__()
-            self.linears = nn.ModuleDict({"paper": nn.Linear(data["paper"].x.shape[1], HIDDEN)})
-            self.embeds = nn.ModuleDict({"author": nn.Embedding(40, HIDDEN)})
+            self.linears = nn.ModuleDict({ntype: nn.Linear(x.shape[1], HIDDEN) for ntype, x in data.x_dict.items()})
+            self.embeds = nn.ModuleDict({"author": nn.Embedding(40, HIDDEN)} if learned else {})
             widths = [HIDDEN, HIDDEN, CLASSES]
             self.convs = nn.ModuleList(
                 pyg.HeteroConv({etype: pyg.SAGEConv((a, a), b) for etype in data.edge_types}) for a, b in zip(widths, widths[1:])
             )
 
         def forward(self):
-            x = {"paper": self.linears["paper"](data["paper"].x), "author": self.embeds["author"].weight}
+            x = {ntype: self.linears[ntype](x) for ntype, x in data.x_dict.items()}
+            x.update({ntype: rows.weight for ntype, rows in self.embeds.items()})
             x = self.convs[0](x, data.edge_index_dict)
             return self.convs[1]({ntype: F.relu(rows) for ntype, rows in x.items()}, data.edge_index_dict)["paper"]
 
@@ -366,6 +371,11 @@ CONV = {"weight": rows(5, 4), "bias": rows(4)}
 NORM = {"weight": rows(4), "bias": rows(4)}
 OF_DGL = {
     "a list of another name": ("sage", within("layers.0", SAGE), within("convs.0", SAGE)),
+    "a list of norms of another name": (
+        "sage",
+        {**within("convs.0", SAGE), **within("bns.0", NORM), **within("convs.1", SAGE)},
+        {**within("convs.0", SAGE), **within("norms.0", NORM), **within("convs.1", SAGE)},
+    ),
     "a module in DistributedDataParallel": ("sage", within("module.convs.0", SAGE), within("convs.0", SAGE)),
     "layers with names": (
         "gcn",
@@ -400,8 +410,19 @@ def test_another_activation_is_named():
     widths = {"in_channels": FEATURES, "hidden_channels": HIDDEN, "num_layers": 2, "out_channels": CLASSES}
     with pytest.raises(ValueError, match="GAT has ReLU between layers, but --model gat has ELU: use GAT"):
         pyg_weights.check_activation(pyg.GAT(**widths), "gat")
-    pyg_weights.check_activation(pyg.GAT(act="elu", **widths), "gat")
-    pyg_weights.check_activation(pyg.GCN(**widths), "gcn")
+    with pytest.raises(ValueError, match="GCN has tanh between layers"):
+        pyg_weights.check_activation(nn.ModuleDict({"gcn": pyg.GCN(act=torch.tanh, **widths)}), "gcn")
+    one = {**widths, "num_layers": 1}
+    with pytest.raises(ValueError, match="GAT has ReLU between layers"):
+        pyg_weights.check_activation(pyg.GAT(jk="cat", **one), "gat")
+    for net in (pyg.GAT(act="elu", **widths), pyg.GAT(act=F.elu, **widths), pyg.GAT(**one), pyg.GAT(**widths).state_dict()):
+        pyg_weights.check_activation(net, "gat")
+    pyg_weights.check_activation(nn.ModuleDict({"gcn": pyg.GCN(act=F.relu, **widths)}), "gcn")
+
+
+def test_the_program_names_a_missing_configuration(graph, tmp_path):
+    with pytest.raises(ValueError, match="gone.toml: cannot be read"):
+        sar.train(graph[2], out=tmp_path / "run", config=tmp_path / "gone.toml", init_params=drawn(CASES["gcn"][0]))
 
 
 WRONG = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ DATA_NAMES: Dict[str, Dict[str, Tuple[str, ...]]] = {
     "edge": {"edge_attr": ("feat", "features"), "edge_weight": ("weight",)},
 }
 _STORED = {name: usual[0] for names in DATA_NAMES.values() for name, usual in names.items()}
+
+# Bytes of the command line that flags of arrays may take. Linux allows 2 MiB, which include the environment.
+_COMMAND_LINE = 3 << 19
 
 
 def data_names(table: str, names: Sequence[str]) -> Dict[str, str]:
@@ -72,26 +76,40 @@ class Described:
             self.num_nodes = {"": num_nodes}
 
     def divide(self, name: str) -> None:
-        """Makes an edge type of each value of an edge array, as ``--relation-column`` does of a column. Edges keep the array."""
+        """Makes an edge type of each value of an edge array, as ``--relation-column`` does of a column.
+
+        This takes up to 17 bytes of memory per edge, and 8 until the arrays are written. Edges keep the array, except an ``edge_type`` of the numbers that
+        ``rank.edge_type`` has without it.
+        """
         if list(self.edges) != [""]:
             raise ValueError(f"relation_column={name!r}: the graph has edge types already: {', '.join(self.edges)}")
         (sources, destinations), data = self.edges[""], self.edge_data
-        kinds = arrays.as_numpy(data[name])
+        column = stored_key(name, data)
+        if column not in data:
+            raise ValueError(f"relation_column={name!r}: edges have {', '.join(data) or 'no arrays'}")
+        kinds = arrays.as_numpy(data[column])
         if kinds.dtype.kind not in "iu" or kinds.size != len(kinds):
             raise ValueError(f"relation_column={name!r}: the type of an edge is a whole number, not {kinds.dtype} {list(kinds.shape[1:])}")
         for key, array in data.items():
             if array.shape[0] != sources.shape[0]:
                 raise ValueError(f"{key!r} has {array.shape[0]} rows, but there are {sources.shape[0]} edges")
+        if kinds.size == 0:
+            return
         order = np.argsort(kinds.reshape(-1), kind="stable")
-        values, firsts = np.unique(kinds.reshape(-1)[order], return_index=True)
+        kinds = kinds.reshape(-1)[order]
+        cuts = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
+        values = kinds[np.r_[0, cuts]].tolist()
+        if column == "edge_type" and values == list(range(len(values))):
+            del data[column]
         self.edges, self.edge_data = {}, {}
-        for value, rows in zip(values.tolist(), np.split(order, firsts[1:])):
+        for value, rows in zip(values, np.split(order, cuts)):
             etype = f"_N:{value}:_N"
             self.edges[etype] = _Rows(sources, rows), _Rows(destinations, rows)
             self.edge_data.update({f"{etype}/{key}": _Rows(array, rows) for key, array in data.items()})
 
     def write(self, folder: Path) -> List[str]:
         """Writes the arrays; returns the flags that name them."""
+        self._check_length(folder)
         given: List[str] = []
 
         def path(kind: str) -> Path:
@@ -121,6 +139,17 @@ class Described:
             add_arrays("--edge-data", name, [array])
         return given
 
+    def _check_length(self, folder: Path) -> None:
+        """Raises ``ValueError`` if the flags are longer than a command line may be."""
+        names = [*self.edges, *self.num_nodes, *self.node_data, *self.edge_data]
+        # Two words, the ends of both, and two pointers to them.
+        length = sum(len(os.fsencode(f"--edge-data{name}={folder}/{len(names)}.npy")) + 18 for name in names)
+        if length > _COMMAND_LINE:
+            raise ValueError(
+                f"{len(self.edges)} edge types are more than sar.partition can pass to the program: write the edges to a table with a column of their types, "
+                "and cut it with sar-single partition --edges TABLE --relation-column NAME"
+            )
+
 
 def describe(graph: Any) -> Described:
     """A graph of DGL, PyG or scipy, or a dataset with one."""
@@ -147,6 +176,14 @@ def _dgl(graph: Any) -> Described:
         edges = graph.edges(order="eid")
         data = dict(graph.ndata), dict(graph.edata)
         return Described({"": (edges[0], edges[1])}, {"": graph.num_nodes()}, *data)
+    for number, (ours, theirs) in enumerate(zip(sorted(graph.canonical_etypes, key=_place), graph.canonical_etypes)):
+        if ours != theirs:
+            print(
+                f"sar_single: edge type {number} of the partitions is {ours}, but {theirs} in the graph's canonical_etypes: reorder weights that have a row per "
+                "edge type, as those of RelGraphConv",
+                file=sys.stderr,
+            )
+            break
     result = Described({}, {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes})
     for ntype in graph.ntypes:
         result.node_data.update({f"{ntype}/{key}": value for key, value in graph.nodes[ntype].data.items()})
@@ -156,6 +193,14 @@ def _dgl(graph: Any) -> Described:
         result.edges[name] = edges[0], edges[1]
         result.edge_data.update({f"{name}/{key}": value for key, value in graph.edges[etype].data.items()})
     return result
+
+
+def _place(etype: Tuple[str, str, str]) -> Tuple[Any, ...]:
+    """Sorts edge types as partitions do: by text, and relations that are whole numbers first, by value."""
+    source, relation, destination = etype
+    is_number = relation.isascii() and relation.isdigit()
+    digits = relation.lstrip("0") if is_number else ""
+    return source, not is_number, len(digits), digits, relation, destination
 
 
 def _dataset(dataset: Any) -> Described:

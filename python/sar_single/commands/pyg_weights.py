@@ -25,6 +25,9 @@ _OF_TYPE = re.compile(r"(?:^|\.)(?:linears|embeds)\.(?!\d+\.)([^.]+)\.(?:weight|
 # The linear map that follows jumping knowledge, of the only target or of each.
 _JUMP = re.compile(r"^(jumps\.[^.]+\.)?lin\.weight$")
 
+# Keys of built-in models begin with one of these names.
+_BUILT_IN = re.compile(r"(convs|norms|linears|embeds|layers|lins?|jumps|score)\.")
+
 
 class Model(NamedTuple):
     """Settings of a model that its weights do not show."""
@@ -130,11 +133,14 @@ def _check_heads(state: State, model: Model) -> None:
 
 
 def check_activation(module: Any, kind: str) -> None:
-    """Raises ``ValueError`` if a ``BasicGNN`` of PyG has another activation than the built-in model."""
-    if any(cls.__name__ == "BasicGNN" for cls in type(module).__mro__):
-        found, ours = type(module.act).__name__, "ELU" if kind in ("gat", "gatv2") else "ReLU"
-        if found != ours:
-            name = type(module).__name__
+    """Raises ``ValueError`` if the module is or has a ``BasicGNN`` of PyG with another activation than the built-in model."""
+    ours = "ELU" if kind in ("gat", "gatv2") else "ReLU"
+    for part in module.modules() if hasattr(module, "modules") else ():
+        if not any(cls.__name__ == "BasicGNN" for cls in type(part).__mro__) or part.num_layers == 1 and part.jk_mode is None:
+            continue
+        found = getattr(part.act, "__name__", type(part.act).__name__)
+        if found.lower() != ours.lower():
+            name = type(part).__name__
             raise ValueError(
                 f"init_params: {name} has {found} between layers, but --model {kind} has {ours}: use {name}(..., act={ours.lower()!r}), or pass its "
                 "state_dict() if the difference does not matter"
@@ -144,11 +150,13 @@ def check_activation(module: Any, kind: str) -> None:
 def has_our_keys(state: Mapping[str, Any], kind: str) -> bool:
     """Whether the state has the keys of a built-in model rather than those of some module."""
     if kind == "appnp":
-        return any(re.match(r"^layers\.\d+\.weight$", name) for name in state)
-    if kind not in KINDS:
+        form = r"^layers\.\d+\.weight$"
+    elif kind in KINDS:
+        ours = "bias" if kind == "gcn2" else KINDS[kind].ours
+        form = rf"^convs\.\d+\.(mods\.[^.]+\.)?{re.escape(ours)}$"
+    else:
         return True
-    ours = "bias" if kind == "gcn2" else KINDS[kind].ours
-    return any(re.match(rf"^convs\.\d+\.(mods\.[^.]+\.)?{re.escape(ours)}$", name) for name in state)
+    return all(map(_BUILT_IN.match, state)) and any(re.match(form, name) for name in state)
 
 
 def to_built_in(state: State, model: Model) -> State:
