@@ -101,6 +101,8 @@ def test_a_number_of_neighbours_counts_for_each_edge_type(parts):
     _, _, (block,) = next(iter(dist.DistNodeDataLoader(g, papers, dist.MultiLayerNeighborSampler([2]), batch_size=30)))
     for drawn in (block, g.sample_neighbors(papers, 2), dist.sample_etype_neighbors(g, papers, 2)):
         assert torch.equal(degrees(drawn.edata[dist.EID]), expected)
+    with pytest.raises(ValueError, match="fanout has 3 numbers, but the graph has 2 edge types"):
+        dist.sample_etype_neighbors(g, papers, [2, 2, 2])
     together = degrees(dist.sample_neighbors(g, papers, 2).edata[dist.EID]).view(30, 2).sum(1)
     assert torch.equal(together, g.in_degrees(book.map_to_homo_nid(papers["paper"], "paper")).clamp(max=2))
 

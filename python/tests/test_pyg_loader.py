@@ -183,6 +183,7 @@ def test_what_a_loader_cannot_do_is_named(tmp_path, spill):
         (ValueError, "num_neighbors names .*, but the edge types are", {"seeds": ("paper", [1]), "num_neighbors": {("a", "b", "c"): [1]}}),
         (ValueError, "attributes: batches have no array 'z', but edge_attr, x, y", {"seeds": ("paper", [1]), "attributes": ["x", "z"]}),
         (ValueError, "fanouts has a number for each layer", {"seeds": ("paper", [1]), "num_neighbors": []}),
+        (ValueError, "a fan-out is -2, but must be 0 or more", {"seeds": ("paper", [1]), "num_neighbors": [-2]}),
     ]
 
     def worker(rank):

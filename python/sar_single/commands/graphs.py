@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import dataclass, field
@@ -67,6 +68,8 @@ class Described:
     num_nodes: Dict[str, int] = field(default_factory=dict)
     node_data: Dict[str, Any] = field(default_factory=dict)
     edge_data: Dict[str, Any] = field(default_factory=dict)
+    # Whether modules of the graph's library have a row of weights per edge type, in the order of ``edges``.
+    numbers_types: bool = False
 
     def add(self, node_data: Mapping[str, Any], edge_data: Mapping[str, Any], num_nodes: Optional[int]) -> None:
         """Adds arrays that the user passes besides the graph."""
@@ -139,6 +142,18 @@ class Described:
             add_arrays("--edge-data", name, [array])
         return given
 
+    def note_order(self, part_json: str) -> None:
+        """Prints a note if edge types have other numbers in the partitions than in the graph."""
+        partitioned: Dict[str, int] = json.loads(Path(part_json).read_text(encoding="utf-8"))["etypes"]
+        for ours, theirs in zip(sorted(partitioned, key=partitioned.__getitem__), self.edges if self.numbers_types else ()):
+            if ours != theirs:
+                print(
+                    f"sar_single: edge type {partitioned[ours]} of the partitions is {ours}, but {theirs} in the graph's canonical_etypes: reorder weights that "
+                    "have a row per edge type, as those of RelGraphConv",
+                    file=sys.stderr,
+                )
+                break
+
     def _check_length(self, folder: Path) -> None:
         """Raises ``ValueError`` if the flags are longer than a command line may be."""
         names = [*self.edges, *self.num_nodes, *self.node_data, *self.edge_data]
@@ -176,15 +191,7 @@ def _dgl(graph: Any) -> Described:
         edges = graph.edges(order="eid")
         data = dict(graph.ndata), dict(graph.edata)
         return Described({"": (edges[0], edges[1])}, {"": graph.num_nodes()}, *data)
-    for number, (ours, theirs) in enumerate(zip(sorted(graph.canonical_etypes, key=_place), graph.canonical_etypes)):
-        if ours != theirs:
-            print(
-                f"sar_single: edge type {number} of the partitions is {ours}, but {theirs} in the graph's canonical_etypes: reorder weights that have a row per "
-                "edge type, as those of RelGraphConv",
-                file=sys.stderr,
-            )
-            break
-    result = Described({}, {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes})
+    result = Described({}, {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes}, numbers_types=True)
     for ntype in graph.ntypes:
         result.node_data.update({f"{ntype}/{key}": value for key, value in graph.nodes[ntype].data.items()})
     for etype in graph.canonical_etypes:
@@ -193,14 +200,6 @@ def _dgl(graph: Any) -> Described:
         result.edges[name] = edges[0], edges[1]
         result.edge_data.update({f"{name}/{key}": value for key, value in graph.edges[etype].data.items()})
     return result
-
-
-def _place(etype: Tuple[str, str, str]) -> Tuple[Any, ...]:
-    """Sorts edge types as partitions do: by text, and relations that are whole numbers first, by value."""
-    source, relation, destination = etype
-    is_number = relation.isascii() and relation.isdigit()
-    digits = relation.lstrip("0") if is_number else ""
-    return source, not is_number, len(digits), digits, relation, destination
 
 
 def _dataset(dataset: Any) -> Described:

@@ -52,7 +52,9 @@ def partition(
     folder = Path(out)
     with _folder_for(folder) as temporary:
         given = described.write(temporary)
-        return call(["partition", *given, *flags({"num_parts": num_parts, "out": folder, **options})]).strip()
+        part_json = call(["partition", *given, *flags({"num_parts": num_parts, "out": folder, **options})]).strip()
+    described.note_order(part_json)
+    return part_json
 
 
 @contextmanager

@@ -25,6 +25,8 @@ def sample_etype_neighbors(
 ) -> Frontier:
     """Draws up to ``fanout`` in-edges of each node and edge type: a number for all types, or a list or dict with a number for each."""
     types = list(g.canonical_etypes)
+    if not isinstance(fanout, (dict, int)) and len(fanout) != len(types):
+        raise ValueError(f"fanout has {len(fanout)} numbers, but the graph has {len(types)} edge types")
     per_type = dict(fanout) if isinstance(fanout, dict) else dict(zip(types, [fanout] * len(types) if isinstance(fanout, int) else fanout))
     return _sample_neighbors(g, nodes, per_type, edge_dir, _weights(g, prob), replace)
 

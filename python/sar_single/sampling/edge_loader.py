@@ -80,11 +80,12 @@ class Uniform:
 class SampledEdges:
     """Batches of edges with the blocks of their ends."""
 
-    def __init__(self, graph: Any, sampler: Any, exclude: "Excluded", negatives: Optional[Negatives]) -> None:
+    def __init__(self, graph: Any, sampler: Any, exclude: "Excluded", negatives: Any) -> None:
         self._graph, self._stored, self._sampler = graph, stored(graph), sampler
-        # DGL's class needs a graph of DGL.
-        of_dgl: Any = negatives if type(negatives).__name__ == "PerSourceUniform" else None
-        self._exclude, self._negatives = exclude, negatives if of_dgl is None else Uniform(of_dgl.k)
+        if type(negatives).__name__ == "PerSourceUniform":  # DGL's class needs a graph of DGL.
+            negatives = Uniform(negatives.k)
+        self._exclude = exclude
+        self._negatives: Optional[Negatives] = negatives
         self._stored.ends(torch.empty(0, dtype=torch.int64))
         if isinstance(sampler, DistNeighborSampler):
             sampler.bind(graph)

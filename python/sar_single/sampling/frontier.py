@@ -89,7 +89,7 @@ class RankGraph(Graph):
 def _drawn(graph: StoredGraph, ids: Tensor, fanout: Fanout, prob: Optional[str], replace: bool, outwards: bool) -> Frontier:
     index = graph.out_edges if outwards else graph.in_edges
     if not isinstance(fanout, Mapping):
-        counts, others, edges = index(prob=prob).draw(ids, _most(fanout), next_key(), replace)
+        counts, others, edges = index(prob=prob).draw(ids, most_of(fanout), next_key(), replace)
         return _frontier(graph, ids.repeat_interleave(counts), others, edges, outwards)
     types = graph.nodes.type_of(ids)
     parts: List[Tuple[Tensor, Tensor, Tensor]] = []
@@ -174,14 +174,15 @@ def places(among: Tensor, ids: Tensor) -> Tensor:
 
 
 def _per_type(graph: StoredGraph, fanout: Mapping[Any, int]) -> Dict[int, int]:
-    given = {edge_type(graph, etype): _most(most) for etype, most in fanout.items()}
+    given = {edge_type(graph, etype): most_of(most) for etype, most in fanout.items()}
     missing = [name for number, name in enumerate(graph.etypes) if number not in given]
     if missing:
         raise ValueError(f"a dict of fan-outs lacks {', '.join(missing)}: it has a number for each edge type, 0 to draw none of its edges")
     return given
 
 
-def _most(fanout: Any) -> int:
+def most_of(fanout: Any) -> int:
+    """The number of edges to draw, -1 for all."""
     try:
         most = operator.index(fanout)
     except TypeError:

@@ -74,6 +74,8 @@ def DataLoader(  # noqa: N802 (SAR's name)
     groups for later runs. ``num_workers`` is accepted, but the rank always draws its batches itself, in its turn.
     """
     files = stored(full_graph_manager)
+    if len(files.parts) != 1:
+        raise ValueError(f"sar.DataLoader takes nodes of one partition, but this process has {len(files.parts)}: use sar.NodeDataLoader")
     (part,) = files.parts
     ids = _own_ids(files, part, seed_nodes)
     check_options(None, {"num_workers": num_workers})

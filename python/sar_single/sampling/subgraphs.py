@@ -11,7 +11,7 @@ from torch import Tensor
 from ..commands.graphs import DATA_NAMES, data_names
 from ..stored.numbering import EdgeType
 from .draws import next_key
-from .frontier import numbered
+from .frontier import most_of, numbered
 from .loader import Loader
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SubgraphSampler:
             fanouts = [list(num_neighbors)] * len(self._etypes)
         if not all(fanouts) or len({len(of) for of in fanouts}) > 1:
             raise ValueError("num_neighbors needs a number for each layer, equally many for each edge type")
-        return fanouts
+        return [[most_of(fanout) for fanout in of] for of in fanouts]
 
     def _arrays(self, table: str) -> List[Tuple[str, int, str]]:
         """Key, type and PyG name of the arrays of nodes (edges) in batches."""

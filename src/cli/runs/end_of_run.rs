@@ -9,7 +9,7 @@ use crate::engine::launch::exceeds;
 use crate::event::{Metric, duration};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::report::BestValidation;
-use crate::run::config::{PairScore, Relations, RunConfig};
+use crate::run::config::{Relations, RunConfig};
 use crate::run::rank::WEIGHTS;
 use crate::run::{METRICS, read_metrics};
 use crate::words::error::{Error, Result};
@@ -54,8 +54,7 @@ pub(in crate::cli) fn end_of_run(
 fn prediction(config: &RunConfig) -> String {
     if let Some(link) = &config.link {
         // Partners are those of one edge type.
-        let by_type = config.relations.is_some()
-            || matches!(link.score, PairScore::DistMult | PairScore::Complex);
+        let by_type = config.relations.is_some() || link.has_vectors();
         return match &link.target_etype {
             None if by_type && has_several_etypes(config) => {
                 "--split test --out ranks.csv".to_owned()

@@ -147,7 +147,7 @@ impl LinkConfig {
     }
 
     /// Whether the score has a vector for each edge type.
-    pub(in crate::run) fn has_vectors(&self) -> bool {
+    pub(crate) fn has_vectors(&self) -> bool {
         matches!(self.score, PairScore::DistMult | PairScore::Complex)
     }
 

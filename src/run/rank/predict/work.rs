@@ -65,7 +65,7 @@ impl PredictionWork<'_> {
     /// messages in training. One collective if edges are ranked.
     ///
     /// # Errors
-    /// If there are no edges to rank.
+    /// If the ranked set has no edges.
     pub(super) fn edges_within(&self, setup: &RankSetup) -> Result<Option<Vec<bool>>> {
         let (Some(LinkQuestion::Ranks { wanted, name }), Some(link)) =
             (self.links, &self.config.run.link)
