@@ -52,12 +52,14 @@ fn bad_rows_are_listed_in_one_pass_and_left_out_on_request() {
         std::fs::remove_dir_all(folder.path().join("out")).unwrap();
         std::fs::remove_file(&list).unwrap();
     }
-    // Without bad rows there is no list.
-    write(folder.path(), "kg.csv", "from,to\na,b\n");
+    // Without bad rows there is no list. Both ends of the first row are one new node.
+    write(folder.path(), "kg.csv", "from,to\nz,z\na,z\n");
     sar(folder.path(), "--edges kg.csv --node-ids string --num-parts 1 --out out --bad-rows skip")
         .success()
         .stderr(contains("bad rows").not());
     assert!(!list.exists());
+    let names = std::fs::read_to_string(folder.path().join("out/node_names/_N.txt")).unwrap();
+    assert_eq!(names, "z\na\n");
 }
 
 #[test]
